@@ -6,45 +6,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..bindings.ir import AffineExpr, Value
+from ..bindings.ir import Value
 from ..bindings.mlir import ir
+from ..dialects.core.facts import Window
 from . import linalg
 from .numbers import Size, maximum, minimum
 from .tensors import put_slice, slice_of
 
 
-class Window(NamedTuple):
-    """What slides over one dimension: `taps` elements, `gap` apart. `before` and `after` are the padding."""
+def span(window: Window, positions: Size) -> Size:
+    """How many elements one tap goes over, from the first of so many positions to the last."""
+    return maximum(positions * window.stride + (1 - window.stride), 0)
 
-    taps: int
-    stride: int = 1
-    gap: int = 1
-    before: int = 0
-    after: int = 0
 
-    @property
-    def reach(self) -> int:
-        return (self.taps - 1) * self.gap + 1
-
-    @property
-    def is_padded(self) -> bool:
-        return self.before > 0 or self.after > 0
-
-    def place(self, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
-        """Where a tap of the window at a position is, as an affine expression of both."""
-        return position * self.stride + tap * self.gap
-
-    def span(self, positions: Size) -> Size:
-        """How many elements one tap goes over, from the first of so many positions to the last."""
-        return maximum(positions * self.stride + (1 - self.stride), 0)
-
-    def fit_to(self, size: int, positions: int) -> Window:
-        """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
-        dynamic = ir.ShapedType.get_dynamic_size()
-        if dynamic in (size, positions):
-            return self
-        reached = max(positions - 1, 0) * self.stride + self.reach
-        return self._replace(after=max(reached - size - self.before, 0))
+def fitted(window: Window, size: int, positions: int) -> Window:
+    """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
+    if ir.ShapedType.get_dynamic_size() in (size, positions):
+        return window
+    reached = max(positions - 1, 0) * window.stride + (window.taps - 1) * window.gap + 1
+    return window._replace(after=max(reached - size - window.before, 0))
 
 
 class Meeting(NamedTuple):

@@ -11,7 +11,8 @@ from ..bindings.ir import Operation
 from ..bindings.mlir import dialect_module, ir, string_value
 from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
 from ..bindings.rewriting import Decline, located_error
-from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, op_pattern, prim_funcs_in
+from ..dialects.core.facts import OpPattern
+from ..dialects.tir.prim_func import SCHEDULE, TARGET, op_pattern, prim_funcs_in
 from ..support.callbacks import enters
 from ..targets.core.registry import parse_target
 from .core.base import Pass

@@ -51,7 +51,8 @@ _DEFINED_IN = {
     "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
     "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
     "passes.schedule.plan": "Panel Plan",
-    "dialects.tir.prim_func": "OpPattern",
+    "dialects.core.facts": "OpPattern",
+    "dialects.core.work": "Work work_of",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",
     # Rewriting.

@@ -19,14 +19,16 @@ from .dialects.core import attributes as _attributes
 from .dialects.core.dialect import Dialect as Dialect
 from .dialects.core.dialect import find_op as find_op
 from .dialects.core.dialect import registered_dialects as registered_dialects
+from .dialects.core.facts import OpPattern as OpPattern
 from .dialects.core.infos import ScalarInfo as ScalarInfo
 from .dialects.core.infos import ShapeInfo as ShapeInfo
 from .dialects.core.infos import TensorInfo as TensorInfo
 from .dialects.core.infos import VectorInfo as VectorInfo
 from .dialects.core.infos import tensor as tensor
 from .dialects.core.symbols import sym as sym
+from .dialects.core.work import Work as Work
+from .dialects.core.work import work_of as work_of
 from .dialects.script import print_script as print_script
-from .dialects.tir.prim_func import OpPattern as OpPattern
 from .emit import loops as loops
 from .emit.numbers import number as number
 from .emit.numbers import select as select

@@ -10,8 +10,9 @@ from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .attributes import AttrKind
+from .facts import LayoutFact, OpPattern, WindowsFact
 from .infos import Info, describe
-from .symbols import SymExpr
+from .symbols import Dim, SymExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -102,6 +103,8 @@ def _is_variadic(value: Any) -> bool:
 Infer = Callable[[Call], "Info | Sequence[Info]"]
 Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
 Redirect = Callable[["dict[str, Any]"], "OpDef"]
+#: Told the call and how many elements its first result has.
+Flops = Callable[[Call, Dim], Dim]
 
 
 #: What an operator is for, where it is no computation that a rule has to be found for: a call of something by its
@@ -129,6 +132,14 @@ class OpRow(TypedDict, total=False):
     #: Whether it may be merged with its like, moved, and removed where nobody uses its results.
     pure: bool
     role: Role
+    #: How what computes it can be fused, the name of an OpPattern: `prim` of a rule's builder takes it.
+    pattern: str
+    #: The dimensions that windows slide over, by letters, and the operand or attribute that says of what sizes. Their
+    #: attributes are "strides", "dilation" and "padding".
+    windows: tuple[str, str]
+    #: For operands and results, by name: the attribute that is its layout, and the dimensions, as its default orders
+    #: them. Where that attribute is absent, it is as the first of them.
+    layouts: Mapping[str, tuple[str, str]]
     #: The operand whose memory the result is: the same elements in the same order.
     view: str
     #: The operands, by their names, whose memory it writes to. Where it is a view of one, the result is what is there
@@ -140,6 +151,9 @@ class OpRow(TypedDict, total=False):
     destinations: bool
     #: The operand, a shape, that is the result's.
     shaped_by: str
+    #: Operations on numbers, for each element of the (first) result, of an operand, (4, "x"), or in all: a function's
+    #: docstring says how many. Silent rows: one where `pattern` lets expect it, of the first operand's to reduce.
+    flops: int | tuple[int, str] | Flops
     #: Whether it takes a few instructions; fusion counts on it.
     short: bool
     #: True for what this project adds to the operators of Relax.
@@ -158,9 +172,10 @@ class OpDef:
     redirect: Redirect | None = None
     pure = True
     role: Role = ""
-    view = inplace = shaped_by = ""
+    pattern = view = inplace = shaped_by = ""
     destinations = short = own = False
     doc = ""
+    windows = WindowsFact("", "")
     #: Where its row stands.
     place = ""
 
@@ -177,6 +192,12 @@ class OpDef:
         self.attrs: dict[str, AttrKind] = dict(row.get("attrs") or {})
         self.results = tuple(OperandDef.parse(f"{text}:any") for text in row.get("results", "result").split())
         self.defaults: dict[str, Any] = dict(row.get("defaults") or {})
+        self.layouts = {name: LayoutFact(*fact) for name, fact in row.get("layouts", {}).items()}
+        if "windows" in row:
+            self.windows = WindowsFact(*row["windows"])
+        reduced = next(((1, operand.name) for operand in self.operands[:1] if operand.arity == "single"), None)
+        usual = {"elemwise": 1, "broadcast": 1, "injective": 0, "comm_reduce": reduced}
+        self.flops: int | tuple[int, str] | Flops | None = row.get("flops", usual.get(self.pattern))
         self.writes = tuple(row.get("writes", "").split())
         self.parameters = tuple(row.get("signature", "").split()) or (
             *(operand.name for operand in self.operands),
@@ -220,6 +241,10 @@ class OpDef:
             ("shaped_by", self.shaped_by, single, "single operand"),
             ("writes", " ".join(self.writes), [operand.name for operand in self.operands], "operand"),
             ("inplace", self.inplace, list(self.attrs), "attribute"),
+            ("flops", self.flops[1] if isinstance(self.flops, tuple) else "", single, "single operand"),
+            ("windows", self.windows.taps, [*self.attrs, *self.layouts], "attribute or layout"),
+            ("layouts", " ".join(self.layouts), [each.name for each in (*self.operands, *self.results)], "tensor"),
+            ("layouts", " ".join(fact.attribute for fact in self.layouts.values()), list(self.attrs), "attribute"),
         ):
             for name in named.split():
                 if name not in possible:
@@ -230,6 +255,14 @@ class OpDef:
             raise RelaxError(f"{self.full_name}: writes= needs pure=False, or view= of what is written")
         if self.role not in get_args(Role):
             raise RelaxError(f"{self.full_name}: role= is one of {', '.join(get_args(Role)[1:])}, not '{self.role}'")
+        laid_out = self.layouts.get(self.windows.taps)
+        if laid_out and not set(self.windows.letters) <= set(laid_out.dimensions):
+            letters, taps = self.windows
+            raise RelaxError(f"{self.full_name}: windows= of '{taps}' ({laid_out.dimensions}) cannot be over {letters}")
+        if isinstance(self.flops, int) and self.flops < 0:
+            raise RelaxError(f"{self.full_name}: flops= is a function, or how many operations: 0 or more")
+        if self.pattern:
+            OpPattern.parse(self.pattern, f"{self.full_name}: ")
 
     @property
     def is_plain_view(self) -> bool:

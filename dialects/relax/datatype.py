@@ -7,7 +7,7 @@ from ..core.attributes import DType
 from ..core.infos import TensorInfo, bit_width, is_bool
 from ..core.opdef import Call
 from .creation import like
-from .dialect import op
+from .dialect import elementwise_op
 from .infer.dtypes import ANY, asked_dtype, check_dtype
 
 
@@ -27,6 +27,6 @@ def _stored_bits(dtype: str) -> int:
     return 8 if is_bool(dtype) else bit_width(dtype)
 
 
-op("astype", "x", attrs={"dtype": DType()}, infer=like, doc="Each element converted to another type.")
-op("bitcast", "x", attrs={"dtype": DType()}, infer=bitcast, own=True,
+elementwise_op("astype", "x", attrs={"dtype": DType()}, infer=like, doc="Each element converted to another type.")
+elementwise_op("bitcast", "x", attrs={"dtype": DType()}, flops=0, infer=bitcast, own=True,
    doc="The same bits as elements of another type of as many bits; to bool: whether any bit is set.")  # fmt: skip

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..core.dialect import Dialect
 
 relax = Dialect(
@@ -15,3 +17,9 @@ relax = Dialect(
     attributes={"sym": ("dims",)},
 )
 op = relax.op
+# Rows that say how their operator fuses, see OpPattern.
+elementwise_op = partial(op, pattern="elemwise")
+broadcast_op = partial(op, pattern="broadcast")
+injective_op = partial(op, pattern="injective")
+reduction_op = partial(op, pattern="comm_reduce")
+contraction_op = partial(op, pattern="out_ewise_fusable")

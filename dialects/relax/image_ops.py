@@ -6,32 +6,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.attributes import AttrKind, Bool, DType, Float, Floats, Int, Str
+from ..core.attributes import Bool, DType, Float, Floats, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from ..core.symbols import SymExpr
-from .dialect import op
+from ..core.symbols import Dim, SymExpr, dim_mul, dim_sub, product
+from .dialect import injective_op, op
 from .infer.dtypes import check_dtype
-from .infer.layouts import layout_attribute, shape_in_layout, sizes_in_layout
+from .infer.layouts import layouts_of, shape_in_layout, sizes_in_layout
 from .infer.sizes import Shape, expect_size, most_precise, shape_of_rank
 
 
-def resize(dimensions: str) -> Callable[[Call], TensorInfo]:
-    """Resizing of images with these dimensions, "NCHW" or "NCDHW"."""
-    spatial = len(dimensions) - 2
-
-    def infer(call: Call) -> TensorInfo:
-        check_dtype(call, "data", "float", "int")
-        layout = layout_attribute(call, "layout", dimensions)
-        sizes = sizes_in_layout(call, "data", layout)
-        target = _target_size(call, spatial) or (None,) * spatial
-        corners = 2 * spatial
-        fits = call.roi is None or len(call.roi) == corners
-        call.require(fits, f"{call.describe('roi')} must have {corners} entries: all starts, then all ends")
-        call.require(call.cubic_exclude in (0, 1), f"{call.describe('cubic_exclude')} must be 0 or 1")
-        return TensorInfo(shape_in_layout(layout, (*sizes[:2], *target)), call.out_dtype or call.data.dtype)
-
-    return infer
+def resize(call: Call) -> TensorInfo:
+    check_dtype(call, "data", "float", "int")
+    layout = layouts_of(call)["data"]
+    batch, channels, *sizes = sizes_in_layout(call, "data", layout)
+    spatial = len(sizes)
+    target = _target_size(call, spatial) or (None,) * spatial
+    corners = 2 * spatial
+    fits = call.roi is None or len(call.roi) == corners
+    call.require(fits, f"{call.describe('roi')} must have {corners} entries: all starts, then all ends")
+    call.require(call.cubic_exclude in (0, 1), f"{call.describe('cubic_exclude')} must be 0 or 1")
+    return TensorInfo(shape_in_layout(layout, (batch, channels, *target)), call.out_dtype or call.data.dtype)
 
 
 def _target_size(call: Call, *ranks: int) -> Shape | None:
@@ -61,13 +56,12 @@ def grid_sample(call: Call) -> TensorInfo:
     """The grid is [batch, coordinates, ...]: where in the data each element of the result comes from."""
     check_dtype(call, "data", "float")
     check_dtype(call, "grid", "float")
-    dimensions = "NCDHW" if "D" in call.layout else "NCHW"
-    layout = layout_attribute(call, "layout", dimensions)
-    spatial = len(dimensions) - 2
+    layout = layouts_of(call)["data"]
+    spatial = len(layout.dimensions) - 2
     cubic = spatial == 3 and call.method == "bicubic"
     call.require(not cubic, f"{call.describe('method')} is for images, not for volumes ({call.describe('layout')})")
     batch, channels, *_ = sizes_in_layout(call, "data", layout)
-    grid = shape_of_rank(call, "grid", len(dimensions))
+    grid = shape_of_rank(call, "grid", len(layout.dimensions))
     expect_size(call, "grid", 0, batch, "batches")
     expect_size(call, "grid", 1, spatial, "coordinates")
     return call.data.with_shape(shape_in_layout(layout, (most_precise((batch, grid[0])), channels, *grid[2:])))
@@ -87,6 +81,19 @@ def affine_grid(call: Call) -> TensorInfo:
     return call.data.with_shape((batch, spatial, *(target or (None,) * spatial)))
 
 
+def resize_work(call: Call, count: Dim) -> Dim:
+    """two for each element of the data that one of the result is made of; none for the nearest ones"""
+    spatial = len(call.definition.layouts["data"].dimensions) - 2
+    taps = {"linear": 2, "cubic": 4}.get(call.method, 0)
+    return dim_mul(2 * taps**spatial, count)
+
+
+def affine_grid_work(call: Call, count: Dim) -> Dim:
+    """two for each element of the result and column of its matrix but the last"""
+    columns = None if call.data.shape is None else dim_sub(call.data.shape[-1], 1)
+    return product((2, count, columns))
+
+
 _COORDINATES = (
     "half_pixel", "align_corners", "asymmetric",
     "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize",
@@ -94,10 +101,12 @@ _COORDINATES = (
 _ROUNDING = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil", "")
 
 
-def _resize_attrs(layout: str, corners: int, rounding: str) -> dict[str, AttrKind]:
-    return {
-        "roi": Floats(None, broadcast=corners, doc="the region for tf_crop_and_resize: all starts, then all ends"),
-        "layout": Str(layout),
+def _resized(dimensions: str, rounding: str) -> dict[str, Any]:
+    """The columns of resizing images with these dimensions."""
+    spatial = len(dimensions) - 2
+    attrs = {
+        "roi": Floats(None, broadcast=2 * spatial, doc="the region for tf_crop_and_resize: all starts, then all ends"),
+        "layout": Str(dimensions),
         "method": Str("linear", choices=("nearest_neighbor", "linear", "cubic")),
         "coordinate_transformation_mode": Str("half_pixel", choices=_COORDINATES),
         "rounding_method": Str(rounding, choices=_ROUNDING, doc="for nearest_neighbor; '': as the coordinates need it"),
@@ -106,18 +115,21 @@ def _resize_attrs(layout: str, corners: int, rounding: str) -> dict[str, AttrKin
         "extrapolation_value": Float(0.0, doc="what is outside of the image, for tf_crop_and_resize"),
         "out_dtype": DType(None, doc="the result's element type; absent: the data's"),
     }
+    laid_out = {name: ("layout", dimensions) for name in ("data", "result")}
+    return {"attrs": attrs, "infer": resize, "prepare": spread_size(spatial), "layouts": laid_out, "flops": resize_work}
 
 
-op("image.resize2d", "data size:shape", attrs=_resize_attrs("NCHW", 4, "round"), infer=resize("NCHW"),
-   prepare=spread_size(2), doc="Images of another height and width.")  # fmt: skip
-op("image.resize3d", "data size:shape", attrs=_resize_attrs("NCDHW", 6, ""), infer=resize("NCDHW"),
-   prepare=spread_size(3), doc="Volumes of another depth, height and width.")  # fmt: skip
+injective_op("image.resize2d", "data size:shape", **_resized("NCHW", "round"),
+   doc="Images of another height and width.")  # fmt: skip
+injective_op("image.resize3d", "data size:shape", **_resized("NCDHW", ""),
+   doc="Volumes of another depth, height and width.")  # fmt: skip
 op("image.grid_sample", "data grid", attrs={"method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
           "layout": Str("NCHW"),
           "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"),
           "align_corners": Bool(False, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=grid_sample,
+   layouts={"data": ("layout", "NCD?HW"), "result": ("layout", "NCD?HW")},
    doc="Images sampled at the positions of a grid [batch, coordinates, height, width].")  # fmt: skip
-op("image.affine_grid", "data size:shape",
-   attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=affine_grid,
-   prepare=spread_size(2),
+injective_op("image.affine_grid", "data size:shape",
+   attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")},
+   flops=affine_grid_work, infer=affine_grid, prepare=spread_size(2),
    doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.")  # fmt: skip

@@ -13,7 +13,7 @@ from ..core.codec import encode_dims
 from ..core.infos import ScalarInfo, TensorInfo, describe, is_float, is_int
 from ..core.opdef import Call
 from ..core.symbols import Dim, Size, SymbolError, SymExpr, dim_sub, equal, parse
-from .dialect import op
+from .dialect import injective_op, op
 from .infer.broadcast import broadcast_shapes, check_broadcast
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import (
@@ -282,21 +282,21 @@ class _Bounds(AttrKind):
 
 
 # ---- read ----
-op("take", "x indices:tensor_or_scalar", attrs={"axis": Int(None, doc="absent: of the flattened tensor"),
+injective_op("take", "x indices:tensor_or_scalar", attrs={"axis": Int(None, doc="absent: of the flattened tensor"),
    "mode": Str("fast", choices=("fast", "nan", "wrap", "clip"), doc="what an index out of bounds does")},
    infer=take, doc="The slices of x along an axis at the indices.")  # fmt: skip
-op("strided_slice", "x", attrs={
+injective_op("strided_slice", "x", attrs={
    "axes": Ints(), "begin": _Bounds(), "end": _Bounds(doc="open: 2**63 - 1 or its negation"),
    "strides": Ints(None, doc="absent: all 1"), "assume_inbound": Bool(False, doc="no bound lies outside")},
    infer=strided_slice, doc="x[begin:end:strides] along the named axes, by Python's rules.")  # fmt: skip
 op("dynamic_strided_slice", "x begin end strides", infer=dynamic_strided_slice,
    doc="x[begin:end:strides] with bounds and strides known at run time only, one for each dimension.")  # fmt: skip
-op("gather_elements", "data indices", attrs={"axis": Int(0)}, infer=gather_elements,
+injective_op("gather_elements", "data indices", attrs={"axis": Int(0)}, infer=gather_elements,
    doc="At each place the element whose index along the axis stands there.")  # fmt: skip
-op("gather_nd", "data indices", attrs={"batch_dims": Int(0)}, infer=gather_nd,
+injective_op("gather_nd", "data indices", attrs={"batch_dims": Int(0)}, infer=gather_nd,
    doc="The elements or slices at the index tuples in the last dimension of indices.")  # fmt: skip
-op("index_tensor", "data *indices", infer=index_tensor, doc="data[indices[0], indices[1], ...].")
-op("reverse_sequence", "data seq_lengths", attrs={"seq_axis": Int(1), "batch_axis": Int(0)},
+injective_op("index_tensor", "data *indices", infer=index_tensor, doc="data[indices[0], indices[1], ...].")
+injective_op("reverse_sequence", "data seq_lengths", attrs={"seq_axis": Int(1), "batch_axis": Int(0)},
    infer=reverse_sequence, doc="Reverses the first seq_lengths elements of each batch.")  # fmt: skip
 
 # ---- write ----

@@ -6,11 +6,11 @@ from __future__ import annotations
 from ..core.attributes import DType, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from ..core.symbols import equal
-from .dialect import op
+from ..core.symbols import Dim, equal, product
+from .dialect import contraction_op
 from .infer.broadcast import broadcast_batch
 from .infer.dtypes import ANY, asked_dtype, check_dtype, check_same_dtype
-from .infer.einsum import einsum
+from .infer.einsum import einsum, einsum_work
 from .infer.sizes import Shape, check_min_rank, shape_of_rank
 
 
@@ -39,6 +39,11 @@ def _product_shape(call: Call, left: Shape, right: Shape) -> Shape:
     return (*batch, *left[-2:-1], *right[1:][-1:])
 
 
+def products(call: Call, count: Dim) -> Dim:
+    """two for each product of elements: a multiplication and an addition"""
+    return product((2, count, call.x1.shape[-1] if call.x1.shape else None))
+
+
 def outer(call: Call) -> TensorInfo:
     check_dtype(call, "x1", *ANY)
     check_same_dtype(call, "x1", "x2")
@@ -46,8 +51,11 @@ def outer(call: Call) -> TensorInfo:
     return TensorInfo((rows, columns), call.x1.dtype)
 
 
-op("matmul", "x1 x2", attrs={"out_dtype": DType(None, doc="absent: as the operands")}, infer=matmul,
+contraction_op("matmul", "x1 x2", attrs={"out_dtype": DType(None, doc="absent: as the operands")},
+   flops=products, infer=matmul,
    doc="The product of matrices in the last two dimensions; a vector is a row on the left, else a column.")  # fmt: skip
-op("einsum", "*operands", attrs={"subscripts": Str(doc="labels of dimensions, as numpy's: 'ij,jk->ik'")},
-   infer=einsum, doc="Products of elements, summed over the labels that the result does not have.")  # fmt: skip
-op("outer", "x1 x2", infer=outer, doc="The product of each element of one vector with each of another.")
+contraction_op("einsum", "*operands", attrs={"subscripts": Str(doc="labels of dimensions, as numpy's: 'ij,jk->ik'")},
+   flops=einsum_work, infer=einsum,
+   doc="Products of elements, summed over the labels that the result does not have.")  # fmt: skip
+contraction_op("outer", "x1 x2", flops=1, infer=outer,
+   doc="The product of each element of one vector with each of another.")  # fmt: skip

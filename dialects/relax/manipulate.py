@@ -14,7 +14,7 @@ from ..core.infos import TensorInfo, describe
 from ..core.opdef import Call, OpProblem
 from ..core.operands import as_dim, as_value
 from ..core.symbols import Dim, SymExpr, dim_floordiv, dim_mod, dim_mul, equal, product
-from .dialect import op
+from .dialect import broadcast_op, injective_op, op
 from .infer import joining
 from .infer.broadcast import check_broadcast
 from .infer.index_map import IndexMap, layout_transform
@@ -225,14 +225,14 @@ class _IndicesOrSections(AttrKind):
 
 
 # ---- shape ----
-op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape, view="x", shaped_by="shape",
+injective_op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape, view="x", shaped_by="shape",
    doc="The same elements under a new shape. In a Python shape, one -1 is inferred and 0 copies a size.")  # fmt: skip
-op("flatten", "x", infer=flatten, view="x", doc="The elements in row-major order as one dimension.")
-op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=expand_dims,
+injective_op("flatten", "x", infer=flatten, view="x", doc="The elements in row-major order as one dimension.")
+injective_op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=expand_dims,
    view="x", doc="New dimensions of size 1.")  # fmt: skip
-op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=squeeze, view="x",
+injective_op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=squeeze, view="x",
    doc="Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do.")  # fmt: skip
-op("broadcast_to", "x shape:shape", infer=broadcast_to, shaped_by="shape",
+broadcast_op("broadcast_to", "x shape:shape", flops=0, infer=broadcast_to, shaped_by="shape",
    doc="Copies along dimensions of size 1.")  # fmt: skip
 op("collapse_sum_like", "data collapse_target", infer=collapse_sum_like,
    doc="Sums over the dimensions that a broadcast from collapse_target's shape to data's made.")  # fmt: skip
@@ -240,23 +240,26 @@ op("collapse_sum_to", "data shape:shape", infer=collapse_sum_to, shaped_by="shap
    doc="Sums over the dimensions that a broadcast from the shape to data's made.")  # fmt: skip
 
 # ---- order ----
-op("permute_dims", "x", attrs={"axes": Ints(None, doc="absent: reversed")}, infer=permute_dims,
+injective_op("permute_dims", "x", attrs={"axes": Ints(None, doc="absent: reversed")}, infer=permute_dims,
    doc="The dimensions in another order.")  # fmt: skip
-op("flip", "data", attrs={"axis": Int()}, infer=flip, doc="The elements along an axis in reversed order.")
-op("layout_transform", "x", attrs={"index_map": IndexMap(doc="from old indices to new ones"),
+injective_op("flip", "data", attrs={"axis": Int()}, infer=flip, doc="The elements along an axis in reversed order.")
+injective_op("layout_transform", "x", attrs={"index_map": IndexMap(doc="from old indices to new ones"),
    "pad_value": Number(None, doc="absent: any")}, infer=layout_transform,
    doc="Each element at the place that the map gives for its indices; other places are padding.")  # fmt: skip
 
 # ---- copies ----
-op("repeat", "data", attrs={"repeats": Int(), "axis": Int(None, doc="absent: of the flattened tensor")},
+injective_op("repeat", "data", attrs={"repeats": Int(), "axis": Int(None, doc="absent: of the flattened tensor")},
    infer=repeat, doc="Each element several times in a row.")  # fmt: skip
-op("tile", "data", attrs={"repeats": Ints(doc="for the last dimensions")}, infer=tile,
+injective_op("tile", "data", attrs={"repeats": Ints(doc="for the last dimensions")}, infer=tile,
    doc="The whole tensor several times along each axis.")  # fmt: skip
 
 # ---- several tensors ----
-op("concat", "*tensors", attrs={"axis": Int(0)}, infer=joining.concat, doc="Tensors one after the other along an axis.")
-op("stack", "*tensors", attrs={"axis": Int(0)}, infer=joining.stack, doc="Tensors of one shape along a new axis.")
-op("split", "x", attrs={"indices_or_sections": _IndicesOrSections(doc="how many sections, or where they begin"),
-   "axis": Int(0)}, results="*results", infer=joining.split, doc="The parts of a tensor along an axis.")  # fmt: skip
-op("meshgrid", "*tensors", attrs={"indexing": Str("ij", choices=("ij", "xy"))}, results="*results",
-   infer=joining.meshgrid, doc="For each 1-D tensor a grid that repeats it along all other axes.")  # fmt: skip
+injective_op("concat", "*tensors", attrs={"axis": Int(0)}, infer=joining.concat,
+   doc="Tensors one after the other along an axis.")  # fmt: skip
+injective_op("stack", "*tensors", attrs={"axis": Int(0)}, infer=joining.stack,
+   doc="Tensors of one shape along a new axis.")  # fmt: skip
+injective_op("split", "x", attrs={
+   "indices_or_sections": _IndicesOrSections(doc="how many sections, or where they begin"), "axis": Int(0)},
+   results="*results", infer=joining.split, doc="The parts of a tensor along an axis.")  # fmt: skip
+broadcast_op("meshgrid", "*tensors", attrs={"indexing": Str("ij", choices=("ij", "xy"))}, results="*results",
+   flops=0, infer=joining.meshgrid, doc="For each 1-D tensor a grid that repeats it along all other axes.")  # fmt: skip

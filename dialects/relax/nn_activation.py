@@ -7,7 +7,7 @@ from ..core.attributes import Float, Int
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import equal
-from .dialect import op
+from .dialect import broadcast_op, elementwise_op, op
 from .elementwise import float_unary, numeric_unary
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import normalize_axis, shape_of_rank
@@ -44,18 +44,21 @@ def dropout(call: Call) -> tuple[TensorInfo, TensorInfo]:
     return call.data, call.data
 
 
-op("nn.relu", "x", infer=numeric_unary, doc="max(x, 0).")
-op("nn.gelu", "x", infer=float_unary, doc="x * (1 + erf(x / sqrt(2))) / 2.")
-op("nn.gelu_tanh", "x", infer=float_unary, doc="gelu approximated with tanh.")
-op("nn.selu", "x", infer=float_unary, doc="The self-normalizing exponential linear unit.")
-op("nn.silu", "x", infer=float_unary, doc="x * sigmoid(x).")
-op("nn.leakyrelu", "data", attrs={"alpha": Float(0.01, doc="the slope below zero")}, infer=float_unary,
-   doc="data where it is positive, alpha * data elsewhere.")  # fmt: skip
-op("nn.prelu", "data alpha", attrs={"axis": Int(1, doc="the axis of alpha")}, infer=prelu,
+elementwise_op("nn.relu", "x", infer=numeric_unary, doc="max(x, 0).")
+elementwise_op("nn.gelu", "x", flops=5, infer=float_unary, doc="x * (1 + erf(x / sqrt(2))) / 2.")
+elementwise_op("nn.gelu_tanh", "x", flops=9, infer=float_unary, doc="gelu approximated with tanh.")
+elementwise_op("nn.selu", "x", flops=4, infer=float_unary, doc="The self-normalizing exponential linear unit.")
+elementwise_op("nn.silu", "x", flops=2, infer=float_unary, doc="x * sigmoid(x).")
+elementwise_op("nn.leakyrelu", "data", attrs={"alpha": Float(0.01, doc="the slope below zero")},
+   flops=2, infer=float_unary, doc="data where it is positive, alpha * data elsewhere.")  # fmt: skip
+broadcast_op("nn.prelu", "data alpha", attrs={"axis": Int(1, doc="the axis of alpha")}, flops=2, infer=prelu,
    doc="data where it is positive, alpha * data elsewhere, with an alpha for each channel.")  # fmt: skip
-op("nn.softplus", "data", attrs={"beta": Float(1.0), "threshold": Float(20.0, doc="above it the result is data")},
-   infer=softplus, doc="log(1 + exp(beta * data)) / beta.")  # fmt: skip
-op("nn.softmax", "data", attrs={"axis": Int(-1)}, infer=softmax, doc="exp(data), divided by its sum along the axis.")
-op("nn.log_softmax", "data", attrs={"axis": Int(-1)}, infer=softmax, doc="The logarithm of softmax.")
-op("nn.dropout", "data", attrs={"rate": Float(0.5, doc="the share of elements that become 0")}, results="result mask",
-   infer=dropout, doc="Some elements set to 0, the others scaled up; also gives the mask.")  # fmt: skip
+elementwise_op("nn.softplus", "data", flops=4, infer=softplus,
+   attrs={"beta": Float(1.0), "threshold": Float(20.0, doc="above it the result is data")},
+   doc="log(1 + exp(beta * data)) / beta.")  # fmt: skip
+op("nn.softmax", "data", attrs={"axis": Int(-1)}, flops=5, infer=softmax,
+   doc="exp(data), divided by its sum along the axis.")  # fmt: skip
+op("nn.log_softmax", "data", attrs={"axis": Int(-1)}, flops=5, infer=softmax, doc="The logarithm of softmax.")
+elementwise_op("nn.dropout", "data", attrs={"rate": Float(0.5, doc="the share of elements that become 0")},
+   results="result mask", flops=0, infer=dropout,
+   doc="Some elements set to 0, the others scaled up; also gives the mask.")  # fmt: skip

@@ -9,8 +9,8 @@ from ..core.attributes import Float, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.operator import Operator
-from ..core.symbols import Dim, dim_mod, equal
-from .dialect import op, relax
+from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, equal, product
+from .dialect import contraction_op, op, relax
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import check_one_element, check_rank, expect_size, same_size, shape_of_rank
 
@@ -27,6 +27,13 @@ def attention(call: Call) -> TensorInfo:
     same_size(call, "length", key=1, value=1)
     same_size(call, "size of a head", query=3, key=3)
     return TensorInfo((batch, queries, heads, shape_of_rank(call, "value", 4)[3]), call.query.dtype)
+
+
+def attention_work(call: Call, count: Dim) -> Dim:
+    """for each query and key, two for each element of a head's query and of its value, and five of softmax"""
+    batch, queries, heads, size = shape_of_rank(call, "query", 4)
+    _, keys, _, wide = shape_of_rank(call, "value", 4)
+    return product((batch, heads, queries, keys, dim_add(dim_mul(2, dim_add(size, wide)), 5)))
 
 
 def _check_heads(call: Call, heads: Dim, name: str, own: Dim) -> None:
@@ -86,10 +93,11 @@ def with_or_without_bias(arguments: dict[str, Any]) -> Operator:
     return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
 
 
-op("nn.attention", "query key value", attrs=_ATTRS, signature="query key value bias scale causal_mask window_size",
-   redirect=with_or_without_bias, infer=attention,
+contraction_op("nn.attention", "query key value", attrs=_ATTRS,
+   signature="query key value bias scale causal_mask window_size", redirect=with_or_without_bias,
+   flops=attention_work, infer=attention,
    doc="softmax(query @ key^T * scale) @ value for each head.")  # fmt: skip
-op("nn.attention_bias", "query key value bias", attrs=_ATTRS, infer=attention_bias,
+contraction_op("nn.attention_bias", "query key value bias", attrs=_ATTRS, flops=attention_work, infer=attention_bias,
    doc="Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores.")  # fmt: skip
 op("nn.attention_var_len", "query key value seqstart_q seqstart_k? max_seqlen_q max_seqlen_k?", attrs=_ATTRS,
    signature="query key value seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale causal_mask window_size",

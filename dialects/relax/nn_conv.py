@@ -3,75 +3,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from ..core.attributes import AttrKind, DType, Int, Ints, Str
+from ..core.facts import Window, elements
 from ..core.infos import TensorInfo, is_float, is_int
 from ..core.opdef import Call
-from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal
+from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal, product
 from .dialect import op
 from .infer.dtypes import check_dtype
-from .infer.layouts import Layout, layout_attribute, shape_in_layout, sizes_in_layout
-from .infer.windows import Padding, extent, paddings, per_dimension, positions
+from .infer.layouts import layouts_of, shape_in_layout, sizes_in_layout
+from .infer.windows import check_windows, each_dimension, positions, windows_of
 
 
-def convolution(spatial: str) -> Callable[[Call], TensorInfo]:
-    """A convolution over dimensions named by letters, such as "HW"."""
+def convolution(call: Call) -> TensorInfo:
+    layouts = layouts_of(call)
+    check_windows(call)
+    _check_groups(call)
+    dtype = _result_dtype(call)
 
-    def infer(call: Call) -> TensorInfo:
-        data_layout, kernel_layout, out_layout = _layouts(call, "OI", spatial)
-        strides = per_dimension(call, "strides", len(spatial), minimum=1)
-        dilation = per_dimension(call, "dilation", len(spatial), minimum=1)
-        padding = paddings(call, len(spatial))
-        _check_groups(call)
-        dtype = _result_dtype(call)
-
-        batch, channels, *sizes = sizes_in_layout(call, "data", data_layout)
-        out_channels, in_channels, *taps = sizes_in_layout(call, "weight", kernel_layout)
-        _check_channels(call, channels, dim_mul(in_channels, call.groups), "of the weight times groups")
-        _check_divisible(call, out_channels, "output channels")
-        _check_taps(call, spatial, taps)
-        counts = [
-            positions(call, letter, size, extent(tap, dilation[i]), padding[i], strides[i])
-            for i, (letter, size, tap) in enumerate(zip(spatial, sizes, taps, strict=True))
-        ]
-        return TensorInfo(shape_in_layout(out_layout, [batch, out_channels, *counts]), dtype)
-
-    return infer
+    batch, channels, *sizes = sizes_in_layout(call, "data", layouts["data"])
+    out_channels, in_channels, *_ = sizes_in_layout(call, "weight", layouts["weight"])
+    _check_channels(call, channels, dim_mul(in_channels, call.groups), "of the weight times groups")
+    _check_divisible(call, out_channels, "output channels")
+    windows = windows_of(call)
+    _check_taps(call, windows)
+    counts = [positions(call, *each) for each in zip(windows, sizes, windows.values(), strict=True)]
+    return TensorInfo(shape_in_layout(layouts["result"], [batch, out_channels, *counts]), dtype)
 
 
-def transposed_convolution(spatial: str) -> Callable[[Call], TensorInfo]:
+def transposed_convolution(call: Call) -> TensorInfo:
     """A transposed convolution (the gradient of a convolution by its input)."""
+    layouts = layouts_of(call)
+    check_windows(call)
+    _check_output_padding(call)
+    _check_groups(call)
+    dtype = _result_dtype(call)
 
-    def infer(call: Call) -> TensorInfo:
-        data_layout, kernel_layout, out_layout = _layouts(call, "IO", spatial)
-        strides = per_dimension(call, "strides", len(spatial), minimum=1)
-        dilation = per_dimension(call, "dilation", len(spatial), minimum=1)
-        output_padding = per_dimension(call, "output_padding", len(spatial), minimum=0)
-        padding = paddings(call, len(spatial))
-        _check_output_padding(call, output_padding, strides, dilation)
-        _check_groups(call)
-        dtype = _result_dtype(call)
-
-        batch, channels, *sizes = sizes_in_layout(call, "data", data_layout)
-        in_channels, group_channels, *taps = sizes_in_layout(call, "weight", kernel_layout)
-        _check_channels(call, channels, in_channels, "of the weight")
-        _check_divisible(call, in_channels, "input channels")
-        _check_taps(call, spatial, taps)
-        spread = [
-            _spread(call, letter, size, extent(tap, dilation[i]), padding[i], strides[i], output_padding[i])
-            for i, (letter, size, tap) in enumerate(zip(spatial, sizes, taps, strict=True))
-        ]
-        out_channels = dim_mul(group_channels, call.groups)
-        return TensorInfo(shape_in_layout(out_layout, [batch, out_channels, *spread]), dtype)
-
-    return infer
+    batch, channels, *sizes = sizes_in_layout(call, "data", layouts["data"])
+    in_channels, group_channels, *_ = sizes_in_layout(call, "weight", layouts["weight"])
+    _check_channels(call, channels, in_channels, "of the weight")
+    _check_divisible(call, in_channels, "input channels")
+    windows = windows_of(call)
+    _check_taps(call, windows)
+    extra = each_dimension(call.output_padding, len(windows))
+    spread = [_spread(call, *each) for each in zip(windows, sizes, windows.values(), extra, strict=True)]
+    out_channels = dim_mul(group_channels, call.groups)
+    return TensorInfo(shape_in_layout(layouts["result"], [batch, out_channels, *spread]), dtype)
 
 
-def _layouts(call: Call, channels: str, spatial: str) -> tuple[Layout, Layout, Layout]:
-    data = layout_attribute(call, "data_layout", f"NC{spatial}")
-    kernel = layout_attribute(call, "kernel_layout", f"{channels}{spatial}")
-    return data, kernel, layout_attribute(call, "out_layout", f"NC{spatial}", absent=data)
+def convolution_work(call: Call, count: Dim) -> Dim:
+    """two for each tap and channel summed, for each element of the result (where it is transposed, of the data)"""
+    kernel = layouts_of(call)["weight"]
+    _, summed, *taps = sizes_in_layout(call, "weight", kernel)
+    return product((2, count if kernel.dimensions[0] == "O" else elements(call.data), summed, *taps))
 
 
 def _result_dtype(call: Call) -> str:
@@ -109,15 +95,15 @@ def _check_divisible(call: Call, channels: Dim, what: str) -> None:
         raise call.fail(f"{call.describe('groups')} must divide the {channels} {what} of {weight}")
 
 
-def _check_taps(call: Call, spatial: str, taps: Sequence[Dim]) -> None:
-    for letter, size in zip(spatial, taps, strict=True):
-        call.require(size != 0, f"{call.describe('weight')} must not be empty along {letter}")
+def _check_taps(call: Call, windows: Mapping[str, Window]) -> None:
+    for letter, window in windows.items():
+        call.require(window.taps != 0, f"{call.describe('weight')} must not be empty along {letter}")
 
 
-def _check_output_padding(
-    call: Call, output_padding: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
-) -> None:
-    for extra, stride, gap in zip(output_padding, strides, dilation, strict=True):
+def _check_output_padding(call: Call) -> None:
+    count = len(call.definition.windows.letters)
+    columns = (each_dimension(each, count) for each in (call.output_padding, call.strides, call.dilation))
+    for extra, stride, gap in zip(*columns, strict=True):
         call.require(
             extra < max(stride, gap),
             f"{call.describe('output_padding')} must be less than the stride or the dilation, "
@@ -125,12 +111,10 @@ def _check_output_padding(
         )
 
 
-def _spread(
-    call: Call, dimension: str, size: Dim, window: Dim, padding: Padding, stride: int, output_padding: int
-) -> Dim:
+def _spread(call: Call, dimension: str, size: Dim, window: Window, output_padding: int) -> Dim:
     """The size that a convolution with this window would turn into `size`."""
-    reach = dim_add(dim_mul(dim_sub(size, 1), stride), window)
-    result = dim_add(reach, output_padding - sum(padding))
+    reach = dim_add(dim_mul(dim_sub(size, 1), window.stride), window.reach)
+    result = dim_add(reach, output_padding - window.before - window.after)
     if isinstance(result, int) and result < 1:
         raise call.fail(
             f"{call.describe('padding')} removes all of the result along {dimension}, "
@@ -142,31 +126,36 @@ def _spread(
 _PADDING = "one entry, one per dimension, or all befores, then all afters"
 
 
-def _attrs(spatial: str, channels: str) -> dict[str, AttrKind]:
-    """The attributes of a convolution over these dimensions; `channels` starts the kernel's layout."""
+def _row(spatial: str, channels: str) -> dict[str, Any]:
+    """The columns of a convolution over these dimensions; `channels` starts the kernel's layout."""
     count = len(spatial)
+    data, kernel = f"NC{spatial}", f"{channels}{spatial}"
     attrs: dict[str, AttrKind] = {
         "strides": Ints((1,) * count, broadcast=count),
         "padding": Ints((0,) * count, broadcast=count, doc=_PADDING),
         "output_padding": Ints((0,) * count, broadcast=count, doc="added to the end of the result"),
         "dilation": Ints((1,) * count, broadcast=count),
         "groups": Int(1),
-        "data_layout": Str(f"NC{spatial}"),
-        "kernel_layout": Str(f"{channels}{spatial}"),
+        "data_layout": Str(data),
+        "kernel_layout": Str(kernel),
         "out_layout": Str(None, doc="absent: as data_layout"),
         "out_dtype": DType(None, doc="absent: the operands' element type"),
     }
     if channels == "OI":
         del attrs["output_padding"]
-    return attrs
+    return {
+        "attrs": attrs,
+        "infer": convolution if channels == "OI" else transposed_convolution,
+        "flops": convolution_work,
+        "pattern": "out_ewise_fusable",
+        "windows": (spatial, "weight"),
+        "layouts": {"data": ("data_layout", data), "weight": ("kernel_layout", kernel), "result": ("out_layout", data)},
+    }
 
 
-op("nn.conv1d", "data weight", attrs=_attrs("W", "OI"), infer=convolution("W"), doc="Convolution over W.")
-op("nn.conv2d", "data weight", attrs=_attrs("HW", "OI"), infer=convolution("HW"), doc="Convolution over H and W.")
-op("nn.conv3d", "data weight", attrs=_attrs("DHW", "OI"), infer=convolution("DHW"), doc="Convolution over D, H and W.")
-op("nn.conv1d_transpose", "data weight", attrs=_attrs("W", "IO"), infer=transposed_convolution("W"),
-   doc="Transposed convolution over W.")  # fmt: skip
-op("nn.conv2d_transpose", "data weight", attrs=_attrs("HW", "IO"), infer=transposed_convolution("HW"),
-   doc="Transposed convolution over H and W.")  # fmt: skip
-op("nn.conv3d_transpose", "data weight", attrs=_attrs("DHW", "IO"), infer=transposed_convolution("DHW"),
-   doc="Transposed convolution over D, H and W.")  # fmt: skip
+op("nn.conv1d", "data weight", **_row("W", "OI"), doc="Convolution over W.")
+op("nn.conv2d", "data weight", **_row("HW", "OI"), doc="Convolution over H and W.")
+op("nn.conv3d", "data weight", **_row("DHW", "OI"), doc="Convolution over D, H and W.")
+op("nn.conv1d_transpose", "data weight", **_row("W", "IO"), doc="Transposed convolution over W.")
+op("nn.conv2d_transpose", "data weight", **_row("HW", "IO"), doc="Transposed convolution over H and W.")
+op("nn.conv3d_transpose", "data weight", **_row("DHW", "IO"), doc="Transposed convolution over D, H and W.")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..core.attributes import Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from .dialect import op
+from .dialect import reduction_op
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import Shape, check_rank, same_shape, same_size
 
@@ -41,8 +41,10 @@ def _check_weights(call: Call) -> None:
     same_size(call, "number of classes", predictions=0 if call.predictions.rank == 1 else 1, weights=0)
 
 
-op("nn.cross_entropy_with_logits", "predictions labels", infer=cross_entropy_with_logits,
+reduction_op("nn.cross_entropy_with_logits", "predictions labels", flops=(2, "predictions"),
+   infer=cross_entropy_with_logits,
    doc="The sum of -predictions * labels, divided by the batch size where there is a batch.")  # fmt: skip
-op("nn.nll_loss", "predictions targets weights?", attrs={"reduction": Str("mean", choices=("none", "sum", "mean")),
-          "ignore_index": Int(-100, doc="the target left out")}, infer=nll_loss,
+reduction_op("nn.nll_loss", "predictions targets weights?", attrs={
+          "reduction": Str("mean", choices=("none", "sum", "mean")),
+          "ignore_index": Int(-100, doc="the target left out")}, flops=(2, "targets"), infer=nll_loss,
    doc="Negative log likelihood of each target class, weighted by class, then reduced.")  # fmt: skip

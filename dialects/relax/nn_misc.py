@@ -7,7 +7,7 @@ from ..core.attributes import Int, Ints, Number, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, equal, product
-from .dialect import op
+from .dialect import injective_op
 
 
 def batch_flatten(call: Call) -> TensorInfo:
@@ -66,10 +66,10 @@ def pixel_shuffle(call: Call) -> TensorInfo:
     )
 
 
-op("nn.batch_flatten", "data", infer=batch_flatten, view="data", doc="All dimensions but the first made one.")
-op("nn.pad", "data", attrs={"pad_width": Ints(doc="before and after each dimension; negative ones remove"),
+injective_op("nn.batch_flatten", "data", infer=batch_flatten, view="data", doc="All dimensions but the first made one.")
+injective_op("nn.pad", "data", attrs={"pad_width": Ints(doc="before and after each dimension; negative ones remove"),
           "pad_mode": Str("constant", choices=("constant", "reflect", "replicate", "circular")),
           "pad_value": Number(0.0, doc="for mode 'constant'")}, infer=pad,
    doc="Elements added around the data.")  # fmt: skip
-op("nn.pixel_shuffle", "data", attrs={"upscale_factor": Int()}, infer=pixel_shuffle,
+injective_op("nn.pixel_shuffle", "data", attrs={"upscale_factor": Int()}, infer=pixel_shuffle,
    doc="Channels moved to height and width: (..., C*r*r, H, W) becomes (..., C, H*r, W*r).")  # fmt: skip

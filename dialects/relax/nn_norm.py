@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..core.attributes import AttrKind, Bool, Float, Int, Ints
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from ..core.symbols import Dim, dim_mod, equal
+from ..core.symbols import Dim, dim_mod, equal, product
 from .dialect import op
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import expect_size, most_precise, normalize_axes, normalize_axis, shape_of_rank
@@ -77,6 +77,14 @@ def _parameter_sizes(call: Call, attribute: str, axes: Sequence[int]) -> list[Di
 
 
 _EPSILON = {"epsilon": Float(1e-5, doc="added to the variance")}
+
+
+def norm_work(call: Call, count: Dim) -> Dim:
+    """two for each element, four more where mean and variance are those of the data, one each for gamma and beta"""
+    own = 4 if call.attributes.get("training", True) else 0
+    return product((2 + own + call.center + call.scale, count))
+
+
 _AFFINE: dict[str, AttrKind] = {
     **_EPSILON,
     "center": Bool(True, doc="beta is added"),
@@ -88,13 +96,14 @@ _AXES = {"axes": Ints(doc="the axes to normalize over, without the channel axis"
 op("nn.batch_norm", "data gamma beta moving_mean moving_var", attrs={"axis": Int(doc="the channels"), **_AFFINE,
           "momentum": Float(0.1, doc="the weight of this batch"),
           "training": Bool(True, doc="use this batch's mean and variance")},
-   results="result new_mean new_var", infer=batch_norm,
+   results="result new_mean new_var", flops=norm_work, infer=batch_norm,
    doc="Normalizes each channel over the batch; also gives the moving mean and variance.")  # fmt: skip
 op("nn.layer_norm", "data gamma beta", attrs={"axes": Ints(doc="the axes to normalize over"), **_AFFINE},
-   infer=layer_norm, doc="Normalizes over the axes; gamma and beta have the data's sizes along them.")  # fmt: skip
+   flops=norm_work, infer=layer_norm,
+   doc="Normalizes over the axes; gamma and beta have the data's sizes along them.")  # fmt: skip
 op("nn.group_norm", "data gamma beta", attrs={"num_groups": Int(), **_CHANNEL_AXIS, **_AXES, **_AFFINE},
-   infer=group_norm, doc="Normalizes over the axes and the channels of each group.")  # fmt: skip
-op("nn.instance_norm", "data gamma beta", attrs={**_CHANNEL_AXIS, **_AXES, **_AFFINE}, infer=instance_norm,
-   doc="Normalizes each channel over the axes.")  # fmt: skip
+   flops=norm_work, infer=group_norm, doc="Normalizes over the axes and the channels of each group.")  # fmt: skip
+op("nn.instance_norm", "data gamma beta", attrs={**_CHANNEL_AXIS, **_AXES, **_AFFINE},
+   flops=norm_work, infer=instance_norm, doc="Normalizes each channel over the axes.")  # fmt: skip
 op("nn.rms_norm", "data weight", attrs={"axes": Ints((-1,), doc="the axes to normalize over"), **_EPSILON},
-   infer=layer_norm, doc="data / sqrt(mean(data * data) + epsilon) * weight.")  # fmt: skip
+   flops=4, infer=layer_norm, doc="data / sqrt(mean(data * data) + epsilon) * weight.")  # fmt: skip

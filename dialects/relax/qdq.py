@@ -9,7 +9,7 @@ from ..core.attributes import DType, Int
 from ..core.infos import TensorInfo, bit_width, is_float, is_int
 from ..core.opdef import Call
 from ..core.symbols import equal
-from .dialect import op
+from .dialect import broadcast_op
 from .infer.sizes import check_rank, normalize_axis
 
 
@@ -75,7 +75,8 @@ def _check_sizes(call: Call) -> None:
 
 _AXIS = Int(-1, doc="the axis that scales and zero points go along where there are several")
 
-op("quantize", "data scale zero_point", attrs={"axis": _AXIS, "out_dtype": DType("i8")}, infer=quantize,
+broadcast_op("quantize", "data scale zero_point", attrs={"axis": _AXIS, "out_dtype": DType("i8")},
+   flops=5, infer=quantize,
    doc="round(data / scale) + zero_point, clipped to the result's range.")  # fmt: skip
-op("dequantize", "data scale zero_point", attrs={"axis": _AXIS, "out_dtype": DType("f32")}, infer=dequantize,
-   doc="(data - zero_point) * scale.")  # fmt: skip
+broadcast_op("dequantize", "data scale zero_point", attrs={"axis": _AXIS, "out_dtype": DType("f32")},
+   flops=2, infer=dequantize, doc="(data - zero_point) * scale.")  # fmt: skip

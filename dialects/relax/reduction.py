@@ -9,7 +9,7 @@ from ..core.attributes import Bool, DType, Int, Ints
 from ..core.infos import TensorInfo, is_bool
 from ..core.opdef import Call
 from ..core.symbols import product
-from .dialect import op
+from .dialect import op, reduction_op
 from .infer.dtypes import ANY, asked_dtype, check_dtype
 from .infer.sizes import Shape, normalize_axes, normalize_axis
 
@@ -87,16 +87,18 @@ _SCAN = {
     "exclusive": Bool(False, doc="leave each element out of its own result"),
 }
 
-op("sum", "x", attrs=_AXES, infer=any_reduction, doc="The sum over axes; of booleans, whether any is true.")
-op("prod", "x", attrs=_AXES, infer=any_reduction, doc="The product over axes; of booleans, whether all are.")
-op("max", "x", attrs=_AXES, infer=any_reduction, doc="The largest element over axes.")
-op("min", "x", attrs=_AXES, infer=any_reduction, doc="The smallest element over axes.")
-op("mean", "x", attrs=_AXES, infer=number_reduction, doc="The mean over axes, of x's element type.")
-op("std", "x", attrs=_AXES, infer=number_reduction, doc="The square root of the variance over axes.")
-op("variance", "x", attrs=_AXES, infer=number_reduction, doc="The mean squared distance to the mean over axes.")
+reduction_op("sum", "x", attrs=_AXES, infer=any_reduction, doc="The sum over axes; of booleans, whether any is true.")
+reduction_op("prod", "x", attrs=_AXES, infer=any_reduction, doc="The product over axes; of booleans, whether all are.")
+reduction_op("max", "x", attrs=_AXES, infer=any_reduction, doc="The largest element over axes.")
+reduction_op("min", "x", attrs=_AXES, infer=any_reduction, doc="The smallest element over axes.")
+reduction_op("mean", "x", attrs=_AXES, infer=number_reduction, doc="The mean over axes, of x's element type.")
+reduction_op("std", "x", attrs=_AXES, flops=(4, "x"), infer=number_reduction,
+   doc="The square root of the variance over axes.")  # fmt: skip
+reduction_op("variance", "x", attrs=_AXES, flops=(4, "x"), infer=number_reduction,
+   doc="The mean squared distance to the mean over axes.")  # fmt: skip
 op("median", "data", attrs=_AXES, results="values indices?", infer=median,
    doc="The median over axes (the lower of two); over one axis also where it is, as int64.")  # fmt: skip
-op("argmax", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first largest element is, as int64.")
-op("argmin", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first smallest element is, as int64.")
-op("cumsum", "data", attrs=_SCAN, infer=scan, doc="The sum of each element and all before it.")
-op("cumprod", "data", attrs=_SCAN, infer=scan, doc="The product of each element and all before it.")
+reduction_op("argmax", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first largest element is, as int64.")
+reduction_op("argmin", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first smallest element is, as int64.")
+op("cumsum", "data", attrs=_SCAN, flops=1, infer=scan, doc="The sum of each element and all before it.")
+op("cumprod", "data", attrs=_SCAN, flops=1, infer=scan, doc="The product of each element and all before it.")

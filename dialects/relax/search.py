@@ -7,7 +7,7 @@ from ..core.attributes import Bool, DType, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import Dim, product
-from .dialect import op
+from .dialect import broadcast_op, elementwise_op, injective_op, op
 from .infer.broadcast import broadcast_shapes
 from .infer.dtypes import (
     ANY,
@@ -131,8 +131,8 @@ def multinomial_from_uniform(call: Call) -> TensorInfo:
 
 _ORDER = {"axis": Int(-1), "descending": Bool(False)}
 
-op("where", "condition x1 x2", infer=where, doc="x1 where the condition is true, else x2; all are broadcast.")
-op("clip", "x min:scalar max:scalar", infer=clip, doc="x, but not below min and not above max.")
+broadcast_op("where", "condition x1 x2", infer=where, doc="x1 where the condition is true, else x2; all are broadcast.")
+elementwise_op("clip", "x min:scalar max:scalar", flops=2, infer=clip, doc="x, but not below min and not above max.")
 op("sort", "data", attrs=_ORDER, infer=sort, doc="The elements in order along an axis.")
 op("argsort", "data", attrs={**_ORDER, "dtype": DType("i32")}, infer=argsort,
    doc="The positions of the elements in their order along an axis.")  # fmt: skip
@@ -149,7 +149,7 @@ op("unique", "x sorted:scalar return_index:scalar return_inverse:scalar return_c
    doc="The unique elements, or slices along an axis; as constant flags ask, where they first are, which of "
        "them each element is, and how many there are of each.")  # fmt: skip
 op("nonzero", "x", infer=nonzero, doc="Where elements are not zero: a row for each dimension.")
-op("bucketize", "input_tensor boundaries",
+injective_op("bucketize", "input_tensor boundaries",
    attrs={"out_int32": Bool(False, doc="positions as int32 instead of int64"),
           "right": Bool(False, doc="an element equal to a boundary goes into the bucket after it")},
    infer=bucketize, doc="Between which of the sorted boundaries each element lies.")  # fmt: skip

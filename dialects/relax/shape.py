@@ -13,7 +13,7 @@ from ..core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ..core.opdef import Call, OpProblem
 from ..core.symbols import Size, SymbolError
 from ..core.verifier import compatible
-from .dialect import op
+from .dialect import elementwise_op, op
 
 # A tensor of more elements than this does not list a shape's sizes.
 _MOST_DIMENSIONS = 64
@@ -109,8 +109,8 @@ op("shape_of", "input", infer=lambda call: ShapeInfo(call.input.shape), role="sh
 op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D int64 tensor as a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,
    doc="A shape as a 1-D int64 tensor.")  # fmt: skip
-op("scalar_to_tensor", "value:scalar", own=True,
-   infer=lambda call: TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype),
+elementwise_op("scalar_to_tensor", "value:scalar", own=True,
+   flops=0, infer=lambda call: TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype),
    doc="A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected.")  # fmt: skip
 op("size", "input", infer=lambda call: TensorInfo((), "i64"),
    doc="The number of elements of a tensor, as a 0-D int64 tensor.")  # fmt: skip

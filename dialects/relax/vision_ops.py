@@ -9,6 +9,7 @@ from ..core.opdef import Call
 from ..core.symbols import dim_mod, dim_mul, equal
 from .dialect import op
 from .infer.dtypes import check_dtype, check_same_dtype
+from .infer.layouts import layouts_of, shape_in_layout
 from .infer.sizes import Shape, check_one_element, expect_size, same_size, shape_of_rank
 
 
@@ -104,9 +105,8 @@ def roi_pooling(call: Call) -> TensorInfo:
     expect_size(call, "rois", 1, 5, "batch index, x1, y1, x2, y2")
     height, width = _pooled_size(call)
     call.require(call.spatial_scale > 0, f"{call.describe('spatial_scale')} must be positive")
-    if call.layout == "NHWC":
-        return call.data.with_shape((regions, height, width, data[3]))
-    return call.data.with_shape((regions, data[1], height, width))
+    layout = layouts_of(call)["data"]
+    return call.data.with_shape(shape_in_layout(layout, (regions, data[layout.text.index("C")], height, width)))
 
 
 def _pooled_size(call: Call) -> tuple[int, int]:
@@ -119,6 +119,7 @@ def _pooled_size(call: Call) -> tuple[int, int]:
 _SCORE_INDEX = Int(1, doc="which of a box's values is its score")
 _ID_INDEX = Int(0, doc="which of a box's values is its class; -1: none")
 _POOLED_SIZE = Ints(broadcast=2, doc="height and width of the result")
+_ROI_LAYOUTS = {"data": ("layout", "NCHW"), "result": ("layout", "NCHW")}
 _SPATIAL_SCALE = Float(doc="a region's coordinates times this are positions in the data")
 
 op("vision.all_class_non_max_suppression", "boxes scores max_output_boxes_per_class iou_threshold score_threshold",
@@ -157,7 +158,7 @@ op("vision.roi_align", "data rois",
           "layout": Str("NCHW", choices=("NCHW", "NHWC")),
           "mode": Str("avg", choices=("avg", "max", "max_share"),
                      doc="of a bin's samples, or (max_share) of the shares that the elements around each have in it")},
-   infer=roi_pooling, doc="Each region, interpolated to a fixed size.")  # fmt: skip
-op("vision.roi_pool", "data rois", infer=roi_pooling,
+   layouts=_ROI_LAYOUTS, infer=roi_pooling, doc="Each region, interpolated to a fixed size.")  # fmt: skip
+op("vision.roi_pool", "data rois", layouts=_ROI_LAYOUTS, infer=roi_pooling,
    attrs={"pooled_size": _POOLED_SIZE, "spatial_scale": _SPATIAL_SCALE, "layout": Str("NCHW", choices=("NCHW",))},
    doc="The maxima of each region's parts, a fixed number of them.")  # fmt: skip

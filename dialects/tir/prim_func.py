@@ -8,7 +8,6 @@ the outputs are trailing parameters as well and the function returns nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import IntEnum
 from typing import Any
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
@@ -18,6 +17,7 @@ from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.codec import encode
+from ..core.facts import OpPattern
 
 #: Marks a function as a PrimFunc.
 PRIM_FUNC = "tir.prim_func"
@@ -29,29 +29,6 @@ NOALIAS = "tir.noalias"
 TARGET = "tir.target"
 #: The transform.named_sequence that schedules it.
 SCHEDULE = "tir.schedule"
-
-
-class OpPattern(IntEnum):
-    """What fusion has to know of a PrimFunc; the higher, the less can be fused."""
-
-    ELEMWISE = 0
-    BROADCAST = 1
-    INJECTIVE = 2
-    COMM_REDUCE = 3
-    OUT_EWISE_FUSABLE = 4
-    TUPLE = 7
-    OPAQUE = 8
-
-    @property
-    def attribute_text(self) -> str:
-        return self.name.lower()
-
-    @staticmethod
-    def parse(text: str) -> OpPattern:
-        names = [pattern.attribute_text for pattern in OpPattern]
-        if text not in names:
-            raise RelaxError(f"unknown operator pattern '{text}'{suggest(text, names)} (known: {', '.join(names)})")
-        return OpPattern[text.upper()]
 
 
 def is_prim_func(op: Operation) -> bool:

@@ -12,8 +12,8 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost, operations_of, users_of
 from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.codec import decode
+from ...dialects.core.facts import OpPattern
 from ...dialects.core.substitute import symbols_of
-from ...dialects.tir.prim_func import OpPattern
 from ...emit.kernels import parameter_info
 from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
 from .prim_info import PrimInfo

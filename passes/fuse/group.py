@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Type, Value
+from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import bit_width
-from ...dialects.tir.prim_func import OpPattern
 from .maps import compose, identity, inverse, plain_dim, visits_once
 from .prim_info import PrimInfo, input_count_of, maps_of
 

@@ -21,7 +21,8 @@ from ...bindings.navigation import (
     users_of,
 )
 from ...dialects.core.dialect import row_of
-from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
+from ...dialects.core.facts import OpPattern
+from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, is_prim_func, op_pattern
 from ..intrinsics.registry import is_intrinsic
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .maps import plain_dim

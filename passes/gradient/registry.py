@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from ...bindings.ir import Operation, Value
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.verifier import call_of
@@ -26,7 +27,7 @@ from ...support.registry import Registry, names_of
 relax = dialect.ops
 
 
-def named(operation: Any) -> str:
+def named(operation: Operation) -> str:
     """An operation for messages: its operator, and its node's name where it has one."""
     name = location_name(operation.location)
     return f"'{operation.name}' (node '{name}')" if name else f"'{operation.name}'"
@@ -35,8 +36,9 @@ def named(operation: Any) -> str:
 class GradientCall:
     """Operands are values (None for an absent one, a tuple for a variadic one), attributes Python's, by their names."""
 
-    def __init__(self, definition: OpDef, operation: Any, gradients: list[Any]):
-        call = call_of(definition, operation)
+    def __init__(self, definition: OpDef, operation: Operation, gradients: list[Value]):
+        #: As inference sees it.
+        self.inferred = call = call_of(definition, operation)
         sizes = [len(each) if type(each) is tuple else int(each is not None) for each in call.operands.values()]
         self._named = {**definition.segment(list(operation.operands), sizes), **call.attributes}
         self._gradients = gradients
@@ -53,16 +55,16 @@ class GradientCall:
         return held[name]
 
     @property
-    def result(self) -> Any:
+    def result(self) -> Value:
         return self.results[0]
 
     @property
-    def gradient(self) -> Any:
+    def gradient(self) -> Value:
         """How the differentiated number changes with the (first) result."""
         return self.gradients[0]
 
     @property
-    def gradients(self) -> list[Any]:
+    def gradients(self) -> list[Value]:
         """As `gradient`, for each of the results."""
         for index, result in enumerate(self.results):
             if self._gradients[index] is None:

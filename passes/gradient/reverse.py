@@ -40,7 +40,7 @@ def gradients(y: Any, xs: Sequence[Any], seed: Any = None) -> list[Any]:
     return [totals[x] if x in totals else relax["zeros_like"](x) for x in xs]
 
 
-def gradients_at(values: Sequence[Any], function: Callable[..., Any], seed: Any = None) -> list[Any]:
+def gradients_at(values: Sequence[Value], function: Callable[..., Any], seed: Value | None = None) -> list[Value]:
     """The gradients of `function(*tensors)` by its arguments where these are `values`, of which some may be the same.
 
     What the function uses besides its arguments does not change with them, even if it is one of the values.
@@ -61,7 +61,7 @@ def gradients_at(values: Sequence[Any], function: Callable[..., Any], seed: Any 
             cast.erase()
 
 
-def _between(xs: Sequence[Any], y: Any) -> tuple[list[Any], set[Any]]:
+def _between(xs: Sequence[Value], y: Value) -> tuple[list[Any], set[Any]]:
     """The operations on the way from the xs to y, in their order, and the values there that change with the xs."""
     varying = set(xs)
     path = []
@@ -96,7 +96,7 @@ def _used_by(operation: Operation) -> list[Value]:
     return [*operation.operands, *(used for each in inside for used in each.operands if used not in own)]
 
 
-def _may_vary(value: Any) -> bool:
+def _may_vary(value: Value) -> bool:
     """Whether a value can change continuously: shapes, integers and truths do not."""
     info = decode(value.type)
     if isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
@@ -119,13 +119,13 @@ def _pass_on(operation: Any, arriving: list[Any], varying: set[Any], totals: dic
             totals[operand] = relax["add"](totals[operand], fitting) if operand in totals else fitting
 
 
-def _help_with(operation: Any) -> str:
+def _help_with(operation: Operation) -> str:
     if row_of(operation) is None:
         return "control flow and scalars that only the run decides cannot be differentiated"
     return f'rx.register_gradient("{operation.name}") teaches it'
 
 
-def _as_list(rule: GradientRule, operation: Any, returned: Any) -> list[Any]:
+def _as_list(rule: GradientRule, operation: Operation, returned: Any) -> list[Any]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RelaxError(
@@ -135,7 +135,7 @@ def _as_list(rule: GradientRule, operation: Any, returned: Any) -> list[Any]:
     return listed
 
 
-def _fitting(rule: GradientRule, operation: Any, gradient: Any, operand: Any) -> Any:
+def _fitting(rule: GradientRule, operation: Operation, gradient: Any, operand: Value) -> Any:
     """A gradient as a tensor of the type of the operand that it is for."""
     value, wanted = as_value(gradient), decode(operand.type)
     given = None if value is None else decode(value.type)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Value
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
@@ -19,7 +20,7 @@ class Tensor:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Value):
         self.value = value
 
     def __add__(self, other: Any) -> Tensor:
@@ -69,7 +70,7 @@ class Tensor:
     def _with(self, name: str, left: Any, right: Any) -> Tensor:
         return Tensor(relax[name](self._operand(left), self._operand(right)))
 
-    def _operand(self, other: Any) -> Any:
+    def _operand(self, other: Any) -> Value:
         return other.value if isinstance(other, Tensor) else const(other, dtype_of(self.value))
 
 
@@ -78,45 +79,45 @@ def apply(name: str, x: Tensor, **attributes: Any) -> Tensor:
     return Tensor(relax[name](x.value, **attributes))
 
 
-def summed_to(gradient: Any, operand: Any, others: Sequence[Any]) -> Any:
+def summed_to(gradient: Value, operand: Value, others: Sequence[Value]) -> Value:
     """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
     return gradient if keeps_shape(operand, *others) else relax["collapse_sum_like"](gradient, operand)
 
 
-def shape_operand(value: Any) -> Any:
+def shape_operand(value: Value) -> Value:
     """A tensor's shape, as operators take it."""
     shape = shape_of(value)
     return relax["shape_expr"](dims=shape) if is_known(shape) else relax["shape_of"](value)
 
 
-def spread(value: Any, like: Any, axes: Sequence[int], keepdims: bool) -> Any:
+def spread(value: Value, like: Value, axes: Sequence[int], keepdims: bool) -> Value:
     """What a reduction of `like` over axes has made, again in the shape of `like`."""
     wide = value if keepdims or not axes else relax["expand_dims"](value, axis=list(axes))
     return relax["broadcast_to"](wide, shape_operand(like))
 
 
-def rank_of(call: GradientCall, x: Any, what: str = "its operand") -> int:
+def rank_of(call: GradientCall, x: Value, what: str = "its operand") -> int:
     shape = shape_of(x)
     if shape is None:
         raise call.fail(f"the rank of {what} is not known")
     return len(shape)
 
 
-def known_shape(call: GradientCall, x: Any, what: str = "its operands") -> tuple[Dim, ...]:
+def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tuple[Dim, ...]:
     shape = shape_of(x)
     if shape is None or not is_known(shape):
         raise call.fail(f"sizes of {what} are only known when the program runs")
     return shape
 
 
-def reduced_axes(call: GradientCall, x: Any) -> list[int]:
+def reduced_axes(call: GradientCall, x: Value) -> list[int]:
     """The axes of a reduction, counted from the front."""
     rank = rank_of(call, x)
     given = range(rank) if call.axis is None else call.axis
     return sorted(axis % rank for axis in given)
 
 
-def count_over(x: Any, axes: Sequence[int]) -> Any:
+def count_over(x: Value, axes: Sequence[int]) -> Value:
     """How many elements of x a reduction over axes makes one of, a tensor of x's element type."""
     shape, dtype = shape_of(x), dtype_of(x)
     assert shape is not None

@@ -21,13 +21,16 @@ from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
+from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.opdef import Call
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
+from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.kernels import FreshSymbols, Kernel, fresh_name, kernel_symbol, parameter_type
@@ -87,6 +90,11 @@ class RuleBuilder:
         self._read: list[Any] = []
 
     @property
+    def call(self) -> Call:
+        """The operation as inference sees it."""
+        return call_of(self.op.definition, self.op.operation)
+
+    @property
     def result_infos(self) -> list[Info]:
         return [decode(type_) for type_ in self.op.operation.results.types]
 
@@ -130,16 +138,18 @@ class RuleBuilder:
         inputs: Sequence[Value] | None = None,
         outputs: Sequence[TensorInfo] | None = None,
         *,
-        pattern: OpPattern | str = OpPattern.OPAQUE,
+        pattern: OpPattern | str | None = None,
         name: str = "",
         sizes: Body | None = None,
     ) -> list[Value]:
         """Calls a PrimFunc with this body; its values. `body(*inputs, *outputs)` returns the outputs' values.
 
-        Inputs default to the operation's operands, outputs to its results. Where outputs have unknown sizes,
-        `sizes(*inputs)` computes them, in order, in a PrimFunc that is called before.
+        Inputs default to the operation's operands, outputs to its results, the pattern to what the operator's row
+        says. Where outputs have unknown sizes, `sizes(*inputs)` computes them, in order, in a PrimFunc that is called
+        before.
         """
-        return self._call(body, inputs, outputs, pattern, name, sizes, on_memrefs=False)
+        own = self.op.definition.pattern or OpPattern.OPAQUE
+        return self._call(body, inputs, outputs, own if pattern is None else pattern, name, sizes, on_memrefs=False)
 
     def loops(
         self,
@@ -210,7 +220,7 @@ class RuleBuilder:
         called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
         return list(map(self.cast, called, wanted))
 
-    def cast(self, value: Any, info: Info) -> Any:
+    def cast(self, value: Value, info: Info) -> Value:
         """The value with another type, checked at run time where it says more than its own."""
         return value if self.info(value) == info else relax.ops["match_cast"](value, encode(info, self.op.context))
 
@@ -218,18 +228,20 @@ class RuleBuilder:
         """Symbols that nobody uses, for sizes that a match_cast defines."""
         return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
 
-    def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Any], sizes: Body, name: str) -> list[Any]:
+    def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Value], sizes: Body, name: str) -> list[Any]:
         unknown = sum(dim is None for info in infos for dim in info.shape)
         if not unknown:
             return list(infos)
 
-        def write(*parameters: Any) -> Value:
+        def write(*parameters: Value) -> Value:
             *known, output = parameters
             for position, size in enumerate(sizes(*known)):
                 output = linalg.insert(as_i64(size), output, [as_index(position)])
             return output
 
-        (computed,) = self.prim(write, inputs, [TensorInfo((unknown,), "i64")], name=f"{name}_sizes")
+        (computed,) = self.prim(
+            write, inputs, [TensorInfo((unknown,), "i64")], pattern=OpPattern.OPAQUE, name=f"{name}_sizes"
+        )
         new = iter(self.define_sizes(computed, unknown))
         return [info.with_shape(next(new) if dim is None else dim for dim in info.shape) for info in infos]
 
@@ -257,7 +269,7 @@ class RuleBuilder:
         def signed(*scalars: Number) -> Value:
             return body(*(scalar.of(dtype) for scalar, dtype in zip(scalars, dtypes, strict=True)))
 
-        def write(*parameters: Any) -> Value:
+        def write(*parameters: Value) -> Value:
             *inputs, output = parameters
             for position in unproven:
                 require_broadcast(inputs[position], linalg.sizes(output))
@@ -277,7 +289,7 @@ def _with_numbers(body: Body) -> Body:
 def _with_types(body: Body, types: Sequence[Type]) -> Body:
     """The body, whose values get the outputs' types where those only know other sizes."""
 
-    def typed(*parameters: Value) -> Any:
+    def typed(*parameters: Value) -> list[Value]:
         values = body(*parameters)
         several = as_list(values)
         return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values

@@ -17,16 +17,15 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
+from ...dialects.core.facts import Window
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
-from ...dialects.core.verifier import call_of
-from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.relax.infer.windows import each_dimension, padding_of
+from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ...dialects.relax.infer.windows import windows_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Size, as_index, constant
-from ...emit.windows import Meeting, Window, meeting, padded
+from ...emit.windows import Meeting, meeting, padded, span
 from .builder import RuleBuilder
 from .layouts import blocked_dimensions, from_plain, permuted, to_plain
 
@@ -59,7 +58,7 @@ class Lettered(NamedTuple):
         """What is at these places; the whole of dimensions that are not among them."""
         return self.replaced(tensors.slice_of(self.value, *self._offsets_and_sizes(places)))
 
-    def with_part(self, value: Any, places: Mapping[str, Part]) -> Any:
+    def with_part(self, value: Value, places: Mapping[str, Part]) -> Value:
         """The tensor with a value at these places, made of the part there."""
         offsets, sizes = self._offsets_and_sizes(places)
         return tensors.put_slice(value, self.value, offsets, sizes=sizes)
@@ -82,33 +81,23 @@ class Convolution:
     """What a convolution's attributes say, with an entry for each spatial dimension."""
 
     def __init__(self, op: OpView, operands: Sequence[Value], builder: RuleBuilder):
-        self.is_transposed = op.definition.name.endswith("_transpose")
-        count = int(op.definition.name.removesuffix("_transpose")[-2])
-        self.spatial = "DHW"[-count:]
-        self.strides = self.per_dimension(op.strides)
-        self.dilation = self.per_dimension(op.dilation)
-        self.padding = padding_of(op.padding, count)
+        self.data_layout, self.kernel_layout, self.out_layout = layouts_of(builder.call).values()
+        self._windows = windows_of(builder.call)
+        self.is_transposed = self.kernel_layout.dimensions.startswith("I")
+        self.spatial = "".join(self._windows)
         self.groups = op.groups
-        self.data_layout = parse_layout(op.data_layout, f"NC{self.spatial}")
-        self.kernel_layout = parse_layout(op.kernel_layout, f"{'IO' if self.is_transposed else 'OI'}{self.spatial}")
-        self.out_layout = parse_layout(op.out_layout or op.data_layout, f"NC{self.spatial}")
         infos: list[Any] = [builder.info(operand) for operand in operands]
         self.data, self.weight = infos
         self.dtype: str = builder.result_dtype()
 
-    def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
-        return each_dimension(values, len(self.spatial))
-
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
         """The windows over the data, by dimension, of a kernel with so many taps along each."""
-        each = zip(self.spatial, self.strides, self.dilation, self.padding, strict=True)
-        return {letter: Window(taps[letter], stride, gap, *padding) for letter, stride, gap, padding in each}
+        return {letter: window._replace(taps=taps[letter]) for letter, window in self._windows.items()}
 
     def laid_out(self, weight: Value) -> Value:
         """The weight, a value of the graph, and from here on the convolution's as its loops read it."""
         axes = self.kernel_layout.axes
-        taps = dict(zip(_letters(self.kernel_layout), self.weight.shape, strict=True))
-        if not is_widely_padded(self.windows(taps)):
+        if not is_widely_padded(self._windows):
             return weight
         # By taps, what one multiplies by lies together.
         order = sorted(range(len(axes)), key=lambda place: axes[place].dimension not in self.spatial)
@@ -170,8 +159,8 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
         to_plain(value, layout) if blocked_dimensions(layout) else value
         for value, layout in zip(operands, (conv.data_layout, conv.kernel_layout), strict=True)
     )
-    attributes = {**call_of(op.definition, op.operation).attributes, **texts}
-    result = as_value(op.definition(data=data, weight=weight, **attributes))
+    attributes = {**builder.call.attributes, **texts}
+    result = op.definition(data=data, weight=weight, **attributes)
     if blocked_dimensions(conv.out_layout):
         result = from_plain(result, conv.out_layout)
     return builder.cast(result, builder.result_infos[0])
@@ -213,7 +202,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
             return _over_joined_rows(conv, around, weight, out, windows)
         return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
 
-    def by_taps() -> Any:
+    def by_taps() -> Value:
         add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
         return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
 
@@ -238,7 +227,7 @@ def _padded(data: Lettered, windows: Windows) -> Lettered:
     return data.replaced(padded(data.value, zero, [each.before for each in along], [each.after for each in along]))
 
 
-def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Any:
+def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:
     """The total with each tap's products with what it meets of the data, one picture and group after the other."""
     alone = [letter for letter in "NG" if letter in total.letters]
     sizes, positions = data.sizes, total.sizes
@@ -248,8 +237,8 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
             return one_by_one(positions[alone[len(at)]], lambda i, inner: enter(inner, *at, i), value)
         here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
 
-        def add_tap(inner: Any, tap: dict[str, Size], met: dict[str, Meeting]) -> Any:
-            read = {letter: Part(each.place, windows[letter].span(each.length)) for letter, each in met.items()}
+        def add_tap(inner: Value, tap: dict[str, Size], met: dict[str, Meeting]) -> Value:
+            read = {letter: Part(each.place, span(windows[letter], each.length)) for letter, each in met.items()}
             written = {letter: Part(each.first, each.length) for letter, each in met.items()}
             own = {letter: Part(place, 1) for letter, place in tap.items()}
             whole = total.replaced(inner)
@@ -317,7 +306,7 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
     return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
 
 
-def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
+def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     """The convolution over rows that are one: a window that reaches over an end gives a result that nobody takes."""
     tall, wide = list(windows)[-2:]
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
@@ -368,8 +357,8 @@ def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Ma
 
 
 def for_each_tap(
-    windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size], total: Any, body: TapBody
-) -> Any:
+    windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size], total: Value, body: TapBody
+) -> Value:
     """The total after all taps of a window; those that are known to meet no data are left out."""
     letters = list(windows)
 
@@ -392,7 +381,7 @@ def for_each_tap(
     return enter(total)
 
 
-def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Any) -> Any:
+def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Value) -> Value:
     """`value = body(i, value)` so many times; without a loop where that is known to be once."""
     if isinstance(count, int) and count == 1:
         return body(0, value)

@@ -12,7 +12,6 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.opdef import Call, OpDef
 from ...dialects.core.operands import operand_info
-from ...dialects.core.verifier import call_of
 from .builder import RuleBuilder
 from .rules import RuleFunction
 
@@ -24,7 +23,7 @@ def with_known_sizes(rule: RuleFunction, op: OpView, operands: list[Value], buil
     """
     named = {value: _named(value, builder) for value in operands}
     values = [named[value] for value in operands]
-    infos, attributes = builder.result_infos, call_of(op.definition, op.operation).attributes
+    infos, attributes = builder.result_infos, builder.call.attributes
     if values == list(operands) and _inferred(op, values, attributes) == infos:
         return rule(op, operands, builder)
     made = op.definition(**by_name(op, values), **attributes)

@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, is_int
-from ...dialects.core.operands import as_value
-from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Axis, Layout
 from ...emit import linalg, loops
@@ -45,13 +43,15 @@ def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
     return numbered
 
 
-def permuted(value: Any, axes: Sequence[int]) -> Any:
+def permuted(value: Value, axes: Sequence[int]) -> Value:
     """A value of the graph with its axes in this order; a constant's elements are moved at once."""
     array = elements_of(value)
     if array is None:
-        return as_value(relax.ops["permute_dims"](value, axes=list(axes)))
+        return relax.ops["permute_dims"](value, axes=list(axes))
     moved = array.transpose(axes)
-    return as_value(make_elements(moved, ir.RankedTensorType.get(moved.shape, value.type.element_type)))
+    made = make_elements(moved, ir.RankedTensorType.get(moved.shape, value.type.element_type))
+    assert made is not None, "the type is the array's own"
+    return made.result
 
 
 def require_blocks(tensor: Value, layout: Layout) -> None:
@@ -61,18 +61,18 @@ def require_blocks(tensor: Value, layout: Layout) -> None:
             loops.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
 
 
-def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Any:
+def in_plain_layout(op: OpView, data: Value, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Value:
     """The operation on its first operand without blocks, in the order of the dimensions; its result in its layout."""
-    call = call_of(op.definition, op.operation)
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
-    attributes = {**call.attributes, **{key: text for key, text in names.items() if key in call.attributes}}
+    given = builder.call.attributes
+    attributes = {**given, **{key: text for key, text in names.items() if key in given}}
     operands = by_name(op, builder.operands)
     operands[op.definition.operands[0].name] = to_plain(_with_blocks(data, builder, layout), layout)
-    result = from_plain(as_value(op.definition(**operands, **attributes)), out_layout)
+    result = from_plain(op.definition(**operands, **attributes), out_layout)
     return builder.cast(result, builder.result_infos[0])
 
 
-def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
+def _with_blocks(data: Value, builder: RuleBuilder, layout: Layout) -> Value:
     """The tensor with blocks of the layout's sizes in its type, which the run checks."""
     info = builder.info(data)
     assert isinstance(info, TensorInfo) and info.shape is not None
@@ -80,7 +80,7 @@ def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
     return builder.cast(data, info.with_shape(sizes))
 
 
-def to_plain(value: Any, layout: Layout) -> Any:
+def to_plain(value: Value, layout: Layout) -> Value:
     """A tensor in a layout as one with a dimension for each letter, in the order of the dimensions."""
     whole: dict[str, Any] = {}
     for index, axis in enumerate(layout.axes):
@@ -95,7 +95,7 @@ def to_plain(value: Any, layout: Layout) -> Any:
     return _transformed(value, ir.AffineMap.get(len(layout.axes), 0, results))
 
 
-def from_plain(value: Any, layout: Layout) -> Any:
+def from_plain(value: Value, layout: Layout) -> Value:
     """The inverse; where blocks are not full, zeros fill them."""
     inner: dict[str, int] = {}
     results: list[Any] = []
@@ -116,11 +116,11 @@ def _divided(expression: Any, divisor: int) -> Any:
     return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))
 
 
-def _transformed(value: Any, index_map: Any) -> Any:
+def _transformed(value: Value, index_map: Any) -> Value:
     if index_map == ir.AffineMap.get_identity(index_map.n_dims):
         return value
     if index_map.is_permutation:
         axes = [result.maybe_downcast().position for result in index_map.results]
-        return as_value(relax.ops["permute_dims"](value, axes=axes))
+        return relax.ops["permute_dims"](value, axes=axes)
     zero = 0 if is_int(str(decode(value.type).dtype)) else 0.0  # type: ignore[union-attr]
-    return as_value(relax.ops["layout_transform"](value, index_map=index_map, pad_value=zero))
+    return relax.ops["layout_transform"](value, index_map=index_map, pad_value=zero)

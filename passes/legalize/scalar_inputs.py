@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.rewriting import Decline
@@ -35,7 +34,7 @@ class ScalarInputs:
     def are_integers(self) -> bool:
         return all(is_int(dtype) for dtype in self.dtypes)
 
-    def read(self, inputs: Sequence[Any], *dtypes: str) -> list[Number]:
+    def read(self, inputs: Sequence[Number], *dtypes: str) -> list[Number]:
         """The scalars' values in a body, as these types; one stands for all."""
         given = iter(inputs)
         wanted = dtypes * len(self.dtypes) if len(dtypes) == 1 else dtypes

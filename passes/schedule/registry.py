@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 from ...bindings.ir import Operation
 from ...bindings.rewriting import Decline
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.core.facts import OpPattern
 from ...emit.structured import StructuredOp
 from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget, Machine

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.conversion import Decline
+from ...bindings.ir import OpView
 from ...bindings.mlir import ir
 from ...emit.arithmetic import convert, with_element
 from ...emit.interpolation import limited
@@ -33,7 +34,7 @@ def integer_rule(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)  # so that the rule's place is the function's
-        def rule(op: Any) -> Any:
+        def rule(op: OpView) -> Any:
             operands = numbers(op)
             if operands[0].is_float:
                 return floats(*operands) if floats is not None else Decline("it is for integers")

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.conversions import rounded, widened
@@ -43,7 +42,7 @@ def _selu(x: Number) -> Number:
     return select(x > 0.0, x, intrinsic("expm1", x) * 1.6732632423543772) * 1.0507009873554805
 
 
-def _softplus(op: Any, x: Number) -> Number:
+def _softplus(op: OpView, x: Number) -> Number:
     scaled = x * op.beta
     return select(scaled > op.threshold, x, intrinsic("log1p", intrinsic("exp", scaled)) / op.beta)
 
@@ -75,24 +74,24 @@ def relu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.prelu")
-def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, slopes = operands
     shape = builder.shape(data)
     rank = len(shape)
     axis = op.axis % rank
     plan = along_axis(builder.shape(slopes), shape[axis], axis)
 
-    def body(x: Any, alpha: Any, output: Any) -> Any:
+    def body(x: Value, alpha: Value, output: Value) -> Value:
         require_broadcast(alpha, loops.sizes(x)[axis : axis + 1])
         sloped = lambda x, alpha: select(x > 0.0, x, x * alpha)  # noqa: E731
         return broadcast_generic([x, alpha], output, [list(range(rank)), plan], sloped)
 
-    return builder.prim(body, pattern=OpPattern.BROADCAST)
+    return builder.prim(body)
 
 
 @register_legalize("relax.nn.dropout")
-def dropout(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def dropout(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
     mask: Any = builder.result_infos[1]
-    ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask], pattern=OpPattern.ELEMWISE)
+    ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask])
     return [operands[0], *ones]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...emit.boxes import any_of, load_box, load_wide, overlap
@@ -26,21 +27,21 @@ _Take = Callable[[Any, Any, Number], None]
 
 
 @register_legalize("relax.vision.all_class_non_max_suppression")
-def all_class_non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     limit_dtype = builder.dtype(operands[2])
     return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
 
 
-def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
+def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
     """Rows of (batch, class, box), as many as there are; and their number."""
     shape = builder.shape(builder.operands[1])
 
-    def select(boxes: Any, scores: Any, *rest: Any) -> None:
+    def select(boxes: Value, scores: Value, *rest: Value) -> None:
         *attributes, taken, counts, total = rest
 
         def of_all(classes: _Classes) -> None:
-            def of_class(batch: Any, class_: Any, found: Any) -> Any:
-                def take(place: Any, anchor: Any, _: Number) -> None:
+            def of_class(batch: Number, class_: Number, found: Number) -> Number:
+                def take(place: Number, anchor: Number, _: Number) -> None:
                     store(anchor.to("i64"), taken, batch, class_, place)
 
                 chosen = lambda place: load(taken, batch, class_, place).to("index")  # noqa: E731
@@ -57,11 +58,11 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
     taken, counts, total = builder.loops(select, outputs=outputs, name="select_boxes")
     (rows,) = builder.define_sizes(total, 1)
 
-    def list_rows(taken: Any, counts: Any, out: Any) -> None:
-        def of_class(batch: Any, class_: Any, first: Any) -> Any:
+    def list_rows(taken: Value, counts: Value, out: Value) -> None:
+        def of_class(batch: Number, class_: Number, first: Number) -> Number:
             count = load(counts, batch, class_).to("index")
 
-            def write(place: Any) -> None:
+            def write(place: Number) -> None:
                 row = first + place
                 values = [batch.to("i64"), class_.to("i64")]
                 for column, value in enumerate([*values, load(taken, batch, class_, place)]):
@@ -76,35 +77,35 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
     return [builder.cast(listed[0], builder.result_infos[0]), total]
 
 
-def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
+def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
     """For each batch pairs (class, box), their scores, and how many there are; zeros follow."""
 
-    def body(boxes: Any, scores: Any, *rest: Any) -> None:
+    def body(boxes: Value, scores: Value, *rest: Value) -> None:
         *attributes, pairs, pair_scores, totals = rest
         room = size(scores, 1) * size(scores, 2)
         for result in (pairs, pair_scores):
             require_same(size(result, 0), size(scores, 0), "batches of results and scores")
             require_same(size(result, 1), room, "number of results and of scores in a batch")
 
-        def clear(batch: Any, row: Any) -> None:
+        def clear(batch: Number, row: Number) -> None:
             for column in range(2):
                 store(0, pairs, batch, row, column)
             store(0, pair_scores, batch, row)
 
-        def of_class(classes: _Classes, batch: Any, class_: Any, first: Any) -> Any:
-            def take(place: Any, anchor: Any, score: Number) -> None:
+        def of_class(classes: _Classes, batch: Number, class_: Number, first: Number) -> Number:
+            def take(place: Number, anchor: Number, score: Number) -> None:
                 row = first + place
                 for column, value in enumerate([class_, anchor]):
                     store(value.to("i64"), pairs, batch, row, column)
                 store(score.to("f32"), pair_scores, batch, row)
 
-            def chosen(place: Any) -> Any:
+            def chosen(place: Number) -> Number:
                 return load(pairs, batch, first + place, 1).to("index")
 
             return first + classes.select(batch, class_, take, chosen)
 
         def of_all(classes: _Classes) -> None:
-            def of_batch(batch: Any) -> None:
+            def of_batch(batch: Number) -> None:
                 step = lambda class_, first: of_class(classes, batch, class_, first)  # noqa: E731
                 found = for_range(0, size(scores, 1), step, 0)[0]
                 store(found.to("i64"), totals, batch)
@@ -120,32 +121,34 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
 class _Classes:
     """Selects boxes of one class after the other, in the same memory."""
 
-    def __init__(self, boxes: Any, scores: Any, limits: tuple[Any, Number, Number], candidates: Any, sorter: Sorter):
+    def __init__(
+        self, boxes: Value, scores: Value, limits: tuple[Any, Number, Number], candidates: Value, sorter: Sorter
+    ):
         self._boxes = boxes
         self._scores = scores
         self._most, self._iou_threshold, self._score_threshold = limits
         self._candidates = candidates
         self._sorter = sorter
 
-    def select(self, batch: Any, class_: Any, take: _Take, chosen: Callable[[Any], Any]) -> Any:
+    def select(self, batch: Number, class_: Number, take: _Take, chosen: Callable[[Any], Any]) -> Number:
         """Tells `take` of the boxes; `chosen(place)` says which it was told of. How many these are."""
         dtype = str(self._scores.type.element_type)
         count = self._collect(batch, class_)
 
-        def record(place: Any) -> list[Any]:
+        def record(place: Number) -> list[Number]:
             anchor = load(self._candidates, place)
             return [anchor, load(self._scores, batch, class_, anchor)]
 
         best_first = self._sorter.sort(count, record, lambda a, b: precedes(a[1], b[1], dtype, descending=True))
 
-        def goes_on(place: Any, taken: Any) -> Any:
+        def goes_on(place: Number, taken: Number) -> Number:
             return (place < count) & (taken < self._most)
 
-        def step(place: Any, taken: Any) -> list[Any]:
+        def step(place: Number, taken: Number) -> list[Number]:
             anchor, score = best_first(place)
             box = load_box(self._boxes, batch, anchor)
 
-            def covers(before: Any) -> Any:
+            def covers(before: Number) -> Number:
                 return overlap(load_box(self._boxes, batch, chosen(before)), box) >= self._iou_threshold
 
             is_taken = ~any_of(taken, covers)
@@ -154,10 +157,10 @@ class _Classes:
 
         return repeat_while([0, 0], goes_on, step)[1]
 
-    def _collect(self, batch: Any, class_: Any) -> Any:
+    def _collect(self, batch: Number, class_: Number) -> Number:
         """Puts the boxes that score above the threshold among the candidates; how many these are."""
 
-        def step(anchor: Any, count: Any) -> Any:
+        def step(anchor: Number, count: Number) -> Number:
             is_candidate = load_wide(self._scores, batch, class_, anchor) > self._score_threshold
             when(is_candidate, lambda: store(anchor, self._candidates, count))
             return count + is_candidate.to("index")
@@ -166,7 +169,7 @@ class _Classes:
 
 
 def _with_classes(
-    boxes: Any, scores: Any, attributes: list[Any], limit_dtype: str, use: Callable[[_Classes], None]
+    boxes: Value, scores: Value, attributes: list[Value], limit_dtype: str, use: Callable[[_Classes], None]
 ) -> None:
     of_boxes, of_scores = sizes(boxes), sizes(scores)
     require_same(of_boxes[0], of_scores[0], "batches of boxes and scores")
@@ -178,7 +181,7 @@ def _with_classes(
     limit = select(iou > 0.0, as_position(most, limit_dtype), 0)
     anchors, place = size(scores, 2), ir.IndexType.get()
 
-    def with_candidates(candidates: Any) -> None:
+    def with_candidates(candidates: Value) -> None:
         elements = [place, scores.type.element_type]
         limits = limit, iou, score
         with_sorter(anchors, elements, lambda sorter: use(_Classes(boxes, scores, limits, candidates, sorter)))
@@ -186,7 +189,7 @@ def _with_classes(
     scratches([anchors], [place], with_candidates)
 
 
-def _only(buffer: Any) -> Any:
+def _only(buffer: Value) -> Number:
     """The only element of a buffer."""
     for each in sizes(buffer):
         require_same(each, 1, "elements of a limit")

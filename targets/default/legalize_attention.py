@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
@@ -76,17 +75,17 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
         return _attend(what, query, key, value, biases, out)
 
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body)
 
 
 @register_legalize("relax.nn.attention_var_len")
-def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """One sequence after the other. Queries that are in none give zeros."""
     given = by_name(op, operands)
     what = _attention(op, given, builder)
     names = ("query", "key", "value", "seqstart_q", "seqstart_k")
 
-    def body(query: Any, key: Any, value: Any, *rest: Value) -> Any:
+    def body(query: Value, key: Value, value: Value, *rest: Value) -> list[Value]:
         (of_queries, *others), out = rest[:-1], rest[-1]
         of_keys = others[0] if others else of_queries
         _check_sizes(what, query, key, value)
@@ -96,7 +95,7 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
         _require_sequences(of_queries, query, "queries")
         _require_sequences(of_keys, key, "keys")
 
-        def sequence(position: Any, out: Any) -> Any:
+        def sequence(position: Number, out: Value) -> Value:
             queries, keys = _range(of_queries, position), _range(of_keys, position)
             own_keys, own_values = _part(key, *keys), _part(value, *keys)
             result = _attend(what, _part(query, *queries), own_keys, own_values, [], _part(out, *queries))
@@ -133,7 +132,7 @@ def _require_sequences(starts: Value, tensor: Value, what: str) -> None:
     loops.for_range(0, _count(starts), check)
 
 
-def _part(tensor: Value, start: Number, length: Number) -> Any:
+def _part(tensor: Value, start: Number, length: Number) -> Value:
     _, _, heads, size = linalg.sizes(tensor)
     return tensors.slice_of(tensor, [0, start, 0, 0], [1, length, heads, size])
 
@@ -141,7 +140,7 @@ def _part(tensor: Value, start: Number, length: Number) -> Any:
 # ---- attention of a batch ----
 
 
-def _attend(what: _Attention, query: Value, key: Value, value: Value, biases: Sequence[Any], out: Value) -> Value:
+def _attend(what: _Attention, query: Value, key: Value, value: Value, biases: Sequence[Value], out: Value) -> Value:
     batch, queries, heads, _ = linalg.sizes(query)
     keys = linalg.sizes(key)[1]
     scores = linalg.empty([batch, heads, queries, keys], element(what.wide))
@@ -197,7 +196,7 @@ def _scale(what: _Attention, query: Value) -> Number:
 
 
 def _adjusted(
-    what: _Attention, scores: Value, biases: Sequence[Any], scale: Number, queries: Size, keys: Size
+    what: _Attention, scores: Value, biases: Sequence[Value], scale: Number, queries: Size, keys: Size
 ) -> Value:
     """The scores scaled, with the bias, and -inf where a key is not seen."""
     is_visible = _mask(what, queries, keys)

@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
-from ...dialects.relax.infer.windows import Padding
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.core.facts import Window
+from ...dialects.relax.infer.windows import each_dimension
 from ...emit import linalg, loops, tensors
 from ...emit.linalg import copy
 from ...emit.numbers import Size
-from ...emit.windows import Window
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
 from ...passes.legalize.rules import register_legalize
@@ -33,31 +32,29 @@ def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         check_channels(conv, data, weight)
         return convolve(conv, data, weight, conv.of_result(out), conv.windows(weight.sizes))
 
-    return builder.prim(body, [operands[0], weight_operand], pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body, [operands[0], weight_operand])
 
 
 # ---- transposed ----
 
 
 @register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])
-def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
         return in_plain_layouts(op, operands, conv, builder)
-    extra = conv.per_dimension(op.output_padding)
+    extra = each_dimension(op.output_padding, len(conv.spatial))
 
-    def body(data_value: Any, weight_value: Any, out_value: Any) -> Any:
+    def body(data_value: Value, weight_value: Value, out_value: Value) -> Value:
         data, weight, out = conv.of_data(data_value), conv.of_weight(weight_value), conv.of_result(out_value)
         check_channels(conv, data, weight)
         _require_taps(conv, weight)
-        spread, kernel = _spread(conv, data, weight, out, extra), _reversed(weight, conv.spatial)
-        windows = {
-            letter: Window(kernel.sizes[letter], 1, gap)  # type: ignore[arg-type]
-            for letter, gap in zip(conv.spatial, conv.dilation, strict=True)
-        }
-        return convolve(conv, spread, kernel, out, windows)
+        windows = conv.windows(weight.sizes)
+        spread, kernel = _spread(data, out, windows, extra), _reversed(weight, conv.spatial)
+        single = {letter: Window(window.taps, gap=window.gap) for letter, window in windows.items()}
+        return convolve(conv, spread, kernel, out, single)
 
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body)
 
 
 def _require_taps(conv: Convolution, weight: Lettered) -> None:
@@ -67,27 +64,26 @@ def _require_taps(conv: Convolution, weight: Lettered) -> None:
             loops.require(size > 0, "ValueError", f"the weight is empty along {letter}")
 
 
-def _spread(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, extra: Sequence[int]) -> Lettered:
+def _spread(data: Lettered, out: Lettered, windows: Mapping[str, Window], extra: Sequence[int]) -> Lettered:
     """The data with stride - 1 zeros between, and with the zeros around that the kernel reaches."""
     sizes, strides = data.sizes, dict.fromkeys(data.letters, 1)
     offsets: dict[str, Size] = dict.fromkeys(data.letters, 0)
     starts, ends = dict(offsets), dict(sizes)
-    for position, letter in enumerate(conv.spatial):
-        reach = (weight.sizes[letter] - 1) * conv.dilation[position]
-        padding = conv.padding[position]
-        cut = _cut(reach, padding, extra[position])
+    for (letter, window), more in zip(windows.items(), extra, strict=True):
+        reach = (window.taps - 1) * window.gap
+        cut = _cut(reach, window, more)
         ends[letter] = out.sizes[letter] + reach
         sizes[letter] = ends[letter] + sum(cut)
-        offsets[letter] = reach + (cut.before - padding.before)
-        strides[letter] = conv.strides[position]
-        starts[letter] = cut.before
+        offsets[letter] = reach + (cut[0] - window.before)
+        strides[letter] = window.stride
+        starts[letter] = cut[0]
     spread = _placed(data.value, list(sizes.values()), list(offsets.values()), list(strides.values()))
     if any(starts.values()):
         spread = tensors.slice_of(spread, list(starts.values()), list(ends.values()))
     return data.replaced(spread)
 
 
-def _placed(tensor: Any, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Any:
+def _placed(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Value:
     """The tensor's elements among zeros."""
     element = tensor.type.element_type
     zeros = linalg.fill(0, linalg.empty(sizes, element))
@@ -95,10 +91,10 @@ def _placed(tensor: Any, sizes: Sequence[Size], offsets: Sequence[Size], strides
     return tensors.put_slice(copy(tensor, place), zeros, offsets, strides)
 
 
-def _cut(reach: Size, padding: Padding, extra: int) -> Padding:
+def _cut(reach: Size, window: Window, extra: int) -> tuple[int, int]:
     """What is laid out although no window reads it: padding takes away more than the kernel adds, or may do so."""
-    is_less = isinstance(reach, int) and reach >= max(padding.before, padding.after - extra)
-    return Padding(0, 0) if is_less else padding
+    is_less = isinstance(reach, int) and reach >= max(window.before, window.after - extra)
+    return (0, 0) if is_less else (window.before, window.after)
 
 
 def _reversed(weight: Lettered, spatial: str) -> Lettered:

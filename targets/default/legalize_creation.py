@@ -26,18 +26,18 @@ def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     value, dtype = op.fill_value, builder.result_dtype()
     if builder.dtype(value) != dtype:
         value = relax.ops["astype"](value, dtype=dtype)
-    return builder.prim(lambda x, output: linalg.copy(x, output, []), [value], pattern="broadcast")
+    return builder.prim(lambda x, output: linalg.copy(x, output, []), [value])
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
 def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     number = int(op.definition.name.startswith("ones"))
     write = lambda output: linalg.fill(number, output)  # noqa: E731
-    return builder.prim(write, [], pattern="elemwise")
+    return builder.prim(write, [])
 
 
 @register_legalize("relax.scalar_to_tensor")
-def scalar_to_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def scalar_to_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars, dtype = ScalarInputs(builder, operands), builder.result_dtype()
 
     def write(*parameters: Any) -> Any:
@@ -45,7 +45,7 @@ def scalar_to_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         (value,) = scalars.read(inputs, dtype)
         return linalg.fill(value, output)
 
-    return builder.prim(write, scalars.inputs, pattern="elemwise")
+    return builder.prim(write, scalars.inputs)
 
 
 # ---- matrices ----
@@ -57,12 +57,12 @@ def _diagonal_distance(rank: int) -> Number:
 
 
 @register_legalize("relax.eye_like")
-def eye_like(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def eye_like(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _eye(builder, ScalarInputs(builder, [op.k]))
 
 
 @register_legalize("relax.eye")
-def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def eye(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k, op.n, op.m])
     unknown = [name for name, size in zip(("n", "m"), builder.result_shape(), strict=True) if size is None]
 
@@ -74,17 +74,17 @@ def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _eye(builder, scalars, sizes if unknown else None)
 
 
-def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
+def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> list[Value]:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         k, one = scalars.read(inputs, "i64")[0], constant(1, output.type.element_type)
         return linalg.parallel([], output, lambda: select(_diagonal_distance(2) == k, one, 0))
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes)
+    return builder.prim(write, scalars.inputs, sizes=sizes)
 
 
 @register_legalize(["relax.tril", "relax.triu"])
-def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def triangle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k])
     holds = operator.le if op.definition.name == "tril" else operator.ge
     rank = len(builder.result_shape())
@@ -94,11 +94,11 @@ def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         k = scalars.read(inputs, "i64")[0]
         return linalg.parallel([x], output, lambda value: select(holds(_diagonal_distance(rank), k), value, 0))
 
-    return builder.prim(write, [op.x, *scalars.inputs], pattern="elemwise")
+    return builder.prim(write, [op.x, *scalars.inputs])
 
 
 @register_legalize("relax.one_hot")
-def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.on_value, op.off_value])
     rank = len(builder.result_shape())
     new = op.axis % rank
@@ -115,7 +115,7 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return linalg.parallel([indices], output, body, [[axis for axis in range(rank) if axis != new]])
 
-    return builder.prim(write, [op.indices, *scalars.inputs], pattern="injective")
+    return builder.prim(write, [op.indices, *scalars.inputs])
 
 
 # ---- sequences ----
@@ -135,10 +135,10 @@ def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         start, _, step = scalars.read(inputs, wide)
         return linalg.parallel([], output, lambda: (start + linalg.index(0).to(wide) * step).to(dtype))
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Number) -> list[Number]:
         return [step_count(*scalars.read(inputs, wide))]
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if count is None else None)
+    return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
 def _computed_in(dtype: str, wide: str) -> str:
@@ -149,7 +149,7 @@ def _computed_in(dtype: str, wide: str) -> str:
 
 
 @register_legalize("relax.hamming_window")
-def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
     if dtype not in ("f32", "f64"):
         return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
@@ -169,18 +169,18 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return linalg.parallel([], output, body)
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Number) -> list[Number]:
         return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if count is None else None)
+    return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
 # ---- counts ----
 
 
 @register_legalize("relax.size")
-def size(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    def write(x: Any, output: Any) -> Any:
+def size(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    def write(x: Value, output: Value) -> Value:
         return linalg.insert(as_i64(prod(linalg.sizes(x))), output, [])
 
     return builder.prim(write)

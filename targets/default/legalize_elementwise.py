@@ -115,7 +115,7 @@ def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.sign")
-def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def sign(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     is_natural = is_unsigned(builder.dtype(operands[0]))
     return builder.elementwise(lambda x: minimum(x, 1) if is_natural else intrinsic("sign", x))
 
@@ -140,7 +140,7 @@ _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 
 
 @register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS])
-def float_function(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def float_function(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of integers the result in f64, towards zero."""
     dtype, function = builder.dtype(operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[op.definition.name])
     if is_float(dtype):

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
-from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ...emit import linalg, loops
 from ...emit.interpolation import (
     Tap,
@@ -93,22 +92,21 @@ def _magnitude(x: Number) -> Number:
 
 
 @register_legalize("relax.image.grid_sample")
-def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dimensions = "NCDHW" if "D" in op.layout else "NCHW"
-    layout = parse_layout(op.layout, dimensions)
+def grid_sample(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    layout = layouts_of(builder.call)["data"]
     if blocked_dimensions(layout) - {"C"}:
         return in_plain_layout(op, operands[0], builder, layout, layout)
-    spatial = [_axis(layout, letter) for letter in dimensions[2:]]
+    spatial = [_axis(layout, letter) for letter in layout.dimensions[2:]]
     if is_empty(builder.info(operands[0]), spatial, builder.result_infos[0]):
         return builder.decline("the image is empty: there is nothing to sample")
     dtype, grid_dtype = (builder.dtype(operand) for operand in operands)
     wide = "f64" if max(map(bit_width, (dtype, grid_dtype))) > 32 else "f32"
     sampling = _Sampling(op.method, op.padding_mode, op.align_corners, wide)
 
-    def sampled(data: Any, grid: Any, output: Any) -> Any:
+    def sampled(data: Value, grid: Value, output: Value) -> Value:
         return _sampled(data, grid, output, layout, sampling, (dtype, grid_dtype))
 
-    return builder.prim(sampled, pattern=OpPattern.OPAQUE)
+    return builder.prim(sampled)
 
 
 def _axis(layout: Layout, letter: str) -> int:
@@ -116,7 +114,9 @@ def _axis(layout: Layout, letter: str) -> int:
     return next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter and axis.block is None)
 
 
-def _sampled(data: Any, grid: Any, output: Any, layout: Layout, sampling: _Sampling, dtypes: tuple[str, str]) -> Any:
+def _sampled(
+    data: Value, grid: Value, output: Value, layout: Layout, sampling: _Sampling, dtypes: tuple[str, str]
+) -> Value:
     dtype, grid_dtype = dtypes
     spatial = layout.dimensions[2:]
     batch, axes = _axis(layout, "N"), [_axis(layout, letter) for letter in spatial]
@@ -176,7 +176,7 @@ def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         return linalg.parallel(parts, output, made, [[0, 1, None]] * len(parts))
 
-    return builder.prim(gridded, operands[:1], pattern=OpPattern.INJECTIVE)
+    return builder.prim(gridded, operands[:1])
 
 
 def _position(place: Number, size: Number, align_corners: bool) -> Number:

@@ -10,16 +10,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import OpView, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
 from ...emit.indices import as_position, checked_position, extremes, require_indices, slice_range
 from ...emit.loops import require_at_most, require_same
-from ...emit.numbers import Number, as_index, constant, floor_remainder, maximum, minimum, remainder, select
+from ...emit.numbers import Number, Size, as_index, constant, floor_remainder, maximum, minimum, remainder, select
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -35,7 +34,7 @@ def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: 
 
 
 @register_legalize("relax.take")
-def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
     one below 0 is too."""
     data, indices = operands
@@ -61,7 +60,7 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         inputs, dims = ([], []) if is_scalar else ([given], [range(axis, axis + count)])
         return _read(inputs, dims, output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | Value) -> None:
@@ -89,7 +88,7 @@ def _place(mode: str, index: Number, dtype: str, size: Number) -> Number:
     return minimum(maximum(place, 0), size - 1)
 
 
-def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, element: Any) -> Number:
+def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, element: Type) -> Number:
     # Without sign, for which numbers below 0 are large.
     return loops.when(place.unsigned("<", size), lambda: read(place), lambda: constant(math.nan, element), [element])[0]
 
@@ -114,7 +113,7 @@ def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> An
             for axis, (begin, end, stride) in bounds.items()
         }
 
-    def unknown_sizes(x: Any, *given: Number) -> list[Any]:
+    def unknown_sizes(x: Value, *given: Number) -> list[Number]:
         found = ranges(x, given)
         return [found[axis][1] for axis, size in enumerate(inferred) if size is None]
 
@@ -134,10 +133,10 @@ def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> An
         return _strided(x, starts, steps, output)
 
     inputs = [operands[0], *map(builder.symbol, expressions)]
-    return builder.prim(body, inputs, pattern=OpPattern.INJECTIVE, sizes=unknown_sizes if None in inferred else None)
+    return builder.prim(body, inputs, sizes=unknown_sizes if None in inferred else None)
 
 
-def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Any], output: Value) -> Value:
+def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Size], output: Value) -> Value:
     """Elements of x from the starts on by strides of either sign; numbers or indices."""
     lines = enumerate(zip(starts, strides, strict=True))
     places = {axis: lambda index, start=start, step=step: index * step + start for axis, (start, step) in lines}
@@ -162,7 +161,7 @@ def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilde
             found.append((*slice_range(begin, end, stride, size), stride))
         return found
 
-    def body(*parameters: Value) -> Any:
+    def body(*parameters: Value) -> Value:
         *inputs, output = parameters
         found = slices(*inputs)
         return _strided(inputs[0], [start for start, _, _ in found], [stride for _, _, stride in found], output)
@@ -177,11 +176,11 @@ def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilde
 
 
 @register_legalize("relax.gather_elements")
-def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     rank = len(builder.shape(operands[0]))
     axis, dtype = op.axis % rank, builder.dtype(operands[1])
 
-    def body(data: Any, indices: Any, output: Any) -> Any:
+    def body(data: Value, indices: Value, output: Value) -> Value:
         for other in (each for each in range(rank) if each != axis):
             require_at_most(loops.sizes(indices)[other], loops.sizes(data)[other], f"indices, axis {other}")
         size = linalg.size(data, axis)
@@ -192,17 +191,17 @@ def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return _read([indices], [None], output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 @register_legalize("relax.gather_nd")
-def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     batch, dtype = op.batch_dims, builder.dtype(operands[1])
     depth = builder.shape(operands[1])[-1]
     if not isinstance(depth, int):
         return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
 
-    def body(data: Any, indices: Any, output: Any) -> Any:
+    def body(data: Value, indices: Value, output: Value) -> Value:
         places = linalg.rank_of(indices) - 1
         for axis in range(batch):
             require_same(loops.sizes(data)[axis], loops.sizes(indices)[axis], f"batch dimension {axis}")
@@ -219,10 +218,10 @@ def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return _read(columns, [[*range(places), None]] * depth, output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
-def _column(indices: Any, position: int) -> Any:
+def _column(indices: Value, position: int) -> Value:
     """One number of each tuple; the last dimension stays, with one element."""
     *outer, _ = loops.sizes(indices)
     rank = len(outer) + 1
@@ -230,14 +229,14 @@ def _column(indices: Any, position: int) -> Any:
 
 
 @register_legalize("relax.index_tensor")
-def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     shape, count = builder.result_shape(), len(operands) - 1
     common = len(shape) - (len(builder.shape(operands[0])) - count)
     dtypes = [builder.dtype(value) for value in operands[1:]]
     outer = TensorInfo(shape[:common], builder.result_dtype())
     plans: list[Any] = [broadcast_plan(builder.info(value), outer) for value in operands[1:]]
 
-    def body(data: Any, *others: Any) -> Any:
+    def body(data: Value, *others: Value) -> Value:
         *indices, output = others
         limits = [linalg.size(data, axis) for axis in range(count)]
         broadcast_sizes(indices)
@@ -250,20 +249,20 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return broadcast_generic(indices, output, plans, element)
 
-    def sizes(data: Any, *indices: Any) -> list[Any]:
+    def sizes(data: Value, *indices: Value) -> list[Number]:
         return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(shape) if dim is None]
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE, sizes=sizes if None in shape else None)
+    return builder.prim(body, sizes=sizes if None in shape else None)
 
 
 @register_legalize("relax.reverse_sequence")
-def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
     rank = len(builder.shape(operands[0]))
     sequence, batch = op.seq_axis % rank, op.batch_axis % rank
     dtype = builder.dtype(operands[1])
 
-    def body(data: Any, lengths: Any, output: Any) -> Any:
+    def body(data: Value, lengths: Value, output: Value) -> Value:
         size = linalg.size(data, sequence)
         require_same(loops.sizes(lengths)[0], loops.sizes(data)[batch], "lengths and batches")
         _, longest = extremes(lengths, dtype)
@@ -277,4 +276,4 @@ def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return _read([lengths], [[batch]], output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)

@@ -40,7 +40,7 @@ def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if total is None or (len(operands) > _GROUP and not isinstance(total, int)):
         return _concat_in_groups(op, operands, joined, builder)
 
-    def write(*parameters: Any) -> Value:
+    def write(*parameters: Value) -> Value:
         *parts, output = parameters
         _check_sizes(builder, parts, output, [None if axis == joined else axis for axis in range(rank)])
         # Here and below: MLIR has no slice that begins at a tensor's end.
@@ -56,14 +56,14 @@ def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             offset += sizes[joined]
         return output
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 # How long bufferization takes grows with the cube of how many slices of unknown sizes a kernel writes.
 _GROUP = 16
 
 
-def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: RuleBuilder) -> Any:
+def _concat_in_groups(op: OpView, operands: Sequence[Value], joined: int, builder: RuleBuilder) -> Value:
     """Joins groups, and what they give, which takes another copy but compiles in linear time.
 
     Where a sum of all sizes would be too large for an expression, those of the groups are read when the program runs.
@@ -78,7 +78,7 @@ def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: Ru
     return builder.cast(relax.ops["concat"](parts, axis=op.axis), builder.result_infos[0])
 
 
-def _with_new_size(value: Any, axis: int, builder: RuleBuilder) -> Any:
+def _with_new_size(value: Value, axis: int, builder: RuleBuilder) -> Value:
     sizes = list(builder.shape(value))
     (sizes[axis],) = builder.new_symbols(1)
     return builder.cast(value, TensorInfo(tuple(sizes), builder.dtype(value)))
@@ -90,7 +90,7 @@ def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     new = op.axis % rank
     old = [axis for axis in range(rank) if axis != new]
 
-    def write(*parameters: Any) -> Value:
+    def write(*parameters: Value) -> Value:
         *parts, output = parameters
         _check_sizes(builder, parts, output, old)
         sizes = linalg.sizes(output)
@@ -103,17 +103,17 @@ def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             output = tensors.put_slice(linalg.copy(part, place, old), output, offsets)
         return output
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 @register_legalize("relax.split")
-def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if len(builder.result_infos) == 1:
         return operands[0]
     rank = len(builder.result_shape())
     axis = op.axis % rank
 
-    def write(x: Any, *outputs: Value) -> list[Any]:
+    def write(x: Value, *outputs: Value) -> list[Value]:
         offset: Size = 0
         copies = []
         for output in outputs:
@@ -125,20 +125,20 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             offset += sizes[axis]
         return copies
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 @register_legalize("relax.meshgrid")
-def meshgrid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def meshgrid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes = list(range(len(operands)))
     if op.indexing == "xy":
         axes[:2] = reversed(axes[:2])
 
-    def write(*parameters: Any) -> list[Any]:
+    def write(*parameters: Value) -> list[Value]:
         inputs, outputs = parameters[: len(axes)], parameters[len(axes) :]
         return [
             linalg.copy(x, output, [axis] if linalg.rank_of(x) else [])
             for x, output, axis in zip(inputs, outputs, axes, strict=True)
         ]
 
-    return builder.prim(write, pattern="broadcast")
+    return builder.prim(write)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...emit import linalg, loops, tensors
@@ -23,15 +24,15 @@ class _Block(NamedTuple):
 
 
 @register_legalize("relax.layout_transform")
-def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     index_map, pad_value = op.index_map.value, op.pad_value or 0
     expressions = list(index_map.results)
     blocks = _blocks(expressions, builder.shape(operands[0]))
     if blocks is not None:
         found = blocks
-        return builder.prim(lambda x, output: _move_blocks(x, output, found), pattern="injective")
+        return builder.prim(lambda x, output: _move_blocks(x, output, found))
 
-    def write(x: Any, output: Any) -> None:
+    def write(x: Value, output: Value) -> None:
         pad = constant(pad_value, output.type.element_type)
         loops.nest(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
 
@@ -44,7 +45,7 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.loops(write)
 
 
-def _move_blocks(x: Any, output: Any, blocks: Sequence[Sequence[_Block]]) -> Any:
+def _move_blocks(x: Value, output: Value, blocks: Sequence[Sequence[_Block]]) -> Value:
     """Both tensors with a dimension for each block, which only stand in another order."""
     parts = _parts(x, blocks)
     old = [block for _, own in parts for block in own]
@@ -55,7 +56,7 @@ def _move_blocks(x: Any, output: Any, blocks: Sequence[Sequence[_Block]]) -> Any
     return tensors.merge_all(moved, [len(each) for each in blocks])
 
 
-def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size], list[_Block]]]:
+def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size], list[_Block]]]:
     """For each dimension of x the sizes of its blocks, and these, the outer one first."""
     divisors = {block.axis: block.divisor for each in blocks for block in each if block.kind != "whole"}
     parts: list[tuple[list[Size], list[_Block]]] = []
@@ -129,11 +130,11 @@ def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
 
 
 @register_legalize("relax.nn.pixel_shuffle")
-def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def pixel_shuffle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
     factor = op.upscale_factor
 
-    def shuffled(data: Any, output: Any) -> Any:
+    def shuffled(data: Value, output: Value) -> Value:
         *batch, all_channels, height, width = linalg.sizes(data)
         channels = linalg.sizes(output)[-3]
         loops.require_same(all_channels, channels * factor * factor, "channels to shuffle")
@@ -144,4 +145,4 @@ def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         order = [*range(first), *(first + step for step in (0, 2, 4, 1, 3))]
         return tensors.merge_all(linalg.copy(source, target, order), [*(1 for _ in batch), 1, 2, 2])
 
-    return builder.prim(shuffled, pattern="injective")
+    return builder.prim(shuffled)

@@ -9,7 +9,6 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.einsum import parse_subscripts
-from ...dialects.tir.prim_func import OpPattern
 from ...emit.contraction import Term, contraction, label_size, runtime_size
 from ...emit.conversions import accumulator
 from ...passes.legalize.builder import RuleBuilder
@@ -44,7 +43,7 @@ def _contract(
         return [runtime_size(terms(inputs), label) for label in unknown]
 
     is_moved = len(values) == 1 and set(labels[0]) == set(result_labels)
-    pattern = OpPattern.INJECTIVE if is_moved else OpPattern.OUT_EWISE_FUSABLE
+    pattern = "injective" if is_moved else None
     return builder.prim(body, values, [result], pattern=pattern, sizes=sizes if unknown else None)
 
 
@@ -62,7 +61,7 @@ def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.outer")
-def outer(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
 
 
@@ -83,7 +82,7 @@ def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 def _partial_result(
-    builder: RuleBuilder, values: Sequence[Any], labels: Sequence[Labels], kept: Labels, dtype: str
+    builder: RuleBuilder, values: Sequence[Value], labels: Sequence[Labels], kept: Labels, dtype: str
 ) -> TensorInfo:
     terms = [Term(value, builder.info(value), own) for value, own in zip(values, labels, strict=True)]  # type: ignore[arg-type]
     return TensorInfo(tuple(label_size(terms, label) for label in kept), accumulator(dtype))

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_unsigned
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.conversions import rounded
@@ -23,10 +22,10 @@ _SUM = "f64"
 
 
 @register_legalize("relax.nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
 
-    def loss(predictions: Any, labels: Any, output: Any) -> Any:
+    def loss(predictions: Value, labels: Value, output: Value) -> Value:
         sizes = linalg.sizes(predictions)
         for axis, size in enumerate(linalg.sizes(labels)):
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions and labels")
@@ -35,7 +34,7 @@ def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder
         batch = as_index(sizes[0] if len(sizes) > 1 else 1)
         return _finished([total], output, lambda x: -x / batch.to(_SUM), dtype)
 
-    return builder.prim(loss, pattern=OpPattern.COMM_REDUCE)
+    return builder.prim(loss)
 
 
 @register_legalize("relax.nn.nll_loss")
@@ -56,8 +55,7 @@ def nll_loss(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         totals = _summed([targets], 2, lambda target, *totals: gather.add(target, totals))
         return _finished(totals, output, operator.truediv, dtype)
 
-    pattern = OpPattern.OPAQUE if reduction == "none" else OpPattern.COMM_REDUCE
-    return builder.prim(loss, pattern=pattern)
+    return builder.prim(loss, pattern="opaque" if reduction == "none" else None)
 
 
 class _Gather:
@@ -115,7 +113,7 @@ class _Gather:
             loss, weight = select(is_ignored, 0.0, loss), select(is_ignored, 0.0, weight)
         return loss, weight
 
-    def each(self, output: Any) -> Any:
+    def each(self, output: Value) -> Value:
         return linalg.parallel([self.targets], output, lambda target: rounded(self._loss(target)[0], self.dtype))
 
     def add(self, target: Number, totals: Sequence[Number]) -> list[Number]:

@@ -28,16 +28,16 @@ def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     own = builder.info(operands[0])
     plan = broadcast_plan(own, result)
 
-    def write(x: Any, output: Value) -> Value:
+    def write(x: Value, output: Value) -> Value:
         if not is_proven(own, result):
             require_broadcast(x, linalg.sizes(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
 
-    return builder.prim(write, operands[:1], pattern="broadcast")
+    return builder.prim(write, operands[:1])
 
 
 @register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"])
-def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def collapse_sum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(builder.operands[0]), builder.result_shape()
     offset = len(old) - len(new)
     targets = [1] * offset + list(new)
@@ -53,7 +53,7 @@ def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.loops(lambda x, output: _sum_where_one(x, output, dtype), operands[:1])
 
 
-def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
+def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
     """Sums along the dimensions in which the output turns out to have size 1, and those that it has not."""
     sizes = [loops.size(x, axis) for axis in range(len(x.type.shape))]
     wide = "f64" if is_float(dtype) else dtype
@@ -61,7 +61,7 @@ def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
     offset = len(sizes) - len(targets)
     require_broadcast(output, sizes)
 
-    def write(*place: Any) -> None:
+    def write(*place: Number) -> None:
         ranges: list[tuple[Size, Size]] = [(0, size) for size in sizes[:offset]]
         for index, target, size in zip(place, targets, sizes[offset:], strict=True):
             is_one = target == 1
@@ -90,18 +90,18 @@ def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     if moved == sorted(moved):
         return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](new))
     places = [axes.index(axis) for axis in range(rank)]
-    return builder.prim(lambda x, output: linalg.copy(x, output, places), pattern="injective")
+    return builder.prim(lambda x, output: linalg.copy(x, output, places))
 
 
 @register_legalize("relax.flip")
-def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def flip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     flipped = op.axis % len(builder.shape(operands[0]))
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Value, output: Value) -> Value:
         last = linalg.size(x, flipped) - 1
         return linalg.moved(x, output, {flipped: lambda place: last - place})
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 # ---- copies ----
@@ -116,7 +116,7 @@ class _Part(NamedTuple):
 
 
 @register_legalize("relax.repeat")
-def repeat(op: OpView, operands: list[Any], builder: RuleBuilder) -> Any:
+def repeat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if op.axis is None:
         return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
     rank = len(builder.shape(operands[0]))
@@ -126,7 +126,7 @@ def repeat(op: OpView, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.tile")
-def tile(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def tile(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(builder.operands[0]), builder.result_shape()
     counts = (1,) * (len(new) - len(op.repeats)) + op.repeats
     added = len(new) - len(old)
@@ -142,7 +142,7 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
     if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):
         return builder.operands[0]
 
-    def write(x: Any, output: Value) -> Value:
+    def write(x: Value, output: Value) -> Value:
         if 0 in new:
             return output
         sizes = linalg.sizes(x)
@@ -154,4 +154,4 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         copied = linalg.copy(x, split, [order.index(axis) for axis in range(len(old))])
         return tensors.merge_all(copied, [len(each) for each in kept])
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...emit.arithmetic import element
 from ...emit.boxes import any_of, load_box, load_wide, overlap
@@ -35,18 +35,18 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.vision.non_max_suppression")
-def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     is_soft = op.soft_nms_sigma > 0
 
-    def body(data: Any, valid_count: Any, indices: Any, *outs: Value) -> None:
+    def body(data: Value, valid_count: Value, indices: Value, *outs: Value) -> None:
         _check(data, valid_count, indices, op, outs)
         anchors, place = size(data, 1), ir.IndexType.get()
 
-        def order(left: Any, right: Any) -> Any:
+        def order(left: Sequence[Number], right: Sequence[Number]) -> Number:
             return precedes(left[1], right[1], dtype, descending=True)
 
-        def of_image(image: _Image, sorter: Any, batch: Any) -> None:
+        def of_image(image: _Image, sorter: Any, batch: Number) -> None:
             valid = maximum(minimum(load(valid_count, batch).to("index"), anchors), 0)
             in_order = sorter.sort(valid, lambda i: [i, load(data, batch, i, op.score_index)], order)
             looked_at = minimum(valid, op.top_k) if op.top_k > 0 else valid
@@ -66,7 +66,7 @@ def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> A
     return builder.loops(body)
 
 
-def _check(data: Any, valid_count: Any, indices: Any, op: Any, outs: Sequence[Any]) -> None:
+def _check(data: Value, valid_count: Value, indices: Value, op: OpView, outs: Sequence[Value]) -> None:
     """Sizes that types do not tell."""
     batches, anchors, values = sizes(data)
     of_boxes = [indices, *(outs[:-1] if op.return_indices else outs)]
@@ -81,7 +81,7 @@ def _check(data: Any, valid_count: Any, indices: Any, op: Any, outs: Sequence[An
 class _Image:
     """Which of the boxes of one image stay: memory for those that are looked at, best score first, and for these."""
 
-    def __init__(self, op: Any, data: Any, order: Any, scores: Any, is_alive: Any, places: Any):
+    def __init__(self, op: OpView, data: Value, order: Value, scores: Value, is_alive: Value, places: Value):
         self._op = op
         self.data = data
         self._type = accumulator(str(data.type.element_type))
@@ -90,8 +90,8 @@ class _Image:
         #: The places of those that stay.
         self.places = places
 
-    def start(self, count: Any, in_order: Records) -> None:
-        def step(place: Any) -> None:
+    def start(self, count: Number, in_order: Records) -> None:
+        def step(place: Number) -> None:
             box, score = in_order(place)
             store(box, self.order, place)
             store(score.to(self._type), self.scores, place)
@@ -99,10 +99,10 @@ class _Image:
 
         for_range(0, count, step)
 
-    def _score(self, place: Any) -> Number:
+    def _score(self, place: Number) -> Number:
         return load(self.scores, place)
 
-    def _shared(self, batch: Any, one: Any, other: Any) -> Number:
+    def _shared(self, batch: Number, one: Number, other: Number) -> Number:
         """How far the boxes at two places overlap."""
         first, second = (load_box(self.data, batch, self._box(each), self._op.coord_start) for each in (one, other))
         return overlap(first, second)
@@ -110,7 +110,7 @@ class _Image:
     def _box(self, place: Number) -> Number:
         return load(self.order, place)
 
-    def _are_rivals(self, batch: Any, one: Any, other: Any) -> Any:
+    def _are_rivals(self, batch: Number, one: Number, other: Number) -> Number:
         """Whether boxes are of one class, or classes do not matter."""
         class_ = self._op.id_index
         if self._op.force_suppress or class_ < 0:
@@ -118,24 +118,24 @@ class _Image:
         first, second = (load_wide(self.data, batch, self._box(each), class_) for each in (one, other))
         return first == second
 
-    def _has_room(self, count: Any) -> Any:
+    def _has_room(self, count: Number) -> Number:
         most = self._op.max_output_size
         return count < most if most > 0 else constant(True, "i1")
 
     # ---- boxes that overlap go ----
 
-    def suppress(self, batch: Any, looked_at: Any) -> Any:
+    def suppress(self, batch: Number, looked_at: Number) -> Number:
         """How many boxes stay; their places go up."""
 
-        def goes_on(place: Any, count: Any) -> Any:
+        def goes_on(place: Number, count: Number) -> Number:
             return (place < looked_at) & self._has_room(count)
 
-        def step(place: Any, count: Any) -> list[Any]:
+        def step(place: Number, count: Number) -> list[Number]:
             stays = (self._score(place) > 0.0) & ~any_of(count, lambda i: covers(i, place))
             when(stays, lambda: store(place, self.places, count))
             return [place + 1, count + stays.to("index")]
 
-        def covers(before: Any, place: Any) -> Any:
+        def covers(before: Number, place: Number) -> Number:
             earlier = load(self.places, before)
             overlaps = self._shared(batch, earlier, place) >= self._op.iou_threshold
             return self._are_rivals(batch, earlier, place) & overlaps
@@ -199,7 +199,7 @@ class _Image:
 # ---- results ----
 
 
-def _write(op: Any, image: _Image, batch: Any, count: Any, indices: Any, outs: Sequence[Any]) -> None:
+def _write(op: OpView, image: _Image, batch: Number, count: Number, indices: Value, outs: Sequence[Value]) -> None:
     """What the attributes ask for; -1 where no box is left."""
     if not op.return_indices:
         _write_data(op, image, batch, count, outs[0], are_moved=op.invalid_to_bottom)
@@ -213,12 +213,12 @@ def _write(op: Any, image: _Image, batch: Any, count: Any, indices: Any, outs: S
     store(count.to("i32"), counts, batch, 0)
 
 
-def _write_data(op: Any, image: _Image, batch: Any, count: Any, out: Any, *, are_moved: bool) -> None:
+def _write_data(op: OpView, image: _Image, batch: Number, count: Number, out: Value, *, are_moved: bool) -> None:
     """The boxes that stay, with their scores; `are_moved`: at the front."""
     dtype, values = str(out.type.element_type), size(image.data, 2)
     nest([size(out, 1), values], lambda row, value: store(-1, out, batch, row, value))
 
-    def write(number_: Any) -> None:
+    def write(number_: Number) -> None:
         place = load(image.places, number_)
         row = number_ if are_moved else place
         box = load(image.order, place)

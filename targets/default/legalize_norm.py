@@ -12,7 +12,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.symbols import equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic
@@ -26,7 +25,7 @@ def _norm(
     axes: Sequence[int],
     body: Body,
     outputs: Sequence[Any] | None = None,
-    pattern: OpPattern = OpPattern.OPAQUE,
+    pattern: str | None = None,
 ) -> list[Value]:
     """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
     shape, *others = map(builder.shape, builder.operands)
@@ -37,7 +36,7 @@ def _norm(
         if equal(other[position], shape[axis]) is not True
     ]
 
-    def write(*values: Any) -> Value:
+    def write(*values: Value) -> Value:
         for parameter, position, axis in unproven:
             name = builder.op.definition.operands[parameter].name
             sizes = loops.size(values[parameter], position), loops.size(values[0], axis)
@@ -94,10 +93,10 @@ def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.instance_norm")
-def instance_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes, channels = _axes(op.axes, operands[0]), _axes([op.channel_axis], operands[0])
 
-    def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
+    def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
         return _centered(op, Reduction(data, axes), (gamma, channels), (beta, channels), output)
 
     return _norm(builder, channels, body)
@@ -127,10 +126,10 @@ def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
 
 
 @register_legalize("relax.nn.rms_norm")
-def rms_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes, epsilon = _axes(op.axes, operands[0]), op.epsilon
 
-    def body(data: Any, weight: Any, output: Any) -> Any:
+    def body(data: Value, weight: Value, output: Value) -> Value:
         rows = Reduction(data, axes)
         mean_square = rows.mean(lambda x: widened(x) * widened(x), [rows.whole])
         factor = _inverse_deviation(rows, mean_square, epsilon)
@@ -140,17 +139,19 @@ def rms_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.batch_norm")
-def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def batch_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     channels = _axes([op.axis], operands[0])
     others = [axis for axis in range(linalg.rank_of(operands[0])) if axis not in channels]
     momentum, epsilon = op.momentum, op.epsilon
 
-    def result(rows: Reduction, mean: Any, variance: Any, gamma: Any, beta: Any, output: Any) -> Any:
+    def result(rows: Reduction, mean: Value, variance: Value, gamma: Value, beta: Value, output: Value) -> Value:
         factor = rows.part(_inverse_deviation(rows, variance, epsilon))
         affine = _affine(op, (gamma, channels), (beta, channels))
         return _normalized(rows, [(operator.sub, rows.part(mean)), (operator.mul, factor), *affine], output)
 
-    def in_training(data: Any, gamma: Any, beta: Any, old_mean: Any, old_variance: Any, *outputs: Any) -> Any:
+    def in_training(
+        data: Value, gamma: Value, beta: Value, old_mean: Value, old_variance: Value, *outputs: Value
+    ) -> list[Value]:
         rows = Reduction(data, others)
         mean = rows.mean(widened, [rows.whole])
         variance = rows.variance(mean)
@@ -160,13 +161,13 @@ def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             rows.over_kept(lambda old, new: _moved(old, new, momentum), [old_variance, variance], outputs[2]),
         ]
 
-    def in_use(data: Any, gamma: Any, beta: Any, mean: Any, variance: Any, output: Any) -> Any:
+    def in_use(data: Value, gamma: Value, beta: Value, mean: Value, variance: Value, output: Value) -> Value:
         return result(Reduction(data, others), mean, variance, gamma, beta, output)
 
     if op.training:
         return _norm(builder, channels, in_training)
     wanted = builder.result_infos
-    normalized = _norm(builder, channels, in_use, wanted[:1], OpPattern.BROADCAST)
+    normalized = _norm(builder, channels, in_use, wanted[:1], "broadcast")
     return [*normalized, *map(builder.cast, operands[3:], wanted[1:])]
 
 

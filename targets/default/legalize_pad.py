@@ -12,7 +12,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_bool, is_float
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.linalg import copy
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum, operation, select
@@ -26,7 +25,7 @@ def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
     if mode != "constant":
         body = lambda data, output: _repeated(data, output, before, after, _PLACES[mode])  # noqa: E731
-        return builder.prim(body, pattern=OpPattern.INJECTIVE)
+        return builder.prim(body)
     dtype, value = builder.dtype(operands[0]), op.pad_value
     if not is_float(dtype) and not math.isfinite(value):
         return builder.decline(f"elements of type {dtype} cannot be {value}")
@@ -35,7 +34,7 @@ def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     def surrounded(data: Value, output: Value) -> Value:
         return _surrounded(data, output, constant(value, dtype), before, after)
 
-    return builder.prim(surrounded, pattern=OpPattern.INJECTIVE)
+    return builder.prim(surrounded)
 
 
 # ---- by a value ----
@@ -62,8 +61,8 @@ def _at_most(offset: int, size: Size) -> Size:
 
 # ---- by elements of the data ----
 def _repeated(
-    data: Any, output: Any, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
-) -> Any:
+    data: Value, output: Value, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
+) -> Value:
     sizes = linalg.sizes(data)
     for axis, size in enumerate(sizes):
         if not isinstance(size, int) and max(before[axis], after[axis]) > 0:

@@ -14,26 +14,24 @@ from typing import Any
 
 from ...bindings.ir import AffineMap, OpView, Value
 from ...bindings.mlir import ir
+from ...dialects.core.facts import Window
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
-from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.relax.infer.windows import each_dimension, padding_of
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ...dialects.relax.infer.windows import each_dimension, windows_of
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import rounded
 from ...emit.numbers import Number, constant, divide, maximum, minimum, select
 from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
-from ...emit.windows import Window, padded
+from ...emit.windows import fitted, padded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, is_permutation, positions, require_blocks
 from ...passes.legalize.rules import register_legalize
 
 #: The longest sums that are added up in f32; the error grows with the length.
 _LONGEST = 128
-_SPATIAL = {"1d": "W", "2d": "HW", "3d": "DHW"}
 
 
 class _Places:
@@ -70,20 +68,14 @@ class _Places:
         return spread
 
 
-def _spatial(op: OpView) -> str:
-    return _SPATIAL[op.definition.name[-2:]]
-
-
-def _windows(op: OpView) -> list[Window]:
-    count = len(_spatial(op))
-    columns = [each_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
-    return [Window(*each, *padding) for *each, padding in zip(*columns, padding_of(op.padding, count), strict=True)]
+def _windows(builder: RuleBuilder) -> list[Window]:
+    return list(windows_of(builder.call).values())
 
 
 def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
     """`compute(data, output, places)` in a PrimFunc."""
-    spatial = _spatial(op)
-    layout, out_layout = (parse_layout(text, f"NC{spatial}") for text in (op.layout, op.out_layout or op.layout))
+    layout, out_layout = layouts_of(builder.call).values()
+    spatial = layout.dimensions[2:]
     # Directly where windows slide along axes of the data, and the result has the same axes.
     if not is_permutation(layout, out_layout) or blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(op, operands[0], builder, layout, out_layout)
@@ -93,16 +85,16 @@ def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Ca
         require_blocks(data, layout)
         return compute(data, output, places)
 
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body)
 
 
-@register_legalize([f"relax.nn.max_pool{rank}" for rank in _SPATIAL])
-def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    windows, dtype, is_ceiled = _windows(op), builder.dtype(operands[0]), op.ceil_mode
+@register_legalize([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)])
+def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    windows, dtype, is_ceiled = _windows(builder), builder.dtype(operands[0]), op.ceil_mode
     if is_small_float(dtype):
-        return _through_f32(op, operands[0], dtype)
+        return _through_f32(builder, operands[0], dtype)
 
-    def compute(data: Any, output: Any, places: _Places) -> Any:
+    def compute(data: Value, output: Value, places: _Places) -> Value:
         start = linalg.fill(lowest(dtype), output)
         pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
         return _over_windows(data, start, places, windows, is_ceiled, lowest(dtype), pick)
@@ -110,9 +102,9 @@ def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _pooled(op, operands, builder, compute)
 
 
-@register_legalize([f"relax.nn.avg_pool{rank}" for rank in _SPATIAL])
+@register_legalize([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)])
 def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    windows, dtype = _windows(op), builder.dtype(operands[0])
+    windows, dtype = _windows(builder), builder.dtype(operands[0])
     is_ceiled, counts_padding = op.ceil_mode, op.count_include_pad
 
     def compute(data: Value, output: Value, places: _Places) -> Value:
@@ -126,15 +118,15 @@ def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _pooled(op, operands, builder, compute)
 
 
-@register_legalize([f"relax.nn.adaptive_avg_pool{rank}" for rank in _SPATIAL])
-def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+@register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)])
+def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
-    wanted = op.output_size and each_dimension(op.output_size, len(_spatial(op)))
 
-    def compute(data: Any, output: Any, places: _Places) -> Any:
+    def compute(data: Value, output: Value, places: _Places) -> Value:
         shape = [data.type.shape[axis] for axis in places.axes]
-        if wanted is None:
+        if op.output_size is None:
             return _mean(data, output, places, [Window(1)] * len(shape), dtype, None)
+        wanted = each_dimension(op.output_size, len(shape))
         if all(size >= 0 and size % count == 0 for size, count in zip(shape, wanted, strict=True)):
             widths = [size // count for size, count in zip(shape, wanted, strict=True)]
             return _mean(data, output, places, [Window(width, width) for width in widths], dtype, None)
@@ -143,11 +135,10 @@ def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
     return _pooled(op, operands, builder, compute)
 
 
-def _through_f32(op: Any, data: Any, dtype: str) -> Any:
+def _through_f32(builder: RuleBuilder, data: Value, dtype: str) -> Value:
     """The same with elements that have an infinity, which not all small floats do."""
     wide = relax.ops["astype"](data, dtype="f32")
-    attributes = call_of(op.definition, op.operation).attributes
-    return relax.ops["astype"](op.definition(wide, **attributes), dtype=dtype)
+    return relax.ops["astype"](builder.op.definition(wide, **builder.call.attributes), dtype=dtype)
 
 
 def _over_windows(
@@ -163,12 +154,12 @@ def _over_windows(
     out_shape = start.type.shape
     # Where windows may reach over the end they do by less than a stride.
     wide = [window._replace(after=window.after + (window.stride - 1) * is_ceiled) for window in windows]
-    fitted = [
-        window.fit_to(data.type.shape[axis], out_shape[loop])
+    around = [
+        fitted(window, data.type.shape[axis], out_shape[loop])
         for window, axis, loop in zip(wide, places.axes, places.windowed, strict=True)
     ]
-    before = places.spread([window.before for window in fitted])
-    after = places.spread([window.after for window in fitted])
+    before = places.spread([window.before for window in around])
+    after = places.spread([window.after for window in around])
     surrounded = padded(data, padding, before, after)
     expressions = [ir.AffineDimExpr.get(loop) for loop in places.loops]
     for window, axis, tap in zip(windows, places.axes, places.taps, strict=True):
@@ -249,7 +240,7 @@ def _taps_below(window: Window, distance: Number) -> Number:
 
 
 # ---- windows of different widths ----
-def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int], dtype: str) -> Any:
+def _uneven_mean(data: Value, output: Value, places: _Places, wanted: Sequence[int], dtype: str) -> Value:
     """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.size(data, axis) for axis in places.axes]
@@ -268,7 +259,7 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
             at[axis] = minimum(at[axis], end - 1)
         return total + select(reduce(operator.and_, conditions), linalg.extract(data, at).of(dtype).to(wide), 0)
 
-    def count() -> Any:
+    def count() -> Number:
         lengths = [end - start for start, end in map(bounds, range(len(wanted)))]
         return reduce(operator.mul, lengths).to(wide)
 

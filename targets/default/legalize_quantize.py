@@ -13,7 +13,6 @@ from typing import Any, cast
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.numbers import Number, intrinsic
@@ -60,7 +59,7 @@ def _difference(x: Number, data: str, z: Number, zero_point: str) -> Number:
     return (x.of(data).to(wide) - z.of(zero_point).to(wide)).to("f32")
 
 
-def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: Callable[..., Any]) -> Any:
+def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: Callable[..., Any]) -> list[Value]:
     """`body` of each element with its scale and zero point: the only ones, or those at its place along the axis."""
     # Ranks and sizes are known here, or named.
     data, *others = cast(list[TensorInfo], [builder.info(value) for value in operands])
@@ -72,10 +71,10 @@ def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: C
     # What inference could not compare the run compares.
     checked = [at for at, info in enumerate(others, 1) if info.shape and equal(info.shape[0], slices) is not True]
 
-    def write(*parameters: Any) -> Value:
+    def write(*parameters: Value) -> Value:
         *inputs, output = parameters
         for position in checked:
             require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])
         return broadcast_generic(inputs, output, plans, body)
 
-    return builder.prim(write, pattern=OpPattern.BROADCAST)
+    return builder.prim(write)

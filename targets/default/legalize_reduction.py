@@ -10,7 +10,6 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import accumulator, rounded, to_float, widened
@@ -24,10 +23,10 @@ from ...passes.legalize.rules import register_legalize
 NOWHERE = -1
 
 
-def _reduce(op: OpView, builder: RuleBuilder, body: Body, pattern: OpPattern = OpPattern.COMM_REDUCE) -> list[Any]:
+def _reduce(op: OpView, builder: RuleBuilder, body: Body) -> list[Value]:
     """A PrimFunc of `body(reduction, *outputs)`."""
     axes = _axes(op, linalg.rank_of(builder.operands[0]))
-    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs), pattern=pattern)
+    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs))
 
 
 def _axes(op: OpView, rank: int) -> list[int]:
@@ -71,14 +70,14 @@ def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 # ---- means ----
 @register_legalize("relax.mean")
-def mean(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def mean(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     if not is_float(dtype):
         return _reduce(op, builder, lambda rows, output: _integer_mean(dtype, rows, output))
     return _reduce(op, builder, lambda rows, output: rows.mean(widened, [rows.whole], output))
 
 
-def _integer_mean(dtype: str, reduction: Reduction, output: Any) -> Any:
+def _integer_mean(dtype: str, reduction: Reduction, output: Value) -> Value:
     """Added up in 64 bits, and rounded towards zero as every division of integers; 0 of no elements."""
     wide = "ui64" if is_unsigned(dtype) else "i64"
     count = reduction.count()
@@ -88,12 +87,12 @@ def _integer_mean(dtype: str, reduction: Reduction, output: Any) -> Any:
 
 
 @register_legalize(["relax.variance", "relax.std"])
-def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, is_root = builder.dtype(operands[0]), op.definition.name == "std"
     if not is_float(dtype):
         return _integer_spread(op, operands[0], dtype)
 
-    def body(reduction: Reduction, output: Any) -> Any:
+    def body(reduction: Reduction, output: Value) -> Value:
         mean = reduction.mean(widened, [reduction.whole])
         if not is_root:
             return reduction.variance(mean, output)
@@ -103,7 +102,7 @@ def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _reduce(op, builder, body)
 
 
-def _integer_spread(op: Any, x: Any, dtype: str) -> Any:
+def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
     """Of integers: exact as far as f64 goes, then rounded towards zero once."""
     spread = relax.ops[op.definition.name](relax.ops["astype"](x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
     return relax.ops["astype"](spread, dtype=dtype)
@@ -146,7 +145,7 @@ def _first_place(
 
 # ---- median ----
 @register_legalize("relax.median")
-def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
     lowest integer, at -1.
 
@@ -155,7 +154,7 @@ def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """
     dtype = builder.dtype(operands[0])
 
-    def body(reduction: Reduction, *outputs: Any) -> Any:
+    def body(reduction: Reduction, *outputs: Value) -> Any:
         key, result = _median_key(reduction, dtype), str(outputs[0].type.element_type)
         values = reduction.over_kept(lambda x: _from_key(x, dtype, result), [key], outputs[0])
         if len(outputs) == 1:
@@ -163,15 +162,15 @@ def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         is_median = lambda x, key: _key(x, dtype) == key  # noqa: E731
         return [values, _first_place(reduction, is_median, key, outputs[1], op.keepdims)]
 
-    return _reduce(op, builder, body, OpPattern.OPAQUE)
+    return _reduce(op, builder, body)
 
 
-def _median_key(reduction: Reduction, dtype: str) -> Any:
+def _median_key(reduction: Reduction, dtype: str) -> Value:
     """The medians' keys: the largest numbers that no more elements are below than stand before the median."""
     width = bit_width(reduction.dtype)
     ranks = _median_ranks(reduction)
 
-    def with_next_bit(step: Any, known: Any) -> Any:
+    def with_next_bit(step: Number, known: Value) -> Value:
         bit = constant(1, f"i{width}") << (width - 1 - step).to(f"i{width}")
 
         def count(x: Number, known: Number, total: Number) -> Number:
@@ -188,7 +187,7 @@ def _median_key(reduction: Reduction, dtype: str) -> Any:
     return key
 
 
-def _median_ranks(reduction: Reduction) -> Any:
+def _median_ranks(reduction: Reduction) -> Value:
     """How many elements stand before the median: none where there is a NaN, whose key is the lowest; -1 of none."""
     rank = (reduction.count() - 1) >> 1
     ranks = linalg.fill(rank, reduction.empty("i64"))
@@ -201,7 +200,7 @@ def _median_ranks(reduction: Reduction) -> Any:
     return reduction.fold_into(step, [reduction.whole], ranks)
 
 
-def _key(value: Any, dtype: str) -> Number:
+def _key(value: Number, dtype: str) -> Number:
     """An integer that is lower without sign where the element is; for floats both zeros have one, and all NaNs 0."""
     x = widened(value)
     if not x.is_float:
@@ -211,7 +210,7 @@ def _key(value: Any, dtype: str) -> Number:
     return select(x != x, 0, positive)
 
 
-def _from_key(key: Number, dtype: str, result: str) -> Any:
+def _from_key(key: Number, dtype: str, result: str) -> Number:
     """The element with a key, NaN for 0."""
     if not is_float(dtype):
         return key if is_unsigned(dtype) else key ^ _sign(key)

@@ -18,16 +18,16 @@ _Groups = list[tuple[list[int], list[int]]]
 
 
 @register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"])
-def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(operands[0]), builder.result_shape()
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Value, output: Value) -> Value:
         if equal(product(old), product(new)) is not True:
             have, want = (prod(linalg.sizes(each)) for each in (x, output))
             loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
 
-    return builder.prim(write, operands[:1], pattern="injective")
+    return builder.prim(write, operands[:1])
 
 
 @register_legalize("relax.squeeze")
@@ -44,7 +44,7 @@ def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
                 loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
         return _copy(x, output, sizes, new)
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 @register_legalize("relax.nn.batch_flatten")

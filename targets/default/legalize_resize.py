@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
-from ...dialects.relax.infer.layouts import parse_layout
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.relax.infer.layouts import layouts_of
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
@@ -52,15 +52,14 @@ class _Table(NamedTuple):
     is_inside: list[Any]
 
     @property
-    def tensors(self) -> list[Any]:
+    def tensors(self) -> list[Value]:
         return [*self.indices, *self.weights, *self.is_inside]
 
 
 @register_legalize(["relax.image.resize2d", "relax.image.resize3d"])
-def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dimensions = "NCHW" if op.definition.name.endswith("2d") else "NCDHW"
-    spatial = dimensions[2:]
-    layout = parse_layout(op.layout, dimensions)
+def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    layout = layouts_of(builder.call)["data"]
+    spatial = layout.dimensions[2:]
     if blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(op, operands[0], builder, layout, layout)
     axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
@@ -69,20 +68,20 @@ def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return builder.decline("the image is empty: there is nothing to make the result of")
     settings = _Settings(op, dtype, out_dtype, len(axes))
 
-    def resized(data: Any, output: Any) -> Any:
+    def resized(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
         sizes = linalg.sizes(data)
         require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
         return _combined(data, output, axes, tables, settings)
 
-    return builder.prim(resized, operands[:1], pattern=OpPattern.INJECTIVE)
+    return builder.prim(resized, operands[:1])
 
 
 class _Settings:
     """The operation's attributes, and how they make coordinates."""
 
-    def __init__(self, op: Any, dtype: str, out_dtype: str, count: int):
+    def __init__(self, op: OpView, dtype: str, out_dtype: str, count: int):
         self.dtype, self.out_dtype = dtype, out_dtype
         # f32 does not have every integer of 32 bits.
         is_wide = "f64" in (dtype, out_dtype) or (bit_width(dtype) >= 32 and not is_float(dtype))
@@ -94,7 +93,7 @@ class _Settings:
         roi = op.roi or (0.0,) * (2 * count)
         self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
 
-    def table(self, data: Any, output: Any, axis: int, position: int) -> _Table:
+    def table(self, data: Value, output: Value, axis: int, position: int) -> _Table:
         size, count = linalg.sizes(data)[axis], linalg.sizes(output)[axis]
         known = (as_index(size), as_index(count))
         taps = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[self.method]
@@ -157,7 +156,7 @@ class _Settings:
         return intrinsic("floor", x + _EPSILON) if rounding == "floor" else intrinsic("ceil", x - _EPSILON)
 
 
-def _combined(data: Any, output: Any, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Any:
+def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:
     """The output, each element made of those of the data that the tables tell."""
     rank = linalg.rank_of(output)
     inputs = [tensor for table in tables for tensor in table.tensors]

@@ -54,7 +54,7 @@ def _wide(dtype: str, reduction: str) -> str:
     return dtype
 
 
-def _in_wide(op: Any, operands: Sequence[Any], names: Sequence[str], dtype: str, wide: str) -> Any:
+def _in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: str, wide: str) -> Value:
     """The operation on operands of a wider element type, and its result in its own."""
     given = by_name(op, operands)
     for name in names:
@@ -89,14 +89,14 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
         require_indices(indices, index_dtype, axis, limit)
         loops.copy(data, output)
 
-        def write(*at: Any, counts: Any = None) -> None:
+        def write(*at: Number, counts: Value | None = None) -> None:
             place = checked_position(load(indices, *at), index_dtype, limit)
             target = [*at[:axis], place, *at[axis + 1 :]]
             _change(output, target, load(updates, *at), combine)
             if counts is not None:
                 store(load(counts, *target) + 1, counts, *target)
 
-        def write_means(counts: Any) -> None:
+        def write_means(counts: Value) -> None:
             nest(sizes(output), lambda *at: store(1, counts, *at))
             nest(sizes(indices), lambda *at: write(*at, counts=counts))
             nest(sizes(output), lambda *at: _change(output, at, load(counts, *at), _quotient(dtype)))
@@ -115,7 +115,7 @@ def _quotient(dtype: str) -> _Combine:
 
 
 @register_legalize("relax.scatter_nd")
-def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     depth = builder.shape(operands[1])[-1]
     if not isinstance(depth, int):
@@ -125,7 +125,7 @@ def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _in_wide(op, operands, ("data", "updates"), dtype, wide)
     combine = _combine(reduction, dtype)
 
-    def body(data: Any, indices: Any, updates: Any, output: Any) -> None:
+    def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         *outer, _ = sizes(indices)
         inner = sizes(data)[depth:]
         for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
@@ -134,7 +134,7 @@ def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         _require_tuples(indices, index_dtype, limits)
         loops.copy(data, output)
 
-        def write(*at: Any) -> None:
+        def write(*at: Number) -> None:
             target = [
                 checked_position(load(indices, *at, each), index_dtype, limit) for each, limit in enumerate(limits)
             ]
@@ -145,11 +145,11 @@ def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.loops(body)
 
 
-def _require_tuples(indices: Any, dtype: str, limits: Sequence[Any]) -> None:
+def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> None:
     """Raises IndexError unless each tuple in the last dimension is a place."""
     *outer, _ = sizes(indices)
 
-    def check(*at: Any) -> None:
+    def check(*at: Number) -> None:
         for axis, limit in enumerate(limits):
             require_index(as_position(load(indices, *at, axis), dtype), axis, limit)
 
@@ -157,7 +157,7 @@ def _require_tuples(indices: Any, dtype: str, limits: Sequence[Any]) -> None:
 
 
 @register_legalize("relax.index_put")
-def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
     wide = _wide(dtype, reduction)
@@ -165,7 +165,7 @@ def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _in_wide(op, operands, ("data", "values"), dtype, wide)
     combine = _combine(reduction, dtype)
 
-    def body(data: Any, *others: Any) -> None:
+    def body(data: Value, *others: Value) -> None:
         *indices, values, output = others
         outer, inner = broadcast_sizes(indices), sizes(data)[len(indices) :]
         require_broadcast(values, [*outer, *inner])
@@ -174,13 +174,13 @@ def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             require_indices(memref, index_dtype, axis, limit)
         loops.copy(data, output)
 
-        def write(*at: Any) -> None:
+        def write(*at: Number) -> None:
             target = [
                 checked_position(load_broadcast(memref, at), index_dtype, limit)
                 for memref, index_dtype, limit in zip(indices, dtypes, limits, strict=True)
             ]
 
-            def write_inner(*rest: Any) -> None:
+            def write_inner(*rest: Number) -> None:
                 _change(output, [*target, *rest], load_broadcast(values, [*at, *rest]), combine)
 
             nest(inner, write_inner)
@@ -191,12 +191,12 @@ def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.slice_scatter")
-def slice_scatter(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
     target, source, *bounds = operands
     scalars = ScalarInputs(builder, bounds)
 
-    def body(data: Any, part: Any, *others: Any) -> Any:
+    def body(data: Value, part: Value, *others: Value) -> Value:
         *given, output = others
         rank = linalg.rank_of(data)
         axis = op.axis % rank

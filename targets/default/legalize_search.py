@@ -8,7 +8,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.conversions import widened
 from ...emit.indices import as_position
@@ -21,13 +20,13 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.bucketize")
-def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def bucketize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """numpy's searchsorted: NaN comes after every number. Boundaries that are not sorted give some place."""
     dtypes = [builder.dtype(value) for value in operands]
     common, result = _common(*dtypes), builder.dtype(op.results[0])
     right = op.right
 
-    def body(x: Any, boundaries: Any, output: Any) -> Any:
+    def body(x: Value, boundaries: Value, output: Value) -> Value:
         count = as_index(loops.sizes(boundaries)[0])
 
         def is_before(position: Number, value: Number) -> Number:
@@ -41,7 +40,7 @@ def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return linalg.parallel([x], output, step)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 def _first_not(count: Number, is_before: Callable[[Number], Number]) -> Number:
@@ -77,19 +76,19 @@ def _common(one: str, other: str) -> str:
 
 
 @register_legalize("relax.nonzero")
-def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     info = builder.info(operands[0])
     if not isinstance(info, TensorInfo) or info.shape is None:
         return builder.decline(f"the rank of the operand ({describe(info)}) is not known")
     rank = len(info.shape)
 
-    def write(indices: list[Any], out: Any, column: Any) -> None:
+    def write(indices: list[Number], out: Value, column: Number) -> None:
         # A scalar counts as a row of one element.
         for row, place in enumerate(indices or [as_index(0)]):
             store(place.to("i64"), out, row, column)
 
-    def body(data: Any, out: Any) -> None:
-        def visit(*at: Number) -> Any:
+    def body(data: Value, out: Value) -> None:
+        def visit(*at: Number) -> Number:
             *indices, column = at
             found = widened(load(data, *indices)) != 0
             when(found, lambda: write(indices, out, column))
@@ -100,7 +99,7 @@ def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.loops(body, sizes=lambda data: [_count(data)])
 
 
-def _count(data: Any) -> Number:
+def _count(data: Value) -> Number:
     """How many elements of a tensor are set."""
     rows = Reduction(data, range(len(data.type.shape)))
     step = lambda value, total: total + (widened(value) != 0).to("i64")  # noqa: E731
@@ -116,7 +115,7 @@ def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBui
     index_dtype, result_dtype = builder.dtype(operands[2]), builder.result_dtype()
     wide = "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
 
-    def read(buffer: Any, row: Number, column: int | Value) -> Number:
+    def read(buffer: Value, row: Number, column: int | Value) -> Number:
         return load(buffer, row, column).to(wide)
 
     def body(prob: Value, uniform: Value, rows: Value, out: Value) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_float
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.conversions import limits
 from ...emit.numbers import Number, constant, maximum, minimum, select
@@ -24,7 +23,7 @@ def where(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.clip")
-def clip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
 
     Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.
@@ -41,7 +40,7 @@ def clip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         low, high = (next(values) if bound is None else constant(bound, dtype) for bound in known)
         return linalg.parallel([x], output, lambda value: minimum(maximum(value.of(dtype), low), high))
 
-    return builder.prim(body, [x, *scalars.inputs], pattern=OpPattern.ELEMWISE)
+    return builder.prim(body, [x, *scalars.inputs])
 
 
 def _constant_bound(number: float, dtype: str) -> float:

@@ -20,7 +20,7 @@ def _along_axis(op: OpView, builder: RuleBuilder, body: Callable[[Reduction, Any
     x = builder.operands[0]
     axis, dtype = op.axis % len(builder.shape(x)), builder.dtype(x)
 
-    def write(x: Any, output: Value) -> Value:
+    def write(x: Value, output: Value) -> Value:
         rows = Reduction(x, [axis])
         return body(rows, rows.extreme(maximum, lowest(dtype), dtype), output)
 
@@ -50,11 +50,11 @@ def _softmax_of_narrow(rows: Reduction, largest: Any, output: Any) -> Any:
 
 
 @register_legalize("relax.nn.log_softmax")
-def log_softmax(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def log_softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _along_axis(op, builder, _log_softmax)
 
 
-def _log_softmax(rows: Reduction, largest: Any, output: Any) -> Any:
+def _log_softmax(rows: Reduction, largest: Value, output: Value) -> Value:
     reads, dtype = [rows.whole, rows.part(largest)], str(output.type.element_type)
     totals = rows.total(_exp, reads)
     logs = rows.part(rows.over_kept(lambda total: intrinsic("log", total), [totals], rows.empty(rows.dtype)))

@@ -9,6 +9,7 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, nest, require, size, store
+from ...emit.numbers import Number
 from ...emit.sorting import FirstOfMany, Order, Record, Sorter, around_axis, precedes, with_first_of_many, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -53,20 +54,20 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.topk")
-def topk(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis, order = _axis(op, builder), _order(builder, descending=op.largest)
     dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
     size_, result = builder.shape(operands[0])[axis], builder.result_shape()[axis]
     is_unsure = isinstance(result, int) and not isinstance(size_, int)
 
-    def write(record: Record, outs: Sequence[Any], place: Sequence[Any]) -> None:
+    def write(record: Record, outs: Sequence[Value], place: Sequence[Number]) -> None:
         written = {"values": record[:1], "indices": record[1:], "both": record}[op.ret_type]
         for value, out in zip(written, outs, strict=True):
             is_position = isinstance(value.type, ir.IndexType)
             store(value.to(dtype) if is_position else value, out, *place)
 
-    def body(*buffers: Any) -> None:
+    def body(*buffers: Value) -> None:
         data, *outs = (around_axis(buffer, axis) for buffer in buffers)
         count, wanted = size(data, 1), size(outs[0], 1)
         if is_unsure:

@@ -58,7 +58,7 @@ def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return list(map(builder.cast, results, builder.result_infos))
 
 
-def _axis(builder: RuleBuilder, operand: Sequence[Any], rank: int) -> int | None:
+def _axis(builder: RuleBuilder, operand: Sequence[Value], rank: int) -> int | None:
     if not operand:
         return None
     axis = builder.scalar_value(operand[0])
@@ -117,7 +117,7 @@ def _group(items: Value, grouping: _Grouping, results: Mapping[str, Any]) -> Num
     return numbered[0]
 
 
-def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, Any]) -> Any:
+def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Any]) -> Number:
     """Goes through records in order, the positions first in them, and tells where groups begin."""
 
     def step(place: Number, groups: Number) -> Number:
@@ -143,7 +143,7 @@ def _begin(group: Number, position: Number, results: Mapping[str, Any]) -> None:
         store(0, results[_COUNTS], group)
 
 
-def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any]) -> Any:
+def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any]) -> Number:
     """Numbers the groups again, by where they are first; how many there are."""
 
     def step(position: Number, found: Number) -> Number:
@@ -163,7 +163,7 @@ def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any
     return for_range(0, size(numbers, 0), step, 0)[0]
 
 
-def _slice_order(items: Any, dtype: str, before: Any, after: Any) -> tuple[Order, Order]:
+def _slice_order(items: Value, dtype: str, before: Number, after: Number) -> tuple[Order, Order]:
     """Which of two slices comes first, by the first elements in which they differ, and whether they are the same."""
     total = before * after
 

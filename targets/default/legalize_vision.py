@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.boxes import load_wide
 from ...emit.conversions import widened
@@ -17,30 +17,30 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.vision.get_valid_counts")
-def get_valid_counts(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
 
-    def body(data: Any, counts: Any, out: Any, places: Any) -> None:
+    def body(data: Value, counts: Value, out: Value, places: Value) -> None:
         anchors, values = size(data, 1), size(data, 2)
         require_at_most(max(op.score_index, op.id_index) + 1, sizes(data)[2], "values of a box that attributes name")
         threshold = widened(constant(op.score_threshold, data.type.element_type))
 
-        def is_valid(batch: Any, anchor: Any) -> Any:
+        def is_valid(batch: Number, anchor: Number) -> Number:
             scores = load_wide(data, batch, anchor, op.score_index) > threshold
             if op.id_index < 0:
                 return scores
             return scores & (load_wide(data, batch, anchor, op.id_index) >= 0.0)
 
-        def put(batch: Any, anchor: Any, count: Any) -> None:
+        def put(batch: Number, anchor: Number, count: Number) -> None:
             for_range(0, values, lambda i: store(load(data, batch, anchor, i), out, batch, count, i))
             store(anchor.to("i32"), places, batch, count)
 
-        def clear(batch: Any, row: Any) -> None:
+        def clear(batch: Number, row: Number) -> None:
             for_range(0, values, lambda i: store(-1, out, batch, row, i))
             store(-1, places, batch, row)
 
-        def of_image(batch: Any) -> None:
-            def step(anchor: Any, count: Any) -> Any:
+        def of_image(batch: Number) -> None:
+            def step(anchor: Number, count: Number) -> Number:
                 valid = is_valid(batch, anchor)
                 when(valid, lambda: put(batch, anchor, count))
                 return count + valid.to("index")
@@ -66,7 +66,7 @@ def multibox_transform_loc(op: Any, operands: list[Any], builder: RuleBuilder) -
 def _decoded_boxes(op: Any, builder: RuleBuilder, inputs: list[Any], info: Any) -> Any:
     """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
 
-    def body(classes: Any, locations: Any, anchors: Any, out: Any) -> None:
+    def body(classes: Value, locations: Value, anchors: Value, out: Value) -> None:
         count = size(out, 1)
         require_same(sizes(classes)[0], sizes(locations)[0], "batches of classes and locations")
         require_same(sizes(out)[0], sizes(locations)[0], "batches of results and locations")
@@ -75,7 +75,7 @@ def _decoded_boxes(op: Any, builder: RuleBuilder, inputs: list[Any], info: Any) 
         require_same(sizes(anchors)[2], 4, "coordinates of an anchor")
         require_same(sizes(locations)[1], count * 4, "predicted coordinates and four for each anchor")
 
-        def decode(batch: Any, anchor: Any) -> None:
+        def decode(batch: Number, anchor: Number) -> None:
             left, top, right, bottom = (load_wide(anchors, 0, anchor, corner) for corner in range(4))
             first = anchor * 4
             x, y, width, height = (
@@ -108,4 +108,4 @@ def _kept_scores(op: Any, builder: RuleBuilder, scores: Any, info: Any) -> Any:
         return result if op.keep_background else select(linalg.index(1) == 0, 0.0, result)
 
     body = lambda given, out: linalg.parallel([given], out, kept)  # noqa: E731
-    return builder.prim(body, [scores], [info], pattern=OpPattern.ELEMWISE, name="multibox_scores")[0]
+    return builder.prim(body, [scores], [info], pattern="elemwise", name="multibox_scores")[0]

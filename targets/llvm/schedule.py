@@ -7,7 +7,7 @@ The rules are in plans/, and are tried in the order in which they stand here.
 from __future__ import annotations
 
 from ...bindings.ir import Operation
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.core.facts import OpPattern
 from ...passes.schedule.planning import plan_each
 from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
 from .plans.conv import plan_conv

@@ -6,9 +6,14 @@
 // CONV: padding {{ +}}ints = (0, 0): one entry,
 // CONV: Its row says
 // CONV-NEXT: pure: it may be merged with its like
+// CONV-NEXT: fuses as 'out_ewise_fusable'
+// CONV-NEXT: operations on numbers: two for each tap and channel summed, for each element of the result
+// CONV-NEXT: windows slide over H, W; 'weight' says how large they are
+// CONV-NEXT: 'data_layout' is the layout of 'data', of the dimensions NCHW
+// CONV-NEXT: 'kernel_layout' is the layout of 'weight', of the dimensions OIHW
 // CONV: Where it is written
 // CONV-NEXT: row {{ +}}relax/nn_conv.py:{{[0-9]+}}
-// CONV-NEXT: inference {{ +}}infer {{ +}}relax/nn_conv.py:
+// CONV-NEXT: inference {{ +}}convolution {{ +}}relax/nn_conv.py:
 // CONV: gradient {{ +}}convolution {{ +}}rules/convolution.py:
 // CONV: canonicalization {{ +}}drop_defaults {{ +}}canonicalize/attributes.py:
 // CONV: legalization {{ +}}default {{ +}}default/legalize_conv.py:

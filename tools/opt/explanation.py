@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 
 from ...dialects.core.dialect import all_ops
@@ -25,6 +26,7 @@ _FACTS = {
     "explicit": "result types are not inferred, '{}' states them",
     "value_dependent": "result types depend on the values of scalar operands",
     "role": "role {}: no target needs a rule for it",
+    "pattern": "fuses as '{}', see rx.OpPattern",
     "view": "view: its result is the memory of '{}'",
     "writes": "writes to the memory of {}",
     "inplace": "in place: '{}' says for each result which operand it is written over",
@@ -75,6 +77,21 @@ def _facts(row: Operator) -> Iterator[str]:
         value = getattr(row, column)
         if value:
             yield meaning.format(", ".join(map(repr, value)) if isinstance(value, tuple) else value)
+    if row.flops is not None:
+        yield f"operations on numbers: {_operations(row)}"
+    letters, taps = row.windows
+    if letters:
+        yield f"windows slide over {', '.join(letters)}; '{taps}' says how large they are"
+    for name, layout in row.layouts.items():
+        yield f"'{layout.attribute}' is the layout of '{name}', of the dimensions {layout.dimensions}"
+
+
+def _operations(row: Operator) -> str:
+    if callable(row.flops):
+        return inspect.getdoc(row.flops) or "as its function says"
+    count, operand = row.flops if isinstance(row.flops, tuple) else (row.flops, "")
+    what = f"'{operand}'" if operand else "its result"
+    return f"{count} for each element of {what}" if count else "none"
 
 
 def _places(row: Operator) -> Iterator[tuple[str, str, str]]:

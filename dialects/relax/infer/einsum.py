@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...core.infos import TensorInfo
 from ...core.opdef import Call, OpProblem
-from ...core.symbols import Dim, equal
+from ...core.symbols import Dim, dim_add, equal, product
 from .broadcast import broadcast_batch, broadcast_dim
 from .dtypes import ANY, ELEMENT_CLASSES
 from .sizes import Shape, most_precise
@@ -62,8 +62,13 @@ def _labels(term: str) -> tuple[str, ...]:
 
 
 def einsum(call: Call) -> TensorInfo:
+    dtype = _common_dtype(call, call.operands["operands"])
+    sizes = _sizes_of(call)
+    return TensorInfo(sizes.of(parse_subscripts(call.subscripts).result), dtype)
+
+
+def _sizes_of(call: Call) -> _Sizes:
     infos = call.operands["operands"]  # `call.operands` are the operands of any operator
-    dtype = _common_dtype(call, infos)
     sizes = _Sizes(call)
     try:
         subscripts = parse_subscripts(call.subscripts)
@@ -73,7 +78,20 @@ def einsum(call: Call) -> TensorInfo:
         raise sizes.fail(f" has labels for {len(subscripts.operands)} operands, got {len(infos)}")
     for index, (labels, info) in enumerate(zip(subscripts.operands, infos, strict=True)):
         sizes.add(index, labels, info.shape)
-    return TensorInfo(sizes.of(subscripts.result), dtype)
+    return sizes
+
+
+def einsum_work(call: Call, count: Dim) -> Dim:
+    """for two operands at a time, from the left: one for each point of their labels, two where some labels go"""
+    sizes, (terms, result) = _sizes_of(call), parse_subscripts(call.subscripts)
+    labels = {**sizes.labels, _ELLIPSIS: None if sizes.ellipsis is None else product(sizes.ellipsis)}
+    held, *others = map(set, terms)
+    total: Dim = 0
+    for position, own in enumerate(others or [set()]):
+        met, held = held | own, (held | own) & set(result).union(*others[position + 1 :])
+        operations = bool(others) + (held != met)
+        total = dim_add(total, product((operations, *(labels[label] for label in sorted(met)))))
+    return total
 
 
 def _common_dtype(call: Call, infos: tuple[TensorInfo, ...]) -> str:

@@ -80,18 +80,22 @@ def _axis(letter: str, size: str, dimensions: str) -> Axis:
     return Axis(letter.upper(), int(size))
 
 
-def layout_attribute(call: Call, name: str, dimensions: str, absent: Layout | None = None) -> Layout:
-    """The layout in an attribute; `absent` stands for an optional attribute that is not there."""
-    text = call.attributes[name]
-    if text is None and absent is not None:
-        return absent
-    try:
-        return parse_layout(text, dimensions)
-    except LayoutProblem as problem:
-        raise call.fail(
-            f"{call.describe(name)} {problem} (expects the dimensions {', '.join(dimensions)} in any order, "
-            f"such as '{dimensions}')"
-        ) from None
+def layouts_of(call: Call) -> dict[str, Layout]:
+    """The layouts of operands and results, by name, that the operator's row tells of."""
+    found: dict[str, Layout] = {}
+    for name, fact in call.definition.layouts.items():
+        text = call.attributes[fact.attribute]
+        if text is None:
+            text = next((layout.text for layout in found.values()), fact.dimensions_in(""))
+        dimensions = fact.dimensions_in(text)
+        try:
+            found[name] = parse_layout(text, dimensions)
+        except LayoutProblem as problem:
+            raise call.fail(
+                f"{call.describe(fact.attribute)} {problem} (expects the dimensions {', '.join(dimensions)} in any "
+                f"order, such as '{dimensions}')"
+            ) from None
+    return found
 
 
 def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:

@@ -4,17 +4,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ...core.facts import Window
 from ...core.opdef import Call
-from ...core.symbols import Dim, ceildiv, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
+from ...core.symbols import Dim, ceildiv, dim_add, dim_floordiv, dim_max, dim_min, dim_sub
+from .layouts import layouts_of, sizes_in_layout
+
+# The attributes with an entry for each dimension, and the least that one can be.
+_MINIMA = {"strides": 1, "dilation": 1, "output_padding": 0}
 
 
-class Padding(NamedTuple):
-    """Elements added at both ends of a dimension."""
+def windows_of(call: Call) -> dict[str, Window]:
+    """By letter, what slides over each of the dimensions that the operator's row names."""
+    letters, source = call.definition.windows
+    count = len(letters)
+    if source in call.attributes:
+        taps: Sequence[Dim] = each_dimension(call.attributes[source], count)
+    else:
+        layout = layouts_of(call)[source]
+        sizes = dict(zip(layout.dimensions, sizes_in_layout(call, source, layout), strict=True))
+        taps = [sizes[letter] for letter in letters]
+    strides, gaps = (each_dimension(call.attributes.get(name, (1,)), count) for name in ("strides", "dilation"))
+    padding = each_dimension(call.attributes.get("padding", (0,)), count)
+    columns = zip(letters, taps, strides, gaps, padding[:count], padding[-count:], strict=True)
+    return {letter: Window(*each) for letter, *each in columns}
 
-    before: int
-    after: int
+
+def check_windows(call: Call) -> None:
+    """Refuses attributes that say nothing of windows over so many dimensions."""
+    letters, source = call.definition.windows
+    for name, minimum in {source: 1, **_MINIMA}.items():
+        if name in call.attributes:
+            per_dimension(call, name, len(letters), minimum)
+    _check_padding(call, len(letters))
 
 
 def per_dimension(call: Call, name: str, count: int, minimum: int) -> tuple[int, ...]:
@@ -33,53 +55,41 @@ def each_dimension(values: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(values) * (count if len(values) == 1 else 1)
 
 
-def padding_of(values: Sequence[int], count: int) -> tuple[Padding, ...]:
-    """The padding of each dimension, as attribute 'padding' gives it."""
-    values = each_dimension(values, count)
-    return tuple(map(Padding, values[:count], values[-count:]))
-
-
-def paddings(call: Call, count: int) -> tuple[Padding, ...]:
+def _check_padding(call: Call, count: int) -> None:
     """Attribute 'padding': one entry for all sides, one per dimension, or all befores, then all afters."""
-    values = call.padding
+    values = call.attributes.get("padding", (0,))
     lengths = sorted({1, count, 2 * count})
     if len(values) not in lengths:
         allowed = f"{', '.join(map(str, lengths[:-1]))} or {lengths[-1]} entries"
         raise call.fail(f"{call.describe('padding')} must have {allowed}, got {len(values)}")
     for value in values:
         call.require(value >= 0, f"{call.describe('padding')} must be 0 or more, got {value}")
-    return padding_of(values, count)
 
 
-def extent(size: Dim, dilation: int) -> Dim:
-    """How many elements a window of `size` taps reaches over."""
-    return dim_add(dim_mul(dim_sub(size, 1), dilation), 1)
-
-
-def positions(call: Call, dimension: str, size: Dim, window: Dim, padding: Padding, stride: int) -> Dim:
+def positions(call: Call, dimension: str, size: Dim, window: Window) -> Dim:
     """How many windows fit into a padded dimension."""
-    padded = dim_add(size, sum(padding))
-    count = dim_floordiv(dim_add(dim_sub(padded, window), stride), stride)
+    padded = dim_add(size, window.before + window.after)
+    count = dim_floordiv(dim_add(dim_sub(padded, window.reach), window.stride), window.stride)
     return _at_least_one(call, dimension, count, padded, window)
 
 
-def covering_positions(call: Call, dimension: str, size: Dim, window: int, padding: Padding, stride: int) -> Dim:
+def covering_positions(call: Call, dimension: str, size: Dim, window: Window) -> Dim:
     """How many windows cover a padded dimension: the last may reach over the end, but not start behind it.
 
     Where the padding behind is wider than the window, Relax leaves out one such window, not all.
     """
-    padded = dim_add(size, sum(padding))
-    count = dim_add(ceildiv(dim_sub(padded, window), stride), 1)
-    if padding.after + stride > window:
-        inside = dim_min(count, ceildiv(dim_add(size, padding.before), stride))
-        count = inside if padding.after <= window else dim_max(inside, dim_sub(count, 1))
+    padded, reach = dim_add(size, window.before + window.after), window.reach
+    count = dim_add(ceildiv(dim_sub(padded, reach), window.stride), 1)
+    if window.after + window.stride > reach:
+        inside = dim_min(count, ceildiv(dim_add(size, window.before), window.stride))
+        count = inside if window.after <= reach else dim_max(inside, dim_sub(count, 1))
     return _at_least_one(call, dimension, count, padded, window)
 
 
-def _at_least_one(call: Call, dimension: str, count: Dim, padded: Dim, window: Dim) -> Dim:
+def _at_least_one(call: Call, dimension: str, count: Dim, padded: Dim, window: Window) -> Dim:
     if isinstance(count, int) and count < 1:
         raise call.fail(
-            f"{call.describe('data')} is too small along {dimension}: a window is {window} wide, "
+            f"{call.describe('data')} is too small along {dimension}: a window is {window.reach} wide, "
             f"the padded data {padded}"
         )
     return count

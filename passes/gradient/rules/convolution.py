@@ -6,43 +6,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
-from ....dialects.relax.infer.windows import each_dimension, padding_of
+from ....dialects.relax.infer.layouts import layouts_of
+from ....dialects.relax.infer.windows import windows_of
 from ...canonicalize.support import dtype_of, shape_of
 from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, relax
 
-_CONVOLUTIONS = {"relax.nn.conv1d": "W", "relax.nn.conv2d": "HW", "relax.nn.conv3d": "DHW"}
+_CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
 
 
 class _Windows:
     """What the derivatives need to know of a convolution, transposed or not."""
 
-    def __init__(self, call: GradientCall, letters: str, kernel: str):
-        layouts = (call.data_layout, call.kernel_layout, call.out_layout or call.data_layout)
-        if layouts != (f"NC{letters}", f"{kernel}{letters}", f"NC{letters}"):
-            raise call.fail(f"only in the layouts NC{letters} and {kernel}{letters}, got {', '.join(layouts)}")
+    def __init__(self, call: GradientCall):
+        layouts = layouts_of(call.inferred)
+        if any(layout.text != layout.dimensions for layout in layouts.values()):
+            wanted = f"{layouts['data'].dimensions} and {layouts['weight'].dimensions}"
+            got = ", ".join(layout.text for layout in layouts.values())
+            raise call.fail(f"only in the layouts {wanted}, got {got}")
         if call.out_dtype not in (None, dtype_of(call.data)):
             raise call.fail(f"only where the result is of the operands' element type, not {call.out_dtype}")
         self.call = call
-        self.letters = letters
-        self.rank = len(letters)
-        self.padding = padding_of(call.padding, self.rank)
-        self.strides, self.dilation = (each_dimension(values, self.rank) for values in (call.strides, call.dilation))
+        windows = windows_of(call.inferred).values()
+        self.rank = len(windows)
+        _, self.strides, self.dilation, *self.padding = zip(*windows, strict=True)
 
-    def shape(self, tensor: Any) -> tuple[Dim, ...]:
+    def shape(self, tensor: Value) -> tuple[Dim, ...]:
         return known_shape(self.call, tensor)
 
     @property
     def _all_padding(self) -> list[int]:
         """As the attribute has it: all befores, then all afters."""
-        return [width for side in zip(*self.padding, strict=True) for width in side]
+        return [width for side in self.padding for width in side]
 
-    def convolved(self, data: Any, weight: Any, strides: Sequence[int], dilation: Sequence[int]) -> Any:
+    def convolved(self, data: Value, weight: Value, strides: Sequence[int], dilation: Sequence[int]) -> Value:
         attributes = {"strides": strides, "dilation": dilation, "padding": self._all_padding}
         return relax[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
 
-    def spread(self, data: Any, weight: Any, like: Any) -> Any:
+    def spread(self, data: Value, weight: Value, like: Value) -> Any:
         """The transposed convolution that has the size of what was convolved."""
         wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
         rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
@@ -53,7 +56,7 @@ class _Windows:
     def _rest(self, axis: int, size: Dim, taps: Dim) -> int:
         """How many of the (padded) data's last elements no window reaches."""
         window = dim_add(dim_mul(dim_sub(taps, 1), self.dilation[axis]), 1)
-        reach = dim_sub(dim_add(size, sum(self.padding[axis])), window)
+        reach = dim_sub(dim_add(size, sum(side[axis] for side in self.padding)), window)
         rest = dim_mod(reach, self.strides[axis])
         if not isinstance(rest, int):
             raise self.call.fail(
@@ -61,7 +64,7 @@ class _Windows:
             )
         return rest
 
-    def by_weight(self, data: Any, result: Any, weight: Any) -> Any:
+    def by_weight(self, data: Value, result: Value, weight: Value) -> Value:
         """Of a convolution of data, by its weight: batches are what is summed over, as channels were."""
         groups, spatial = self.call.groups, list(range(2, 2 + self.rank))
         shape = self.shape(data)
@@ -81,7 +84,7 @@ class _Windows:
         return relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
 
 
-def _by_channels(data: Any, groups: int, shape: tuple[Dim, ...]) -> Any:
+def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
     """Data with channels in the place of batches; each group's batches lie beside each other."""
     spatial = list(range(2, len(shape)))
     if groups == 1:
@@ -93,13 +96,13 @@ def _by_channels(data: Any, groups: int, shape: tuple[Dim, ...]) -> Any:
     return _reshaped(moved, (in_group, dim_mul(batch, groups), *shape[2:]))
 
 
-def _reshaped(x: Any, shape: tuple[Dim, ...]) -> Any:
+def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
     return relax["reshape"](x, relax["shape_expr"](dims=shape))
 
 
-@register_gradient(list(_CONVOLUTIONS))
+@register_gradient(_CONVOLUTIONS)
 def convolution(call: GradientCall) -> list[Any]:
-    windows = _Windows(call, _CONVOLUTIONS[call.operation.name], "OI")
+    windows = _Windows(call)
     return [
         lambda: windows.spread(call.gradient, call.weight, call.data),
         lambda: windows.by_weight(call.data, call.gradient, call.weight),
@@ -109,7 +112,7 @@ def convolution(call: GradientCall) -> list[Any]:
 @register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS])
 def transposed_convolution(call: GradientCall) -> list[Any]:
     """The convolution that it transposes goes from the result to the data."""
-    windows = _Windows(call, _CONVOLUTIONS[call.operation.name.removesuffix("_transpose")], "IO")
+    windows = _Windows(call)
     return [
         lambda: windows.convolved(call.gradient, call.weight, windows.strides, windows.dilation),
         lambda: windows.by_weight(call.gradient, call.data, call.weight),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ...canonicalize.support import dtype_of
 from ..registry import GradientCall, register_gradient
 from ..tensors import relax
@@ -17,7 +18,7 @@ def like(call: GradientCall) -> None:
 
 @register_gradient(["relax.full", "relax.full_like"])
 def full(call: GradientCall) -> list[Any]:
-    def total() -> Any:
+    def total() -> Value:
         value = relax["sum"](call.gradient)
         wanted = dtype_of(call.fill_value)
         return value if dtype_of(value) == wanted else relax["astype"](value, dtype=wanted)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ....bindings.ir import Value
 from ..registry import GradientCall, register_gradient
 from ..tensors import Tensor, apply, relax, summed_to
 
@@ -77,7 +78,7 @@ def _by_exponent(g: Tensor, a: Tensor, y: Tensor) -> Tensor:
 
 
 def _rule_of_one(formula: Formula) -> Callable[[GradientCall], Any]:
-    def rule(call: GradientCall) -> Any:
+    def rule(call: GradientCall) -> Value:
         return formula(Tensor(call.gradient), Tensor(call.operands[0]), Tensor(call.result)).value
 
     rule.__wrapped__ = formula  # type: ignore[attr-defined]  # where it is written
@@ -88,7 +89,7 @@ def _rule_of_two(by_first: Formula, by_second: Formula) -> Callable[[GradientCal
     def rule(call: GradientCall) -> list[Any]:
         one, other = call.operands
 
-        def gradient(formula: Formula, operand: Any, beside: Any) -> Any:
+        def gradient(formula: Formula, operand: Value, beside: Value) -> Value:
             made = formula(Tensor(call.gradient), Tensor(one), Tensor(other), Tensor(call.result))
             return summed_to(made.value, operand, [beside])
 

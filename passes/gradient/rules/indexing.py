@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
@@ -30,7 +31,7 @@ def take(call: GradientCall) -> list[Any]:
     return [_moved(relax["scatter_nd"](zeros, places, _moved(call.gradient, read), reduction="add"), back)]
 
 
-def _moved(x: Any, axes: list[int]) -> Any:
+def _moved(x: Value, axes: list[int]) -> Value:
     return x if axes == sorted(axes) else relax["permute_dims"](x, axes=axes)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import dim_floordiv
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of
@@ -25,7 +26,7 @@ def layer_norm(call: GradientCall) -> list[Any]:
 
 @register_gradient("relax.nn.rms_norm")
 def rms_norm(call: GradientCall) -> list[Any]:
-    def forward(data: Any, weight: Any) -> Any:
+    def forward(data: Value, weight: Value) -> Value:
         return relax["multiply"](_divided_by_root(call, data, call.axes), _along(call, weight))
 
     return gradients_at(call.operands, forward, call.gradient)
@@ -94,13 +95,13 @@ def _centered(x: Any, axes: Sequence[int]) -> Any:
     return relax["subtract"](x, relax["mean"](x, axis=axes, keepdims=True))
 
 
-def _divided_by_root(call: GradientCall, x: Any, axes: Sequence[int]) -> Any:
+def _divided_by_root(call: GradientCall, x: Value, axes: Sequence[int]) -> Value:
     """Divided by the root of the mean of its squares."""
     mean = relax["mean"](relax["square"](x), axis=list(axes), keepdims=True)
     return relax["multiply"](x, relax["rsqrt"](relax["add"](mean, const(call.epsilon, dtype_of(x)))))
 
 
-def _along(call: GradientCall, weight: Any) -> Any:
+def _along(call: GradientCall, weight: Value) -> Value:
     """A weight with the sizes of the normalized axes, so that it broadcasts with the data."""
     rank = _rank(call)
     axes = [axis % rank for axis in call.axes]

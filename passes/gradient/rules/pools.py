@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.relax import const
+from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.slices import OPEN
-from ....dialects.relax.infer.windows import each_dimension, padding_of
+from ....dialects.relax.infer.windows import windows_of
 from ...canonicalize.support import dtype_of
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
 from ..tensors import relax
 
-_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 # Each tap is several operations.
 _MOST_TAPS = 128
 
@@ -26,21 +27,20 @@ class _Window:
     """The window of a pool."""
 
     def __init__(self, call: GradientCall):
-        rank = int(call.operation.name[-2])
-        layout = f"NC{_LETTERS[rank]}"
-        if (call.layout, call.out_layout or call.layout) != (layout, layout):
-            raise call.fail(f"only in the layout {layout}")
+        layouts = layouts_of(call.inferred)
+        if any(layout.text != layout.dimensions for layout in layouts.values()):
+            raise call.fail(f"only in the layout {layouts['data'].dimensions}")
         if call.ceil_mode:
             raise call.fail("only where no window reaches over the end (ceil_mode)")
 
-        given = (call.pool_size, call.strides, call.dilation)
-        self.size, self.strides, self.dilation = (each_dimension(values, rank) for values in given)
+        windows = list(windows_of(call.inferred).values())
+        self.size, self.strides, self.dilation, *padding = zip(*windows, strict=True)
         self.taps = math.prod(self.size)
         if self.taps > _MOST_TAPS:
             raise call.fail(f"its window has {self.taps} taps, more than {_MOST_TAPS}")
         #: What is added before and after each dimension.
-        self.padding = [width for padding in padding_of(call.padding, rank) for width in padding]
-        self.axes = list(range(2, 2 + rank))
+        self.padding = [width for both in zip(*padding, strict=True) for width in both]
+        self.axes = list(range(2, 2 + len(windows)))
 
     def slices(self, data: Any, padded_with: float) -> Iterator[Any]:
         """What each tap sees, of the result's shape."""
@@ -54,24 +54,24 @@ class _Window:
             yield relax["strided_slice"](data, axes=self.axes, begin=begin, end=end, strides=self.strides)
 
 
-@register_gradient([f"relax.nn.max_pool{rank}d" for rank in _LETTERS])
+@register_gradient([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)])
 def max_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
-    def forward(data: Any) -> Any:
+    def forward(data: Value) -> Value:
         return reduce(relax["maximum"], window.slices(data, -math.inf))
 
     return gradients_at([call.data], forward, call.gradient)
 
 
-@register_gradient([f"relax.nn.avg_pool{rank}d" for rank in _LETTERS])
+@register_gradient([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)])
 def avg_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
-    def total(data: Any) -> Any:
+    def total(data: Value) -> Value:
         return reduce(relax["add"], window.slices(data, 0.0))
 
-    def forward(data: Any) -> Any:
+    def forward(data: Value) -> Value:
         if call.count_include_pad or not any(window.padding):
             return relax["divide"](total(data), const(window.taps, dtype_of(data)))
         return relax["divide"](total(data), total(relax["ones_like"](data)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import parse_subscripts
 from ...canonicalize.support import dtype_of, same_known_shape, shape_of
 from ..registry import GradientCall, register_gradient
@@ -31,13 +32,13 @@ def matmul(call: GradientCall) -> list[Any]:
     ]
 
 
-def _turned(matrix: Any) -> Any:
+def _turned(matrix: Value) -> Value:
     """Matrices in the last two dimensions, transposed."""
     rank = len(shape_of(matrix) or ())
     return relax["permute_dims"](matrix, axes=[*range(rank - 2), rank - 1, rank - 2])
 
 
-def _like(product: Any, matrix: Any, operand: Any) -> Any:
+def _like(product: Value, matrix: Value, operand: Value) -> Value:
     """A product without the batches to which the matrix was broadcast, in the operand's shape."""
     summed = product if same_known_shape(product, matrix) else relax["collapse_sum_like"](product, matrix)
     return summed if matrix is operand else relax["reshape"](summed, shape_operand(operand))
@@ -59,7 +60,7 @@ def einsum(call: GradientCall) -> list[Any]:
         if "..." in labels or len(set(labels)) < len(labels):
             raise call.fail(f"its subscripts '{call.subscripts}' have an ellipsis, or a label twice in an operand")
 
-    def gradient(index: int) -> Any:
+    def gradient(index: int) -> Value:
         operand, labels = call.operands[index], subscripts.operands[index]
         others = [place for place in range(len(call.operands)) if place != index]
         terms = [subscripts.result, *(subscripts.operands[place] for place in others)]

@@ -253,3 +253,12 @@ func.func @conv2d(%a: tensor<1x3x9x9xf32>, %b: tensor<4x3x3x3xf32>) {
   %r = "relax.nn.conv2d"(%a, %b) : (tensor<1x3x9x9xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x7x8xf32>
   return
 }
+
+// -----
+
+func.func @conv2d_transpose(%a: tensor<1x3x9x9xf32>, %b: tensor<3x4x3x3xf32>) {
+  // expected-error @+1 {{attribute 'output_padding' ((-1, -1)) must be 0 or more, got -1}}
+  %r = "relax.nn.conv2d_transpose"(%a, %b) {output_padding = -1}
+      : (tensor<1x3x9x9xf32>, tensor<3x4x3x3xf32>) -> tensor<1x4x11x11xf32>
+  return
+}

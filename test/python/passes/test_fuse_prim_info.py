@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
-from relax_mlir.dialects.tir.prim_func import OpPattern
+from relax_mlir.dialects.core.facts import OpPattern
 from relax_mlir.passes.fuse.prim_info import prim_info
 
 T, ROW = "tensor<4x?xf32>", "tensor<4xf32>"

@@ -11,7 +11,7 @@ import relax_mlir.targets  # noqa: F401  # makes this project's targets known
 from own_rules import without_new
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.dialects.tir.prim_func import OpPattern
+from relax_mlir.dialects.core.facts import OpPattern
 from relax_mlir.passes.schedule import registry
 from relax_mlir.passes.schedule.registry import register_schedule, schedules_for
 from relax_mlir.passes.tir_apply_plan import TirApplyPlan

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from typing import Any
 
@@ -177,3 +178,41 @@ def test_sizes_that_do_not_fit_are_found_at_run_time_at_the_latest(size: int, ra
 
     text = legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": checked})
     assert text.count("tir.assert") == 2 * raises
+
+
+_MATRIX, _ROW = rx.tensor((3, 4)), rx.tensor((4,))
+
+
+@pytest.mark.parametrize(
+    ("patterns", "build", "infos"),
+    [
+        ("elemwise", lambda x: relax.clip(x, 0.0, 1.0), [_MATRIX]),
+        ("elemwise", lambda x: relax.tril(x), [_MATRIX]),
+        ("broadcast", lambda x, y: relax.nn.prelu(x, y), [_MATRIX, _ROW]),
+        ("injective", lambda x: relax.permute_dims(x), [_MATRIX]),
+        ("comm_reduce", lambda x: relax.variance(x, axis=[0]), [_MATRIX]),
+        ("out_ewise_fusable", lambda x, y: relax.matmul(x, y), [_MATRIX, _ROW]),
+        ("out_ewise_fusable", lambda x: relax.nn.max_pool2d(x, pool_size=[2]), [rx.tensor((1, 2, 4, 4))]),
+        ("out_ewise_fusable", lambda x, y: relax.nn.conv1d(x, y), [rx.tensor((1, 2, 4)), rx.tensor((3, 2, 2))]),
+        ("opaque", lambda x: relax.nn.softmax(x), [_MATRIX]),
+        ("opaque", lambda x: relax.median(x, axis=[0]), [_MATRIX]),
+        # Rules that make something else than the row says.
+        ("injective", lambda x: relax.einsum(x, subscripts="ij->ji"), [_MATRIX]),
+        ("opaque", lambda x, y: relax.nn.nll_loss(x, y, reduction="none"), [_MATRIX, rx.tensor((3,), "int64")]),
+        ("broadcast", lambda *x: relax.nn.batch_norm(*x, axis=1, training=False), [_MATRIX, *[_ROW] * 4]),
+        # How many elements there are is computed before.
+        (
+            "opaque injective",
+            lambda x, _: relax.strided_slice(x, axes=[0], begin=["-k"], end=["n"], strides=[2]),
+            [rx.tensor(("n",)), rx.tensor(("k",))],
+        ),
+        ("opaque injective", lambda x, y: relax.arange(x, y), [rx.ScalarInfo("i64")] * 2),
+    ],
+)
+def test_a_kernel_fuses_as_its_operator_s_row_says(patterns: str, build: Any, infos: Any) -> None:
+    module = rx.Module()
+    with module.function("main", infos) as f:
+        results = build(*f)
+        f.returns(*(results if isinstance(results, tuple) else (results,)))
+    rx.LegalizeOps(target="llvm")(module)
+    assert re.findall(r'tir.op_pattern = "(\w+)"', str(module)) == patterns.split()

@@ -9,6 +9,7 @@ import numpy
 import pytest
 import tvm_ffi
 from relax_mlir.dialects import relax, tir
+from relax_mlir.emit import linalg
 
 import relax_mlir as rx
 
@@ -29,6 +30,8 @@ own.op(
     "filled", "shape:shape", infer=lambda call: rx.TensorInfo(call.shape.dims, "f32"), shaped_by="shape", doc="Ones."
 )
 own.op("twice", "x", infer=lambda call: call.x, doc="Its rules have intrinsics with an effect and without.")
+own.op("negated", "x", infer=lambda call: call.x, pattern="elemwise", doc="-x, which its row says how to fuse.")
+own.op("negated_apart", "x", infer=lambda call: call.x, doc="-x; its row says nothing of it.")
 tir.declare_intrinsic("ownfacts_tick", "x", pure=False, doc="Counts calls, say.")
 tir.declare_intrinsic("tick", "x", dialect=own, pure=False, doc="Counts calls, say.")
 tir.declare_intrinsic("plain", "x", dialect=own, short=True, doc="Computes something.")
@@ -183,6 +186,18 @@ def test_only_intrinsics_without_an_effect_are_fused(dialect: str, intrinsic: st
 
 
 @pytest.mark.parametrize(
+    ("name", "said", "count"),
+    [("negated", None, 1), ("negated_apart", None, 3), ("negated", "opaque", 3), ("negated_apart", "elemwise", 1)],
+)
+def test_an_operator_fuses_as_its_row_says_unless_its_rule_does(name: str, said: str | None, count: int):
+    def rule(op: Any, operands: Any, builder: Any) -> Any:
+        return builder.prim(lambda x, out: linalg.parallel([x], out, lambda number: 0.0 - number), pattern=said)
+
+    module = module_of(lambda x: relax.exp(own.ops[name](relax.abs(x))))
+    assert len(kernels(module, {f"ownfacts.{name}": rule})) == count
+
+
+@pytest.mark.parametrize(
     ("row", "message"),
     [
         ({"view": "y"}, r"view= names 'y', which is no single operand"),
@@ -192,6 +207,16 @@ def test_only_intrinsics_without_an_effect_are_fused(dialect: str, intrinsic: st
         ({"shaped_by": "shape"}, r"shaped_by= names 'shape', which is no single operand"),
         ({"view": "x", "results": "a b"}, r"view= is for operators of one result"),
         ({"veiw": "x"}, r"a row has no 'veiw='.*'view'"),
+        ({"pattern": "inject"}, r"ownfacts.wrong: unknown operator pattern 'inject'; did you mean 'injective'"),
+        ({"layouts": {"y": ("layout", "NC")}}, r"layouts= names 'y', which is no tensor"),
+        ({"layouts": {"x": ("layout", "NC")}}, r"layouts= names 'layout', which is no attribute"),
+        ({"windows": ("W", "x")}, r"windows= names 'x', which is no attribute or layout"),
+        (
+            {"windows": ("HW", "x"), "layouts": {"x": ("order", "NCW")}, "attrs": {"order": rx.attrs.Str("NCW")}},
+            r"windows= of 'x' \(NCW\) cannot be over HW",
+        ),
+        ({"flops": (2, "y")}, r"flops= names 'y', which is no single operand"),
+        ({"flops": -1}, r"flops= is a function, or how many operations: 0 or more"),
         ({"role": "calls"}, r"role= is one of call, literal, shape, effect, not 'calls'"),
     ],
 )

@@ -66,6 +66,21 @@ def test_an_operator_of_another_package() -> None:
     assert find_op("explained.twice").place == intrinsic and "this project's own" in explanation("explained.twice")
 
 
+def test_how_an_operator_of_another_package_fuses_and_what_slides() -> None:
+    dialect = rx.Dialect("explained_windows", doc="Of this test.")
+    dialect.op(
+        "sum_pool", "x", infer=lambda call: call.x, pattern="out_ewise_fusable", doc="Sums of windows.",
+        attrs={"size": rx.attrs.Ints((2,)), "order": rx.attrs.Str("NCW")}, windows=("W", "size"),
+        layouts={"x": ("order", "NCW"), "result": ("order", "NCW")},
+    )  # fmt: skip
+    dialect.op("apart", "x", infer=lambda call: call.x, doc="Says nothing.")
+    text = explanation("explained_windows.sum_pool")
+    assert "  fuses as 'out_ewise_fusable', see rx.OpPattern\n  windows slide over W; 'size' says how large" in text
+    assert "'order' is the layout of 'x', of the dimensions NCW\n  'order' is the layout of 'result'" in text
+    silent = explanation("explained_windows.apart")
+    assert "fuses" not in silent and "windows slide" not in silent and "layout" not in silent
+
+
 def test_an_operator_of_a_plug_in() -> None:
     command = [sys.executable, "-m", "relax_mlir.tools.relax_opt", "--load-plugin=examples/mynpu/mynpu/target.py"]
     done = subprocess.run(

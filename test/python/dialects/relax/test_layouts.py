@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import relax_mlir.dialects.relax.nn_conv  # noqa: F401  # declares relax.nn.conv2d
+import relax_mlir.dialects.relax  # noqa: F401  # declares relax.nn.conv2d
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.dialect import find_op
@@ -17,7 +17,7 @@ from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.relax.infer.layouts import (
     Axis,
     LayoutProblem,
-    layout_attribute,
+    layouts_of,
     parse_layout,
     shape_in_layout,
     sizes_in_layout,
@@ -63,13 +63,22 @@ def test_unreadable_layouts_say_why(text: str, message: str) -> None:
 
 def test_the_attribute_at_fault_is_named() -> None:
     with pytest.raises(OpProblem, match=r"attribute 'data_layout' \(NHWX\) names an unknown dimension 'X' \(exp"):
-        layout_attribute(call_with(data_layout="NHWX"), "data_layout", "NCHW")
+        layouts_of(call_with(data_layout="NHWX", kernel_layout="OIHW", out_layout=None))
 
 
-def test_an_absent_layout_is_the_given_one() -> None:
-    absent = parse_layout("NHWC", "NCHW")
-    assert layout_attribute(call_with(out_layout=None), "out_layout", "NCHW", absent) is absent
-    assert layout_attribute(call_with(out_layout="NCHW"), "out_layout", "NCHW", absent).text == "NCHW"
+def test_an_absent_layout_is_the_first_one() -> None:
+    layouts = layouts_of(call_with(data_layout="NHWC", kernel_layout="HWIO", out_layout=None))
+    assert [(name, *layout[:2]) for name, layout in layouts.items()] == [
+        ("data", "NHWC", "NCHW"), ("weight", "HWIO", "OIHW"), ("result", "NHWC", "NCHW")
+    ]  # fmt: skip
+    layouts = layouts_of(call_with(data_layout="NHWC", kernel_layout="HWIO", out_layout="NCHW"))
+    assert layouts["result"].text == "NCHW"
+
+
+def test_a_dimension_that_a_layout_may_leave_out() -> None:
+    row = find_op("relax.image.grid_sample")
+    for text, dimensions in (("NHWC", "NCHW"), ("NDHWC", "NCDHW"), ("NHWC4c", "NCHW")):
+        assert layouts_of(Call(row, {}, {"layout": text}))["data"].dimensions == dimensions
 
 
 def test_symbolic_and_unknown_sizes_stay() -> None:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an operation costs, by its operator's row and the sizes in its types, symbols among them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...bindings.ir import Operation, OpView
+from .codec import decode
+from .dialect import row_of
+from .facts import elements
+from .infos import Info, TensorInfo, bit_width
+from .opdef import OpDef
+from .operands import operand_info
+from .symbols import Dim, dim_add, dim_mul
+from .verifier import call_of
+
+
+class Work(NamedTuple):
+    """None where a size, or the operator's row, does not tell it."""
+
+    #: Operations on numbers; a function such as exp counts as one.
+    flops: Dim
+    #: Of the tensors that are read and written.
+    bytes: Dim
+
+
+def work_of(op: OpView) -> Work:
+    """What an operation of the graph costs."""
+    operation, row = op.operation, row_of(op)
+    if row is None:
+        return Work(None, None)
+    if row.is_plain_view or row.role in ("literal", "shape"):
+        return Work(0, 0)
+    results = [decode(result.type) for result in operation.results]
+    moved: Dim = 0
+    for info in (*map(operand_info, operation.operands), *results):
+        moved = dim_add(moved, _bytes(info))
+    return Work(_flops(row, operation, elements(results[0]) if results else None), moved)
+
+
+def _flops(row: OpDef, operation: Operation, count: Dim) -> Dim:
+    if callable(row.flops):
+        return row.flops(call_of(row, operation), count)
+    flops = row.flops
+    if isinstance(flops, tuple):
+        flops, operand = flops
+        count = elements(call_of(row, operation).operands[operand])
+    # Nothing is none of nobody knows how many, too.
+    return flops and dim_mul(flops, count)
+
+
+def _bytes(info: Info) -> Dim:
+    return dim_mul(elements(info), -(-bit_width(info.dtype) // 8)) if isinstance(info, TensorInfo) else 0
