@@ -73,6 +73,9 @@ class LoopProgram:
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         return self._memref(node, buffer)
 
+    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
+        return not any(isinstance(each, ast.Subscript) for each in ast.walk(node))
+
     def _memref(self, node: ast.AST, buffer: Buffer) -> Value:
         if buffer not in self.memrefs:
             raise self.scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is there")
@@ -157,11 +160,11 @@ class LoopProgram:
             if axis.kind == REDUCE:
                 firsts.append(index == (0 if axis.start is None else as_index(self.scalars.index(axis.start))))
         conditions = [self.scalars.truth(each) for each in block.where]
-        where = self.scalars._logical(True, conditions)
+        where = self.scalars.logical(True, conditions)
 
         def run() -> None:
             if block.init:
-                self._when(self.scalars._logical(True, firsts), block.init)
+                self._when(self.scalars.logical(True, firsts), block.init)
             self.emit(block.body)
 
         if isinstance(where, bool):

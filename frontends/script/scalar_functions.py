@@ -30,7 +30,8 @@ def _function(*names: str) -> Callable[[Function], Function]:
 
 
 def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
-    if len(node.args) != count or node.keywords:
+    others = [each for each in node.keywords if each.arg not in ("dtype", "span")]
+    if len(node.args) != count or others:
         raise scalars.source.problem(node, f"{ast.unparse(node.func)} takes {count} arguments")
     return node.args
 
@@ -56,23 +57,26 @@ def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
 
 @_function("if_then_else")
 def _if_then_else(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars._chosen(node, *_taken(scalars, node, 3))
+    return scalars.chosen(node, *_taken(scalars, node, 3))
 
 
 @_function("Select")
 def _select(scalars: Scalars, node: ast.Call) -> Any:
+    """Computes both sides, but where one might read what is not there."""
     condition, yes, no = _taken(scalars, node, 3)
+    if not (scalars.memory.is_safe(scalars, yes) and scalars.memory.is_safe(scalars, no)):
+        return scalars.chosen(node, condition, yes, no)
     return scalars.select(node, scalars.truth(condition), scalars.value(yes), scalars.value(no))
 
 
 @_function("And", "all")
 def _and(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars._logical(True, [scalars.truth(each) for each in node.args])
+    return scalars.logical(True, [scalars.truth(each) for each in node.args])
 
 
 @_function("Or", "any")
 def _or(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars._logical(False, [scalars.truth(each) for each in node.args])
+    return scalars.logical(False, [scalars.truth(each) for each in node.args])
 
 
 @_function("Not")
@@ -111,7 +115,7 @@ def _let(scalars: Scalars, node: ast.Call) -> Any:
 def _limit(scalars: Scalars, node: ast.Call, of_float: Callable[[str], float], position: int) -> Any:
     dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
     value: Any = of_float(dtype) if is_float(dtype) else limits(dtype)[position]
-    return scalars._constant(node, value, dtype)
+    return scalars.constant(node, value, dtype)
 
 
 _LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}

@@ -20,7 +20,7 @@ from ...emit import numbers
 from ...emit.arithmetic import element
 from ...emit.conversions import limits
 from ...emit.numbers import Number, Size, as_index, constant
-from .annotations import Annotations
+from .annotations import Annotations, arguments_of
 from .names import TIR, NotConstant
 from .program import Buffer, Let, element_of
 from .scalar_types import (
@@ -54,6 +54,9 @@ class Memory(Protocol):
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         """A buffer as a call passes it."""
 
+    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
+        """Whether all that an expression reads is there, whatever condition it stands behind."""
+
 
 _MOST_DEPTH = 300
 
@@ -85,13 +88,13 @@ class Scalars:
         """A Number; of a type, where one is told. Raises ScriptError."""
         value = self.value(node)
         if dtype is None:
-            return value if isinstance(value, Number) else self._constant(node, value, natural(value))
+            return value if isinstance(value, Number) else self.constant(node, value, natural(value))
         return self.as_element(node, value, dtype)
 
     def as_element(self, node: ast.AST, value: Any, dtype: str) -> Number:
         """A value that a buffer of such elements takes: indices fit all integers, others say what they become."""
         if not isinstance(value, Number):
-            return self._constant(node, value, dtype)
+            return self.constant(node, value, dtype)
         if same(value.dtype, dtype):
             return value
         if value.dtype == INDEX or is_bool(value.dtype):
@@ -150,9 +153,9 @@ class Scalars:
             return self._compared(node)
         if isinstance(node, ast.BoolOp):
             values = [self.truth(each) for each in node.values]
-            return self._logical(isinstance(node.op, ast.And), values)
+            return self.logical(isinstance(node.op, ast.And), values)
         if isinstance(node, ast.IfExp):
-            return self._chosen(node, node.test, node.body, node.orelse)
+            return self.chosen(node, node.test, node.body, node.orelse)
         if isinstance(node, ast.Subscript):
             return self._element(node)
         if isinstance(node, ast.Call):
@@ -210,13 +213,13 @@ class Scalars:
             if word is None:
                 raise self.source.problem(node, "a tensor program has no such comparison")
             found.append(self.compare(node, word, *operands[position : position + 2]))
-        return found[0] if len(found) == 1 else self._logical(True, found)
+        return found[0] if len(found) == 1 else self.logical(True, found)
 
     def compare(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
         x, y = self._matched(node, x, y)
         return COMPARE[sign](x, y)
 
-    def _logical(self, is_and: bool, values: Sequence[Any]) -> Any:
+    def logical(self, is_and: bool, values: Sequence[Any]) -> Any:
         found: Any = is_and
         for value in values:
             if isinstance(found, bool):
@@ -289,10 +292,10 @@ class Scalars:
             dtype = "f32"
         elif is_bool(dtype) and not isinstance(other, bool):
             dtype = SHORTEST
-        pair = (self.cast(node, like, dtype), self._constant(node, other, dtype))
+        pair = (self.cast(node, like, dtype), self.constant(node, other, dtype))
         return pair if isinstance(x, Number) else pair[::-1]
 
-    def _constant(self, node: ast.AST, value: Any, dtype: str) -> Number:
+    def constant(self, node: ast.AST, value: Any, dtype: str) -> Number:
         if not isinstance(value, (bool, int, float)):
             raise self.source.problem(node, f"a number is needed, this is {kind_of(value)}")
         if not is_float(dtype):
@@ -312,7 +315,7 @@ class Scalars:
         if not isinstance(value, Number):
             if isinstance(value, float) and not is_float(dtype) and math.isfinite(value):
                 value = int(value)
-            return self._constant(node, value, dtype)
+            return self.constant(node, value, dtype)
         if same(value.dtype, dtype):
             return value
         return self.source.guarded(node, lambda: value.to(dtype))
@@ -374,7 +377,11 @@ class Scalars:
         if name not in tir.ops or tir.ops[name].role or name in ("packed", "release", "return_unless_ok"):
             known = [*tir.ops, *FUNCTIONS, *ARITHMETIC, *ARITHMETIC_WORDS, *COMPARISON_WORDS]
             raise self.source.problem(node.func, f"T has no '{name}'", known, name)
-        values = [self.value(each) for each in node.args]
+        definition = tir.ops[name]
+        given = arguments_of(self.names, node, (*definition.parameters, "dtype"))
+        given.pop("dtype", None)  # TVM's print-outs say what the result is
+        attributes = {key: self.value(each) for key, each in given.items() if key in definition.attrs}
+        values = [self.value(each) for key, each in given.items() if key not in definition.attrs]
         like = next((value for value in values if isinstance(value, Number)), None)
         dtype = "f32" if like is None else like.dtype
         for value in values:
@@ -385,11 +392,11 @@ class Scalars:
         has_float_only = any(isinstance(value, float) for value in values) and not is_float(dtype)
         dtype = "f32" if has_float_only else dtype
         operands = [self.cast(node, value, dtype) for value in values]
-        made = self.source.guarded(node, lambda: as_list(tir.ops[name](*operands)))
+        made = self.source.guarded(node, lambda: as_list(definition(*operands, **attributes)))
         results = [Number(each).of(dtype) if not is_float(dtype) else Number(each) for each in made]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> Any:
+    def chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> Any:
         """One of two, of which only that one is computed."""
         condition = self.truth(test)
         if isinstance(condition, bool):
@@ -403,7 +410,7 @@ class Scalars:
             return x if condition else y
         if not isinstance(x, Number) and not isinstance(y, Number):
             dtype = natural(x if isinstance(x, float) else y)
-            x = self._constant(node, x, dtype)
+            x = self.constant(node, x, dtype)
         x, y = self._matched(node, x, y)
         return numbers.select(condition, x, y)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
-from ...dialects.core.symbols import equal
+from ...dialects.core.symbols import Dim, equal
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, tensors
 from ...emit.arithmetic import element
@@ -63,6 +63,8 @@ class TensorProgram:
         self.pattern = OpPattern.OPAQUE
         self._elements: dict[tuple[int, str], Number] = {}
         self._dims: dict[str, int] = {}
+        #: How far each variable goes.
+        self._sizes: list[Dim] = []
         self._written: dict[int, Number] = {}
 
     def emit(self, steps: Sequence[Nest | Allocate]) -> None:
@@ -90,14 +92,15 @@ class TensorProgram:
             if isinstance(size, int) and size >= 1 << 62:
                 raise self.scalars.source.problem(domain.size, f"a loop does not go {size} times")
         self._dims = {domain.name: position for position, domain in enumerate(domains)}
+        self._sizes = [domain.dim for domain in domains]
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
-        reads = self._reads(statements, outputs, domains)
+        reads = self._reads(statements, outputs)
         at = {store.buffer: _place(self._dims, self.scalars, store) for store in stores}
         for store in stores:
             map_ = self._map(store.indices)
             assert map_ is not None
-            self._check_range(store.node, store.buffer, map_, domains)
+            self._check_range(store.node, store.buffer, map_)
         places = [at[buffer] for buffer in outputs]
         are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
         parts = [_Part(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
@@ -122,33 +125,56 @@ class TensorProgram:
     def _is_written_whole(self, buffer: Buffer, domains: Sequence[Domain], place: _Place) -> bool:
         return not any(place.offsets) and self._is_whole(buffer, domains, place.dims)
 
-    def _reads(
-        self, statements: Sequence[Statement], outputs: Sequence[Buffer], domains: Sequence[Domain]
-    ) -> list[Read]:
+    def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[Read]:
         """What is read at affine places wherever the point: operands. What only one branch reads is read there."""
         found: dict[tuple[int, str], Read] = {}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
-            for node in _always(self.scalars, statement.value):
+            for node in self._always(statement.value):
                 held = self.scalars.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
                 if not isinstance(held, Buffer) or held in outputs:
                     continue
                 buffer, indices = element_of(self.scalars.source, node, self.scalars.env)
                 map_ = self._map(indices)
                 if map_ is not None:
-                    self._check_range(node, buffer, map_, domains)
+                    self._check_range(node, buffer, map_)
                     key = (id(buffer), str(map_))
                     found.setdefault(key, Read(buffer, map_, key))
         return list(found.values())
+
+    def _always(self, node: ast.AST) -> Iterator[ast.Subscript]:
+        """The elements that an expression reads whatever its conditions are."""
+        children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        word = self.scalars.names.word(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.IfExp):
+            children = [node.test]
+        elif isinstance(node, ast.Call) and (
+            word == (TIR, "if_then_else")
+            or (word == (TIR, "Select") and not all(self.is_safe(self.scalars, each) for each in node.args[1:]))
+        ):
+            children = node.args[:1]
+        elif isinstance(node, ast.Subscript):
+            yield node
+        for child in children:
+            yield from self._always(child)
 
     def _map(self, indices: Sequence[ast.expr]) -> AffineMap | None:
         results = [affine_index(self.scalars.names, index, self._dims) for index in indices]
         return None if any(each is None for each in results) else ir.AffineMap.get(len(self._dims), 0, results)
 
-    def _check_range(self, node: ast.AST, buffer: Buffer, map_: AffineMap, domains: Sequence[Domain]) -> None:
+    def _is_inside(self, buffer: Buffer, map_: AffineMap) -> bool:
+        """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
+        for result, dim in zip(map_.results, buffer.dims, strict=True):
+            low, high = range_of(result, self._sizes)
+            is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
+            if not is_in_range and not (_is_dim(result) and equal(self._sizes[_dim(result)], dim) is True):
+                return False
+        return True
+
+    def _check_range(self, node: ast.AST, buffer: Buffer, map_: AffineMap) -> None:
         """Refuses indices that are known to leave the buffer."""
         for axis, (result, dim) in enumerate(zip(map_.results, buffer.dims, strict=True)):
-            low, high = range_of(result, [domain.dim for domain in domains])
+            low, high = range_of(result, self._sizes)
             if (low is not None and low < 0) or (isinstance(dim, int) and high is not None and high >= dim):
                 reach = f"goes from {low} to {high}" if low != high else f"is {low}"
                 message = f"'{buffer.name}' has {dim} elements along dimension {axis}, but the index {reach}"
@@ -215,6 +241,17 @@ class TensorProgram:
         places = [as_index(scalars.index(index)) for index in indices]
         return linalg.extract(self.state[buffer], places).of(buffer.dtype)
 
+    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Subscript) or not isinstance(each.value, ast.Name):
+                continue
+            buffer = scalars.env.get(each.value.id)
+            if isinstance(buffer, Buffer) and id(buffer) not in self._written:
+                map_ = self._map(element_of(scalars.source, each, scalars.env)[1])
+                if map_ is None or not self._is_inside(buffer, map_):
+                    return False
+        return True
+
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         raise scalars.source.problem(node, f"'{buffer.name}' is a tensor here, which has no address")
 
@@ -240,19 +277,6 @@ def _dim(expression: Any) -> int:
 
 def _is_dim(expression: Any) -> bool:
     return isinstance(expression.maybe_downcast(), ir.AffineDimExpr)
-
-
-def _always(scalars: Scalars, node: ast.AST) -> Iterator[ast.Subscript]:
-    """The elements that an expression reads whatever its conditions are."""
-    children: Iterable[ast.AST] = ast.iter_child_nodes(node)
-    if isinstance(node, ast.IfExp):
-        children = [node.test]
-    elif isinstance(node, ast.Call) and scalars.names.word(node.func) == (TIR, "if_then_else"):
-        children = node.args[:1]
-    elif isinstance(node, ast.Subscript):
-        yield node
-    for child in children:
-        yield from _always(scalars, child)
 
 
 def _pattern_of(nest: Nest, reads: Sequence[Read], outputs: Sequence[AffineMap], is_whole: bool) -> OpPattern:

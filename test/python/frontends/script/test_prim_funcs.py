@@ -326,6 +326,14 @@ def sorted_rows(A: T.Buffer((3, 12), "float32"), B: T.Buffer((3, 12), "float32")
 
 
 @T.prim_func
+def shifted(A: T.Buffer((2, 64), "float32"), B: T.Buffer((2, 64), "float32")):
+    for i, j in T.grid(2, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.Select(vj >= 32, A[vi, vj - 32], A[vi, vj + 32] * T.float32(-1))
+
+
+@T.prim_func
 def on_threads(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
     for bx in T.thread_binding(4, thread="blockIdx.x"):
         for tx in T.thread_binding(0, 32, thread="threadIdx.x"):
@@ -428,6 +436,7 @@ CASES = {
         True,
     ),
     "sorted_rows": (sorted_rows, (floats(3, 12),), lambda a: numpy.sort(a, 1), False),
+    "shifted": (shifted, (floats(2, 64),), lambda a: numpy.concatenate([-a[:, 32:], a[:, :32]], 1), True),
     "on_threads": (on_threads, (floats(4, 32),), lambda a: 1 / (1 + numpy.exp(-a)), True),
 }
 
