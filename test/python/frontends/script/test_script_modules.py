@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where scripts come from, what they see of the program around them, and what modules they make."""
+
+import numpy
+import pytest
+
+import relax_mlir as rx
+from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
+
+SCALE = 3
+
+GRAPH = """
+from relax_mlir.script import relax as R
+
+@R.function
+def main(x: R.Tensor((4,), "float32")):
+    return R.add(x, x)
+"""
+
+
+def test_text_a_file_and_a_function_are_read(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(GRAPH)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return R.add(x, x)
+
+    assert isinstance(main, rx.Module)
+    modules = [rx.Module.from_script(GRAPH), rx.Module.from_script(path), rx.Module.from_script(str(path)), main]
+    assert {str(module) for module in [*modules, rx.Module.from_file(path)]} == {str(main)}
+
+
+def test_what_is_no_file_is_told(tmp_path):
+    with pytest.raises(rx.RelaxError, match=r"cannot read .*none\.py: No such file"):
+        rx.Module.from_script(tmp_path / "none.py")
+    path = tmp_path / "bytes.py"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(rx.RelaxError, match=r"bytes\.py: is no text: byte 0 is not UTF-8"):
+        rx.Module.from_script(path)
+
+
+def test_a_function_without_source_is_told():
+    namespace = {}
+    exec("def f(x): pass", namespace)
+    with pytest.raises(rx.RelaxError, match="the source of 'f' cannot be found"):
+        rx.Module.from_script(namespace["f"])
+
+
+def test_numbers_of_the_program_around_are_constants():
+    width = 5
+
+    @T.prim_func
+    def scaled(A: T.Buffer((width,), "float32"), B: T.Buffer((width,), "float32")):
+        for i in range(width):
+            B[i] = A[i] * T.float32(SCALE)
+
+    a = numpy.arange(5, dtype="float32")
+    assert (rx.compile(scaled)["main"](a) == a * 3).all()
+
+
+def test_a_place_in_the_program_is_an_operations_location():
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        doubled = R.add(x, x)
+        return doubled
+
+    text = main.print(debug_info=True)
+    assert "test_script_modules.py" in text and '"doubled"' in text
+
+
+def test_an_error_of_a_program_names_its_line():
+    with pytest.raises(rx.RelaxError) as caught:
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            return R.matmul(x, undefined)  # noqa: F821
+
+    file, line, column = caught.value.location.rsplit(":", 2)
+    assert file == __file__ and column == "32"
+    with open(__file__) as source:
+        assert "R.matmul(x, undefined)" in source.read().split("\n")[int(line) - 1]
+
+
+def test_functions_of_a_module_are_called():
+    module = rx.Module.from_script(
+        """
+from tvm.script import ir as I, relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("rows", 4), "float32"), y: R.Tensor((6,), "float32")):
+        a, b = Module.pair(x)
+        c = Module.pair(y)[1]
+        return R.add(a, b), c
+
+    @R.function(private=True)
+    def pair(x: R.Tensor(("n",), "float32")):
+        return x, R.negative(x)
+""".replace('x: R.Tensor(("rows", 4)', 'x: R.Tensor(("rows",)')
+    )
+    assert [op.name.value for op in module.body.operations] == ["main", "pair"]
+    main = rx.compile(module)["main"]
+    x, y = numpy.ones(3, "float32"), numpy.arange(6, dtype="float32")
+    total, negative = main(x, y)
+    assert (total == 0).all() and (negative == -y).all()
+
+
+def test_a_function_gets_what_fits_its_parameters():
+    text = """
+@I.ir_module
+class Module:
+    @R.function
+    def helper(x: R.Tensor(("n", 4), "float32")):
+        return R.exp(x)
+
+    @R.function
+    def main(x: R.Tensor((2, 5), "float32")):
+        return Module.helper(x)
+"""
+    with pytest.raises(rx.RelaxError, match=r"'x' of 'helper' is tensor<\?x4xf32.*, not tensor<2x5xf32>"):
+        rx.Module.from_script(text)
+    with pytest.raises(rx.RelaxError, match="'helper' takes 1 arguments, not 2"):
+        rx.Module.from_script(text.replace("helper(x)\n", "helper(x, x)\n", 1).replace("helper(x, x: R", "helper(x: R"))
+
+
+def test_operators_of_another_dialect_go_by_their_names():
+    own = rx.Dialect("scriptnpu", doc="Of this test.")
+    own.op("scaled", "x", attrs={"scale": rx.attrs.Float()}, infer=lambda call: call.x)
+    module = rx.Module.from_script("""
+@R.function
+def main(x: R.Tensor((4,), "float32")):
+    return scriptnpu.scaled(x, scale=2.0)
+""")
+    assert '"scriptnpu.scaled"(%arg0) {scale = 2.0' in str(module).replace("2.000000e+00", "2.0")
+    with pytest.raises(rx.RelaxError, match=r"unknown operator 'scriptnpu.scald'; did you mean 'scriptnpu.scaled'"):
+        rx.Module.from_script("@R.function\ndef main(x: R.Tensor((4,))):\n    return scriptnpu.scald(x)\n")
+
+
+def test_sizes_are_arithmetic_on_symbols():
+    module = rx.Module.from_script("""
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("n * m // 2", 2), "float32"):
+    n, m = T.int64(), T.int64()
+    y = R.reshape(x, (n * m // 2, T.max(2, 1)))
+    return y
+""")
+    assert '["n", "m"]' in str(module) and "floordiv" in str(module).replace("//", "floordiv")
+    x = numpy.arange(12, dtype="float32").reshape(3, 4)
+    assert (rx.compile(module)["main"](x) == x.reshape(6, 2)).all()
+
+
+def test_a_file_is_compiled_and_run(tmp_path):
+    from relax_mlir.tools import relax_compile
+
+    path, made = tmp_path / "model.py", tmp_path / "model.rxa"
+    path.write_text(GRAPH)
+    assert relax_compile.run([str(path), "-o", str(made)]) == 0
+    x = numpy.ones(4, "float32")
+    assert (rx.runtime.load(made)["main"](x) == 2).all()
