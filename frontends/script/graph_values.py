@@ -252,6 +252,8 @@ class GraphValues:
         return self.built(node, definition, tuple(arguments), named)
 
     def _argument(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name) and isinstance(known := self.values.get(node.id), Value):
+            return known
         word = self.names.word(node.func if isinstance(node, ast.Call) else node)
         if word is not None and word[0] == RELAX and word[1] in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
             return self.types(node)

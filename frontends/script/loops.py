@@ -29,6 +29,7 @@ from .program import (
     Statement,
     Store,
     While,
+    parts_within,
 )
 from .scalars import Scalars
 
@@ -74,7 +75,7 @@ class LoopProgram:
         return self._memref(node, buffer)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        return not any(isinstance(each, ast.Subscript) for each in ast.walk(node))
+        return not any(isinstance(each, ast.Subscript) for each in parts_within(node))
 
     def _memref(self, node: ast.AST, buffer: Buffer) -> Value:
         if buffer not in self.memrefs:

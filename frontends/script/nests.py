@@ -18,7 +18,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
 from .names import TIR, NotConstant
-from .program import REDUCE, SPATIAL, Axis, Block, Buffer, For, Let, Loop, Statement, Store, indices_of
+from .program import REDUCE, SPATIAL, Axis, Block, Buffer, For, Let, Loop, Statement, Store, indices_of, parts_within
 from .source import ScriptError
 
 #: Bindings of larger domains are not tried out point by point.
@@ -51,7 +51,7 @@ class Nest:
         lets = {each.name: each.value for each in self.body if isinstance(each, Let)}
         waiting, seen = [statement.value], set()
         while waiting:
-            for node in ast.walk(waiting.pop()):
+            for node in parts_within(waiting.pop()):
                 name = node.id if isinstance(node, ast.Name) else ""
                 if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
                     if node.value.id == statement.buffer.name:
@@ -220,7 +220,7 @@ class NestReader:
 
     @staticmethod
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
-        for node in ast.walk(value):
+        for node in parts_within(value):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
                 if [ast.dump(each) for each in indices_of(node)] != places[node.value.id]:
                     raise Unstructured("what is written is read at other places")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -160,6 +160,36 @@ def every(statements: Sequence[Statement]) -> Iterator[Statement]:
         if isinstance(statement, If):
             yield from every(statement.then)
             yield from every(statement.otherwise)
+
+
+_PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
+    ast.Name: lambda node: (),
+    ast.Constant: lambda node: (),
+    ast.BinOp: lambda node: (node.left, node.right),
+    ast.UnaryOp: lambda node: (node.operand,),
+    ast.Call: lambda node: [*node.args, *(each.value for each in node.keywords)],
+    ast.Subscript: lambda node: indices_of(node),
+    ast.Compare: lambda node: (node.left, *node.comparators),
+    ast.BoolOp: lambda node: node.values,
+    ast.IfExp: lambda node: (node.test, node.body, node.orelse),
+    ast.Dict: lambda node: node.values,
+    ast.Tuple: lambda node: node.elts,
+    ast.List: lambda node: node.elts,
+}
+
+
+def parts_of(node: ast.expr) -> Sequence[ast.expr]:
+    """The expressions that one consists of, without the names of functions and buffers."""
+    return _PARTS.get(type(node), lambda _: ())(node)
+
+
+def parts_within(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression and all that it consists of."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += parts_of(part)
 
 
 def indices_of(node: ast.Subscript) -> list[ast.expr]:

@@ -22,7 +22,7 @@ from ...emit.conversions import limits
 from ...emit.numbers import Number, Size, as_index, constant
 from .annotations import Annotations, arguments_of
 from .names import TIR, NotConstant
-from .program import Buffer, Let, element_of
+from .program import Buffer, Let, element_of, parts_within
 from .scalar_types import (
     ARITHMETIC,
     ARITHMETIC_WORDS,
@@ -435,4 +435,4 @@ class Scalars:
 
 
 def _reads(node: ast.expr) -> bool:
-    return any(isinstance(each, (ast.Subscript, ast.Call)) for each in ast.walk(node))
+    return any(isinstance(each, (ast.Subscript, ast.Call)) for each in parts_within(node))

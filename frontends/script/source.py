@@ -100,9 +100,9 @@ class Source:
     def place(self, node: ast.AST) -> tuple[int, int]:
         """Line and column in the file, counted from 1."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return line + self.first_line - 1, len(
-            self._line(line).encode()[:column].decode(errors="replace")
-        ) + 1 + self.indent
+        if not self.text.isascii():  # Python counts bytes
+            column = len(self._line(line).encode()[:column].decode(errors="replace"))
+        return line + self.first_line - 1, column + 1 + self.indent
 
     def location(self, node: ast.AST, name: str = "") -> Location:
         """In the current context; with the name of the variable that is made there."""

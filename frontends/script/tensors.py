@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
 from .names import TIR
 from .nests import Domain, Nest, affine_index, range_of
-from .program import Allocate, Buffer, Let, Statement, Store, element_of
+from .program import Allocate, Buffer, Let, Statement, Store, element_of, parts_of, parts_within
 from .scalars import Scalars
 
 
@@ -142,21 +142,21 @@ class TensorProgram:
                     found.setdefault(key, Read(buffer, map_, key))
         return list(found.values())
 
-    def _always(self, node: ast.AST) -> Iterator[ast.Subscript]:
+    def _always(self, node: ast.expr) -> Iterator[ast.Subscript]:
         """The elements that an expression reads whatever its conditions are."""
-        children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        parts = parts_of(node)
         word = self.scalars.names.word(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.IfExp):
-            children = [node.test]
-        elif isinstance(node, ast.Call) and (
-            word == (TIR, "if_then_else")
-            or (word == (TIR, "Select") and not all(self.is_safe(self.scalars, each) for each in node.args[1:]))
+        if (
+            isinstance(node, ast.IfExp)
+            or word == (TIR, "if_then_else")
+            or word == (TIR, "Select")
+            and not all(self.is_safe(self.scalars, each) for each in parts[1:])
         ):
-            children = node.args[:1]
+            parts = parts[:1]
         elif isinstance(node, ast.Subscript):
             yield node
-        for child in children:
-            yield from self._always(child)
+        for part in parts:
+            yield from self._always(part)
 
     def _map(self, indices: Sequence[ast.expr]) -> AffineMap | None:
         results = [affine_index(self.scalars.names, index, self._dims) for index in indices]
@@ -242,7 +242,7 @@ class TensorProgram:
         return linalg.extract(self.state[buffer], places).of(buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        for each in ast.walk(node):
+        for each in parts_within(node):
             if not isinstance(each, ast.Subscript) or not isinstance(each.value, ast.Name):
                 continue
             buffer = scalars.env.get(each.value.id)
