@@ -14,6 +14,7 @@ from relax_mlir import Module, RelaxError, ir, registered_dialects
 TEST_FOLDER = Path(__file__).resolve().parents[1]
 
 _FUNCTION = re.compile(r"^func\.func.*?^\}|^func\.func private [^\n{]*$", re.MULTILINE | re.DOTALL)
+_SCRIPT = re.compile(r"^@(?:I|R|T)\.\w+\n.*?(?=\n\n\n)", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
 
 
@@ -55,6 +56,15 @@ def load() -> Corpus:
     corpus.operations.extend(operations)
     gc.collect()
     return corpus
+
+
+@functools.cache
+def scripts() -> list[str]:
+    """Programs and modules in TVMScript, those of its tests."""
+    found = []
+    for path in sorted((TEST_FOLDER / "python" / "frontends" / "script").glob("test_*.py")):
+        found += _SCRIPT.findall(path.read_text())
+    return found
 
 
 def _add_valid(corpus: Corpus, operations: dict[SampleOp, None], text: str) -> None:

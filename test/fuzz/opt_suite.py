@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from random import Random
 
 import corpus
-from case import RELAX_OPT, Case, Outcome, run_cases, run_guarded_case
+from case import INPUT, RELAX_OPT, Case, Outcome, run_cases, run_guarded_case
 from mutate_command import harmless_arguments, mutated_arguments
 from mutate_ops import mutate_operation
 from mutate_text import mutate_bytes, mutate_tokens
 
 from relax_mlir import Module, RelaxError
+
+#: The name of a script's file.
+SCRIPT = f"{INPUT}.py"
 
 
 def make_case(random: Random) -> Case:
@@ -45,6 +48,12 @@ def _bytecode(random: Random) -> Case:
             return Case("bytecode", mutate_bytes(random, data), harmless_arguments(random))
 
 
+def _script(random: Random) -> Case:
+    text = mutate_tokens(random, random.choice(corpus.scripts()), corpus.scripts())
+    arguments = (SCRIPT if argument == INPUT else argument for argument in harmless_arguments(random))
+    return Case("script", text.encode(), tuple(arguments), SCRIPT)
+
+
 def _command(random: Random) -> Case:
     return Case("command", random.choice(corpus.load().modules).encode(), mutated_arguments(random))
 
@@ -55,6 +64,7 @@ _MAKERS = {
     "bytes": (_bytes, 2),
     "bytecode": (_bytecode, 3),
     "command": (_command, 3),
+    "script": (_script, 3),
 }
 
 
@@ -64,6 +74,7 @@ def preload() -> None:
 
     driver.is_pass("")
     corpus.load()
+    corpus.scripts()
 
 
 def run(cases: Sequence[Case]) -> list[Outcome]:
