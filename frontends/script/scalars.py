@@ -20,6 +20,7 @@ from ...emit import numbers
 from ...emit.arithmetic import element
 from ...emit.conversions import limits
 from ...emit.numbers import Number, Size, as_index, constant
+from ...support.errors import RelaxError
 from .annotations import Annotations, arguments_of
 from .names import TIR, NotConstant
 from .program import Buffer, Let, element_of, parts_within
@@ -242,7 +243,16 @@ class Scalars:
                 return self.names.constant(node, self.env)
             except NotConstant:
                 pass
+        if isinstance(base, ast.Call):
+            return self._item(node, self.value(base))
         return self.memory.load(self, node, *element_of(self.source, node, self.env))
+
+    def _item(self, node: ast.Subscript, held: Any) -> Any:
+        """Of what a function gives several of: `T.frexp(x)[0]`."""
+        place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if not isinstance(held, tuple) or not isinstance(place, int) or not 0 <= place < len(held):
+            raise self.source.problem(node, "only what gives several numbers is indexed, by a constant")
+        return held[place]
 
     # ---- arithmetic ----
 
@@ -355,9 +365,11 @@ class Scalars:
 
     def _operands(self, node: ast.Call, count: int) -> list[Any]:
         args = [each for each in node.args if not isinstance(each, ast.Starred)]
-        named = [each.value for each in node.keywords if each.arg in ("a", "b", "x", "y", "lhs", "rhs")]
+        named = [each.value for each in node.keywords if each.arg in ("a", "b", "x", "y", "x1", "x2", "lhs", "rhs")]
         if len(args) + len(named) != count:
-            raise self.source.problem(node, f"{ast.unparse(node.func)} takes {count} arguments, not {len(args)}")
+            raise self.source.problem(
+                node, f"{ast.unparse(node.func)} takes {count} arguments, not {len(args) + len(named)}"
+            )
         return [self.value(each) for each in (*args, *named)]
 
     def _of_type(self, node: ast.Call, name: str) -> Any:
@@ -381,20 +393,31 @@ class Scalars:
         given = arguments_of(self.names, node, (*definition.parameters, "dtype"))
         given.pop("dtype", None)  # TVM's print-outs say what the result is
         attributes = {key: self.value(each) for key, each in given.items() if key in definition.attrs}
-        values = [self.value(each) for key, each in given.items() if key not in definition.attrs]
-        like = next((value for value in values if isinstance(value, Number)), None)
-        dtype = "f32" if like is None else like.dtype
-        for value in values:
-            if isinstance(value, Number) and value.dtype != dtype:
-                dtype = common(dtype, value.dtype)
-        if dtype == INDEX:
-            dtype = "i64"
-        has_float_only = any(isinstance(value, float) for value in values) and not is_float(dtype)
-        dtype = "f32" if has_float_only else dtype
-        operands = [self.cast(node, value, dtype) for value in values]
-        made = self.source.guarded(node, lambda: as_list(definition(*operands, **attributes)))
+        names = [key for key in given if key not in definition.attrs]
+        values = [self.value(given[key]) for key in names]
+        dtype = common_of(values) if any(isinstance(value, Number) for value in values) else "f32"
+        dtype = "i64" if dtype == INDEX else dtype
+        # Those of two kinds of numbers, as ldexp, take each as it is.
+        kinds = {is_float(self._type_alone(value)) for value in values}
+        attempts = [[dtype] * len(values)]
+        if len(kinds) > 1:
+            attempts.insert(0, [self._type_alone(value) for value in values])
+        for types in attempts:
+            operands = [self.cast(node, *pair) for pair in zip(values, types, strict=True)]
+            try:
+                made = as_list(definition(**dict(zip(names, operands, strict=True)), **attributes))
+                break
+            except RelaxError as error:
+                problem = error
+        else:
+            raise self.source.problem(node, problem.message)
         results = [Number(each).of(dtype) if not is_float(dtype) else Number(each) for each in made]
         return results[0] if len(results) == 1 else tuple(results)
+
+    @staticmethod
+    def _type_alone(value: Any) -> str:
+        dtype = value.dtype if isinstance(value, Number) else natural(value)
+        return SHORTEST if dtype == INDEX else dtype
 
     def chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> Any:
         """One of two, of which only that one is computed."""

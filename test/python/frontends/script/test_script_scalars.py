@@ -5,6 +5,7 @@ import numpy
 import pytest
 
 import relax_mlir as rx
+from relax_mlir import tir
 
 RNG = numpy.random.default_rng(7)
 SIZE = 24
@@ -77,6 +78,9 @@ EXPRESSIONS = {
     "T.Let(a * a, where={a: f + 1.0})": ("float32", lambda: (F + 1) ** 2),
     "T.likely(f)": ("float32", lambda: F),
     "T.call_pure_extern('float32', 'fabsf', f)": ("float32", lambda: numpy.abs(F)),
+    "T.ldexp(f, 3) + T.ldexp(f, i)": ("float32", lambda: numpy.ldexp(F, 3) + numpy.ldexp(F, I)),
+    "T.pow(g, 2) + T.clip(f, 0, 6)": ("float32", lambda: G**2 + numpy.clip(F, 0, 6)),
+    "T.Cast('float32', T.frexp(f)[1]) + T.modf(f)[0]": ("float32", lambda: numpy.frexp(F)[1] + numpy.modf(F)[0]),
     "SCALE * f": ("float32", lambda: F * numpy.float32(0.5)),
     "TABLE[2] + i": ("int32", lambda: I + 30),
     "T.float32(1) / 4 + f": ("float32", lambda: F + numpy.float32(0.25)),
@@ -187,3 +191,43 @@ def test_an_assertion_that_does_not_hold_ends_the_call():
     assert main(numpy.zeros(1, "float32"))[0] == 0
     with pytest.raises(AssertionError, match=r"too {large}"):
         main(numpy.ones(1, "float32"))
+
+
+#: What T spells otherwise: arguments that are no scalars, results that are no number.
+_OTHERS = (
+    "assert call_extern call_pure_extern call_packed give_object give_tensor packed prefetch release return_unless_ok"
+)
+_INTRINSICS = sorted(
+    name
+    for name, op in tir.dialect.ops.items()
+    if name not in _OTHERS.split() and "." not in op.family and not op.family.startswith("warp")
+)
+
+
+@pytest.mark.parametrize("name", _INTRINSICS)
+def test_every_function_of_tir_is_one_of_t(name):
+    """Of floats or of integers, in their own type."""
+    definition = tir.dialect.ops[name]
+    attributes = {key: "True" if "true" in kind.expects else 2 for key, kind in definition.attrs.items()}
+    messages = []
+    for dtype in ("float32", "int32"):
+        second = "n" if name in ("ldexp", "scalbn") else "A[v]"
+        given = {each.name: second if place else "A[v]" for place, each in enumerate(definition.operands)}
+        values = ", ".join(f"{key}={value}" for key, value in {**given, **attributes}.items())
+        text = f"""
+@T.prim_func
+def f(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            v = T.axis.spatial(4, i)
+            n: T.int32 = T.Cast("int32", v)
+            B[v] = T.Cast("float32", T.{name}({values}){"[0]" if len(definition.results) > 1 else ""})
+"""
+        try:
+            module = rx.Module.from_script(text)
+        except rx.RelaxError as error:
+            messages.append(str(error))
+            continue
+        assert "linalg.generic" in str(module)
+        return
+    pytest.fail("\n".join(messages))
