@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.context import load_dialects
@@ -39,7 +41,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None) -> Mlir
     """
     context = create_context()
     load_dialects(context, _DIALECTS)
-    with context, ir.Location.file(source.file, source.first_line, 1):
+    with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         owner = ir.Module.create()
         try:
             ModuleReader(source, Names(source, around), owner).read()
@@ -48,6 +50,18 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None) -> Mlir
     with errors_as_relax_error(context, "the script's module is not valid"):
         verify_ir(owner.operation, "the script's module is not valid")
     return owner
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: a syntax tree is many objects without cycles, which it would visit over and over."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class ModuleReader:
