@@ -52,20 +52,23 @@ _MOST_RANK = 1000
 
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
     """The arguments of a call by the parameters' names. Raises ScriptError."""
-    source, word = names.source, ast.unparse(call.func)
+    source = names.source
     given = dict(zip(parameters, call.args, strict=False))
     if len(call.args) > len(parameters):
-        raise source.problem(call.args[len(parameters)], f"{word} takes at most {len(parameters)} arguments")
+        message = f"{ast.unparse(call.func)} takes at most {len(parameters)} arguments"
+        raise source.problem(call.args[len(parameters)], message)
     for keyword in call.keywords:
         if keyword.arg is None or keyword.arg not in parameters:
             name = keyword.arg or "**"
-            raise source.problem(keyword.value, f"{word} has no argument '{name}'", parameters, name)
+            message = f"{ast.unparse(call.func)} has no argument '{name}'"
+            raise source.problem(keyword.value, message, parameters, name)
         if keyword.arg in given:
-            raise source.problem(keyword.value, f"{word}: argument '{keyword.arg}' is given twice")
+            message = f"{ast.unparse(call.func)}: argument '{keyword.arg}' is given twice"
+            raise source.problem(keyword.value, message)
         given[keyword.arg] = keyword.value
     for name in parameters[:required]:
         if name not in given:
-            raise source.problem(call, f"{word} lacks its argument '{name}'")
+            raise source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
     return given
 
 
