@@ -23,10 +23,12 @@ from .loops import LoopProgram, memref_type
 from .names import Names
 from .nests import Nest, NestReader, Unstructured
 from .prim_func import ProgramReader
-from .program import Allocate, Block, Buffer, Program, Scalar, Statement, every
+from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, every
 from .scalars import Scalars
 from .tensors import TensorProgram
 
+#: Of memory that each thread has for itself, or that threads may only exchange between kernels.
+_OWN_SCOPES = ("", "global", "local")
 _PATTERNS = {pattern.value: pattern for pattern in OpPattern}
 
 
@@ -52,6 +54,8 @@ class PrimFunc:
     def build(self, is_private: bool) -> Operation:
         """The PrimFunc at the current insertion point."""
         steps = self._steps()
+        if steps is None:
+            self._check_threads()
         attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
         types = [self._type(each, steps is not None) for each in self.parameters]
         count = len(self.inputs)
@@ -96,6 +100,18 @@ class PrimFunc:
         except Unstructured:
             return None
         return steps if any(isinstance(step, Nest) for step in steps) else None
+
+    def _check_threads(self) -> None:
+        """Refuses threads that work together: as loops one after the other they would read what is not there yet."""
+        statements = list(every(self.program.body))
+        loops = [loop for each in statements if isinstance(each, For) for loop in each.loops]
+        if not any(loop.kind.startswith("threadIdx") for loop in loops):
+            return
+        for each in statements:
+            if isinstance(each, Allocate) and each.buffer.scope not in _OWN_SCOPES:
+                name = each.buffer.name
+                message = f"'{name}' is shared by threads, which are loops here, one iteration after the other"
+                raise self.source.problem(each.buffer.node, message)
 
     def _nests(self, reader: NestReader, statements: Sequence[Statement]) -> list[Nest | Allocate]:
         steps: list[Nest | Allocate] = []

@@ -97,7 +97,8 @@ class LoopProgram:
     def _evaluate(self, statement: Evaluate) -> None:
         word = self.scalars.names.word(statement.call.func)
         if word == (TIR, "tvm_storage_sync"):
-            return  # the threads of a block run one after the other
+            message = "threads are loops here, one iteration after the other: none can wait for others"
+            raise self.scalars.source.problem(statement.node, message)
         self.scalars.value(statement.call)
 
     def _assert(self, statement: Assert) -> None:

@@ -87,6 +87,19 @@ CASES = {
         "block 'b' writes 'B', but T.writes names A",
     ),
     "a handle": (HEAD + "@T.prim_func\ndef f(a: T.handle):\n    pass\n", "3:1", "parameter 'a' is a T.handle of nothing"),
+    "a barrier": (
+        prim("for i in T.thread_binding(8, thread='threadIdx.x'):\n    B[i, 0] = A[i, 0]\n    T.tvm_storage_sync('shared')"),
+        "6:9",
+        "none can wait for others",
+    ),
+    "memory of several threads": (
+        prim(
+            "C = T.alloc_buffer((8,), 'float32', scope='shared')\nfor i in T.thread_binding(8, thread='threadIdx.x'):\n"
+            "    C[i] = A[i, 0]\n    B[i, 0] = C[7 - i]"
+        ),
+        "4:9",
+        "'C' is shared by threads, which are loops here",
+    ),
     "a view": (prim("C = T.decl_buffer((4,), data=A.data)"), "4:34", "a view of other memory"),
     "too far": (prim(COPY + "B[i, j] = A[i + 100, j]"), "5:19", "'A' has 8 elements along dimension 0, but the index goes from 100 to 107"),
     "before the begin": (prim(COPY + "B[i, j] = A[i - 1, j]"), "5:19", "the index goes from -1 to 6"),

@@ -160,3 +160,15 @@ def test_a_file_is_compiled_and_run(tmp_path):
     assert relax_compile.run([str(path), "-o", str(made)]) == 0
     x = numpy.ones(4, "float32")
     assert (rx.runtime.load(made)["main"](x) == 2).all()
+
+
+def test_a_values_shape_and_type_are_asked_for():
+    module = rx.Module.from_script("""
+@R.function
+def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("n * 4",), "int32")):
+    z = R.astype(R.reshape(y, x.shape), x.dtype)
+    return z
+""")
+    x, y = numpy.zeros((3, 4), "float32"), numpy.arange(12, dtype="int32")
+    given = rx.compile(module)["main"](x, y)
+    assert given.dtype == x.dtype and (given == y.reshape(3, 4)).all()
