@@ -231,3 +231,36 @@ def f(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "float32")):
         assert "linalg.generic" in str(module)
         return
     pytest.fail("\n".join(messages))
+
+
+#: What each step of a reduction makes of the total `B[v]` and an element: not all may be done in another order.
+STEPS = {
+    "B[v] + A[v, r]": lambda b, a: b + a,
+    "B[v] * T.float32(0.5) + A[v, r]": lambda b, a: b * numpy.float32(0.5) + a,
+    "A[v, r] - B[v]": lambda b, a: a - b,
+    "A[v, r] / (B[v] + 2.0)": lambda b, a: a / (b + 2),
+    "T.max(B[v] * T.float32(0.5), A[v, r])": lambda b, a: numpy.maximum(b * numpy.float32(0.5), a),
+    "T.Select(A[v, r] > 0.0, B[v] + A[v, r], B[v] * T.float32(0.9))": lambda b, a: numpy.where(
+        a > 0, b + a, b * numpy.float32(0.9)
+    ),
+    "T.exp(B[v]) * A[v, r]": lambda b, a: numpy.exp(b) * a,
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_reduction_takes_its_steps_in_order(step):
+    module = rx.Module.from_script(f"""
+@T.prim_func
+def f(A: T.Buffer((6, 37), "float32"), B: T.Buffer((6,), "float32")):
+    for i, j in T.grid(6, 37):
+        with T.block("B"):
+            v, r = T.axis.remap("SR", [i, j])
+            with T.init():
+                B[v] = 0.25
+            B[v] = {step}
+""")
+    a = RNG.standard_normal((6, 37)).astype("float32") * numpy.float32(0.3)
+    total = numpy.full(6, 0.25, "float32")
+    for column in a.T:
+        total = STEPS[step](total, column).astype("float32")
+    numpy.testing.assert_allclose(rx.compile(module)["main"](a), total, rtol=1e-4, atol=1e-5)
