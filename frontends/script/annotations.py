@@ -112,6 +112,7 @@ class Annotations:
                 self.add(name, name.id)
 
     def add(self, node: ast.AST, name: str) -> None:
+        self.names.hide(name)
         try:
             self.symbols[name] = sym(name)
         except SymbolError as error:
@@ -123,10 +124,7 @@ class Annotations:
         """A tuple of sizes; a size alone is a tuple of one. `new`: text may name symbols that are not there yet."""
         items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
         if items is None:
-            try:
-                value = self.names.constant(node, self.symbols)
-            except NotConstant:
-                value = None
+            value = self.names.found(node)
             if isinstance(value, tuple):
                 items = [ast.copy_location(ast.Constant(each), node) for each in value]
         if items is not None and len(items) > _MOST_RANK:
@@ -157,7 +155,7 @@ class Annotations:
         if isinstance(node, ast.Call):
             return self._dim_of_call(node, new)
         try:
-            value = self.names.constant(node, self.symbols)
+            value = self.names.constant(node)
         except NotConstant:
             if isinstance(node, ast.Name):
                 message = f"there is no size '{node.id}': `{node.id} = T.int64()` makes a symbol of that name"
@@ -195,10 +193,7 @@ class Annotations:
     def dtype(self, node: ast.expr) -> str:
         """An element type by Relax's or MLIR's name. Raises ScriptError."""
         word = self.names.word(node)
-        try:
-            value = word[1] if word is not None and word[0] == TIR else self.names.constant(node)
-        except NotConstant:
-            value = None
+        value = word[1] if word is not None and word[0] == TIR else self.names.found(node)
         name = dtype_name(value) if isinstance(value, str) else None
         if name is None or not is_dtype(name):
             shown = ast.unparse(node)
@@ -268,10 +263,7 @@ class Annotations:
         """Of dimensions; None where it is not told, or -1."""
         if node is None:
             return None
-        try:
-            value = self.names.constant(node)
-        except NotConstant:
-            value = None
+        value = self.names.found(node)
         if not isinstance(value, int) or not -1 <= value <= _MOST_RANK:
             raise self.names.source.problem(node, "ndim is a number of dimensions, -1 where it is not known")
         return None if value == -1 else value

@@ -11,15 +11,17 @@ from typing import Any
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg
 from ...emit.arithmetic import element
+from ...emit.kernels import parameter_type
 from ...emit.numbers import Number, as_index, number
 from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
-from .loops import LoopProgram, memref_type
+from .loops import LoopProgram
 from .names import Names
 from .nests import Nest, NestReader, Unstructured
 from .prim_func import ProgramReader
@@ -37,7 +39,7 @@ class PrimFunc:
 
     def __init__(self, names: Names, function: ast.FunctionDef, *, in_place: bool = False):
         reader = ProgramReader(names, function)
-        self.names, self.source = names, names.source
+        self.source = names.source
         self.program: Program = reader.read()
         self.annotations: Annotations = reader.annotations
         written = self.program.written
@@ -127,16 +129,14 @@ class PrimFunc:
     def _type(self, parameter: Buffer | Scalar, on_tensors: bool) -> Any:
         if isinstance(parameter, Scalar):
             return element(parameter.dtype)
-        memref = memref_type(parameter)
-        return ir.RankedTensorType.get(memref.shape, memref.element_type) if on_tensors else memref
+        info = TensorInfo(parameter.dims, parameter.dtype)
+        return parameter_type(info, ir.Context.current, on_memrefs=not on_tensors)
 
     def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, Any]:
         """The names at the function's begin: parameters, and the sizes that they tell."""
         known: dict[str, Any] = {}
         for each, value in held.items():
             known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
-        for buffer in (each for each in every(self.program.body) if isinstance(each, Allocate)):
-            known[buffer.buffer.name] = buffer.buffer
         for name in self.annotations.symbols:
             if name not in known:
                 known[name] = cache(partial(self._size, name, held, ir.InsertionPoint.current.block))

@@ -18,17 +18,15 @@ from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from . import graph_calls  # noqa: F401  # its calls register
 from .annotations import arguments_of, leaves, rebuilt
 from .graph_values import Around, GraphValues, Missing, form
-from .names import RELAX, NotConstant
+from .names import RELAX
 
 
 class GraphReader(GraphValues):
     """One function's statements as operations at the current insertion point."""
 
     def __init__(self, module: Around, function: ast.FunctionDef):
-        super().__init__(module)
+        super().__init__(module, module.names.inside(function))
         self.function = function
-        #: What R.func_attr says.
-        self.attributes: dict[str, Any] = {}
         #: What the function returns, in the tuples in which it does.
         self.returned: Any = ()
 
@@ -68,20 +66,16 @@ class GraphReader(GraphValues):
             if is_private:
                 attributes["sym_visibility"] = ir.StringAttr.get("private")
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
-            try:
-                block = function.regions[0].blocks.append(*types)
-                arguments = list(block.arguments)
-                for argument, (each, _) in zip(arguments, parameters, strict=True):
-                    argument.set_location(self.source.location(self.function, each))
-                for key, (tree, start) in self.values.items():
-                    self.values[key] = rebuilt(tree, iter(arguments[start:]))
-                with ir.InsertionPoint(block):
-                    self.returned = self.body()
-                    results = [self.ssa(self.function.body[-1], leaf) for leaf in leaves(self.returned)]
-                    ir.Operation.create("func.return", operands=results)
-            except BaseException:
-                function.erase()
-                raise
+            block = function.regions[0].blocks.append(*types)
+            arguments = list(block.arguments)
+            for argument, (each, _) in zip(arguments, parameters, strict=True):
+                argument.set_location(self.source.location(self.function, each))
+            for key, (tree, start) in self.values.items():
+                self.values[key] = rebuilt(tree, iter(arguments[start:]))
+            with ir.InsertionPoint(block):
+                self.returned = self.body()
+                results = [self.ssa(self.function.body[-1], leaf) for leaf in leaves(self.returned)]
+                ir.Operation.create("func.return", operands=results)
             function.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(types, [value.type for value in results])
             )
@@ -172,19 +166,16 @@ class GraphReader(GraphValues):
                     self.value(each)
                 return
             if word == (RELAX, "func_attr"):
-                self._take_attributes(value)
+                self._check_attributes(value)
                 return
         self.value(value)
 
-    def _take_attributes(self, call: ast.Call) -> None:
+    def _check_attributes(self, call: ast.Call) -> None:
+        """They are TVM's, for passes that are not here."""
         given = arguments_of(self.names, call, ("attrs",), 1)
-        try:
-            held = self.names.constant(given["attrs"])
-        except NotConstant:
-            held = None
+        held = self.names.found(given["attrs"])
         if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
             raise self.source.problem(given["attrs"], "a function's attributes are a dictionary of constants")
-        self.attributes.update(held)
 
     def _on_with(self, statement: ast.With) -> None:
         items = statement.items

@@ -27,7 +27,7 @@ def _special(*names: str) -> Callable[[Special], Special]:
 def _constant(graph: GraphValues, call: ast.Call) -> Any:
     given = arguments_of(graph.names, call, ("value", "dtype"), 1)
     try:
-        value = graph.names.constant(given["value"], graph.values)
+        value = graph.names.constant(given["value"])
     except NotConstant:
         message = "a constant is a number, an array or nested lists of numbers"
         raise graph.source.problem(given["value"], message) from None
@@ -50,10 +50,7 @@ def _shape(graph: GraphValues, call: ast.Call) -> Any:
 @_special("prim_value")
 def _prim_value(graph: GraphValues, call: ast.Call) -> Any:
     given = arguments_of(graph.names, call, ("value",), 1)
-    try:  # as an attribute it may be negative
-        return graph.names.constant(given["value"], graph.values | graph.annotations.symbols)
-    except NotConstant:
-        return graph.annotations.dim(given["value"])
+    return graph.value(given["value"])  # as an attribute it may be negative, which a size is not
 
 
 @_special("TupleGetItem")
@@ -62,7 +59,7 @@ def _tuple_get_item(graph: GraphValues, call: ast.Call) -> Any:
     return graph.item(ast.copy_location(ast.Subscript(given["tuple_value"], given["index"], ast.Load()), call))
 
 
-@_special("emit", "emit_te")
+@_special("emit")
 def _emit(graph: GraphValues, call: ast.Call) -> Any:
     return graph.value(arguments_of(graph.names, call, ("value",), 1)["value"])
 
@@ -89,13 +86,19 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> Any:
 def _text(graph: GraphValues, node: ast.expr) -> str:
     if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "ExternFunc"):
         node = node.args[0] if node.args else node
-    try:
-        value = graph.names.constant(node)
-    except NotConstant:
-        value = None
+    value = graph.names.found(node)
     if not isinstance(value, str):
         raise graph.source.problem(node, "the name of a function is text")
     return value
+
+
+def _places(graph: GraphValues, node: ast.expr) -> tuple[int, ...]:
+    """Of the arguments that results are written over."""
+    value = graph.names.found(node)
+    places = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(each, int) for each in places):
+        raise graph.source.problem(node, "the places of arguments are numbers")
+    return places
 
 
 def _passed(graph: GraphValues, node: ast.expr) -> list[Value]:
@@ -125,11 +128,10 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
 def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
     names = ("func", "args", "inplace_indices", "out_sinfo", "tir_vars")
     given = arguments_of(graph.names, _types_renamed(call), names, 4)
-    places = graph.names.constant(given["inplace_indices"])
     sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
     arguments = [*_passed(graph, given["args"]), *sizes]
     named = {
-        "inplace_indices": places if isinstance(places, tuple) else (places,),
+        "inplace_indices": _places(graph, given["inplace_indices"]),
         "out_ty": _stated(graph, given["out_sinfo"]),
     }
     return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]), arguments), named)
@@ -154,8 +156,7 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
         if keyword.arg in TYPE_ARGUMENTS:
             named["ty_args"] = _stated(graph, keyword.value)
         elif keyword.arg == "inplace_indices" and word[1] == "call_inplace_packed":
-            places = graph.names.constant(keyword.value)
-            named["inplace_indices"] = places if isinstance(places, tuple) else (places,)
+            named["inplace_indices"] = _places(graph, keyword.value)
         else:
             known = ("sinfo_args", "ty_args")
             raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
@@ -181,5 +182,5 @@ def _prim_func(graph: GraphValues, node: ast.expr) -> str:
 
 def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:
     if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "shape"):
-        node = node.args[0]
+        node = arguments_of(graph.names, node, ("values",), 1)["values"]
     return [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]

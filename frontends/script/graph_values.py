@@ -16,7 +16,7 @@ from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
-from .annotations import Annotations, leaves, rebuilt
+from .annotations import Annotations, arguments_of, leaves, rebuilt
 from .names import RELAX, TIR, Names, NotConstant
 from .source import Source
 
@@ -74,11 +74,10 @@ class Around(Protocol):
 class GraphValues:
     """Evaluates expressions at the current insertion point."""
 
-    def __init__(self, module: Around):
-        self.module = module
+    def __init__(self, module: Around, names: Names):
+        self.module, self.names = module, names
         self.source: Source = module.source
-        self.names = module.names
-        self.annotations = Annotations(module.names)
+        self.annotations = Annotations(names)
         #: What each name is: an SSA value, a tuple of such, a size, a Python constant.
         self.values: dict[str, Any] = {}
         self._depth = 0
@@ -113,7 +112,7 @@ class GraphValues:
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
             return self._computed(node, _COMPARISONS[type(node.ops[0])], node.left, node.comparators[0])
         try:
-            return self.names.constant(node, self.values)
+            return self.names.constant(node)
         except NotConstant:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a graph's function has no such expression ({word})") from None
@@ -152,17 +151,11 @@ class GraphValues:
             info = decode(self.ssa(node, self.value(node.value)).type)
             if isinstance(info, (TensorInfo, ScalarInfo)):
                 return info.dtype
-        try:
-            return self.names.constant(node, self.values)
-        except NotConstant:
-            raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here") from None
+        raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here")
 
     def item(self, node: ast.Subscript) -> Any:
         held = self.value(node.value)
-        try:
-            place = self.names.constant(node.slice)
-        except NotConstant:
-            place = None
+        place = self.names.found(node.slice)
         if type(held) is not tuple or not isinstance(place, int):
             hint = "parts of a tensor are taken by R.strided_slice and R.take"
             raise self.source.problem(node, f"only tuples are indexed, by a constant; {hint}")
@@ -170,12 +163,13 @@ class GraphValues:
             raise self.source.problem(node.slice, f"a tuple of {len(held)} has no item {place}")
         return held[place]
 
-    def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> Any:
+    def _computed(self, node: Any, name: str, *operands: ast.expr) -> Any:
         values = [self.value(each) for each in operands]
         if not any(isinstance(value, ir.Value) for value in values):
-            if any(isinstance(value, SymExpr) for value in values):
-                return self.annotations.dim(node)
-            return self.names.constant(node, self.values)
+            try:
+                return self.names.computed(node, *values)
+            except NotConstant:
+                raise self.source.problem(node, "this cannot be computed while the graph is read") from None
         like = next(value for value in values if isinstance(value, ir.Value))
         return self.built(node, relax[name], tuple(self._beside(node, value, like) for value in values), {})
 
@@ -215,8 +209,9 @@ class GraphValues:
             if plug_in is not None:
                 return self._operator(node, plug_in)
             if func.attr == "astype" and not self._is_module(func.value):
-                value, dtype = self.value(func.value), self.annotations.dtype(node.args[0])
-                return self.built(node, relax["astype"], (value,), {"dtype": dtype})
+                given = arguments_of(self.names, node, ("dtype",), 1)
+                dtype = self.annotations.dtype(given["dtype"])
+                return self.built(node, relax["astype"], (self.value(func.value),), {"dtype": dtype})
         callee = self.value(func)
         if not isinstance(callee, Callee):
             raise self.source.problem(func, "this is no function")

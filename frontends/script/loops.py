@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from ...bindings.ir import Value
-from ...bindings.mlir import ir
 from ...dialects.tir import dialect as tir
 from ...emit import loops
 from ...emit.arithmetic import element
@@ -62,6 +61,7 @@ class LoopProgram:
 
         def use(memref: Value) -> None:
             self.memrefs[buffer] = memref
+            self.scalars.env[buffer.name] = buffer
             then()
 
         loops.scratch(sizes, element(buffer.dtype), use)
@@ -146,7 +146,6 @@ class LoopProgram:
             self._over(inner, body)
             self.scalars.env = outer
 
-        # A loop's variable goes below its stop; from where on, `for` in the IR counts.
         loops.for_range(start, stop, once)
 
     # ---- blocks ----
@@ -187,9 +186,3 @@ _WRITERS: dict[type, Callable[[LoopProgram, Any], None]] = {
     For: LoopProgram._for,
     Block: LoopProgram._block,
 }
-
-
-def memref_type(buffer: Buffer) -> Any:
-    """The type of a buffer's memory."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return ir.MemRefType.get([dim if isinstance(dim, int) else dynamic for dim in buffer.dims], element(buffer.dtype))

@@ -6,8 +6,10 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
+from ...dialects.core.symbols import SymbolError, SymExpr
 from .source import Source
 
 IR, RELAX, TIR = "ir", "relax", "tir"
@@ -19,7 +21,7 @@ _USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.Pow: operator.pow,
 }  # fmt: skip
 #: A power of more bits would take long to work out.
 _MOST_BITS = 4096
@@ -41,6 +43,23 @@ class Names:
         self._around = around or {}
         #: Words that are imported by themselves.
         self._words: dict[str, tuple[str, str]] = {}
+        #: Names that a function has for itself: they are no constants of the program around, whatever these are called.
+        self._own: set[str] = set()
+
+    def inside(self, function: ast.FunctionDef) -> Names:
+        """The names as a function sees them."""
+        made = copy(self)
+        made._own = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                made._own.add(node.id)
+            elif isinstance(node, ast.keyword) and node.arg == "where" and isinstance(node.value, ast.Dict):  # T.Let
+                made._own.update(key.id for key in node.value.keys if isinstance(key, ast.Name))
+        return made
+
+    def hide(self, name: str) -> None:
+        """From here on the name is the function's own: a symbol that a type names."""
+        self._own.add(name)
 
     def take(self, statement: ast.stmt) -> bool:
         """Whether the statement, which stands outside of functions, says what a name is."""
@@ -90,76 +109,98 @@ class Names:
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
         for held in (self.constants, self._around):
-            if name in held:
+            if name in held and name not in self._own:
                 return held[name]
         raise NotConstant
 
-    def constant(self, node: ast.AST, bound: Mapping[str, Any] | None = None) -> Any:
+    def constant(self, node: ast.AST) -> Any:
         """An expression of Python constants. Raises NotConstant."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(self.constant(item, bound) for item in node.elts)
+            return tuple(self.constant(item) for item in node.elts)
         if isinstance(node, ast.Dict) and None not in node.keys:
-            return {
-                self.constant(key, bound): self.constant(value, bound)
-                for key, value in zip(node.keys, node.values, strict=True)
-                if key is not None
-            }
+            return self._dictionary(node)
         if isinstance(node, ast.Name):
-            if bound is not None and node.id in bound:
-                raise NotConstant
             return self.known(node.id)
         if isinstance(node, ast.UnaryOp):
-            return self._unary(node, bound)
+            return self._unary(node)
         if isinstance(node, ast.BinOp):
-            return self._binary(node, bound)
+            return self._binary(node)
         if isinstance(node, ast.Subscript):
-            held, place = self.constant(node.value, bound), self.constant(node.slice, bound)
-            try:
-                return held[place]
-            except (TypeError, KeyError, IndexError):
-                raise NotConstant from None
-        return self._of_numpy(node, bound)
+            held, place = self.constant(node.value), self.constant(node.slice)
+            if not isinstance(held, (tuple, list, dict)):
+                raise NotConstant
+            return self.worked_out(node, operator.getitem, held, place)
+        return self._of_numpy(node)
 
-    def _unary(self, node: ast.UnaryOp, bound: Mapping[str, Any] | None) -> Any:
-        value = self.constant(node.operand, bound)
-        if isinstance(node.op, ast.USub) and isinstance(value, (int, float)):
-            return -value
+    def found(self, node: ast.AST) -> Any:
+        """The value of a constant expression; None where it is none."""
+        try:
+            return self.constant(node)
+        except NotConstant:
+            return None
+
+    def _dictionary(self, node: ast.Dict) -> dict[Any, Any]:
+        pairs = [
+            (self.constant(key), self.constant(value))
+            for key, value in zip(node.keys, node.values, strict=True)
+            if key is not None
+        ]
+        return self.worked_out(node, lambda held, _: dict(held), pairs, None)
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        value = self.constant(node.operand)
         if isinstance(node.op, ast.Not):
             return not value
-        raise NotConstant
+        return self.computed(node, value)
 
-    def _binary(self, node: ast.BinOp, bound: Mapping[str, Any] | None) -> Any:
-        left, right = self.constant(node.left, bound), self.constant(node.right, bound)
-        if isinstance(node.op, ast.Pow):
-            is_small = isinstance(right, int) and isinstance(left, int) and left.bit_length() * right <= _MOST_BITS
-            if not (is_small or isinstance(left, float) or isinstance(right, float)):
+    def _binary(self, node: ast.BinOp) -> Any:
+        return self.computed(node, self.constant(node.left), self.constant(node.right))
+
+    def computed(self, node: ast.BinOp | ast.UnaryOp, *values: Any) -> Any:
+        """What Python's sign makes of numbers and symbols. Raises NotConstant."""
+        if not all(isinstance(each, (int, float, SymExpr)) for each in values):
+            raise NotConstant
+        if isinstance(node, ast.UnaryOp):
+            if not isinstance(node.op, ast.USub):
                 raise NotConstant
-            return self._worked_out(node, operator.pow, left, right)
+            return -values[0]
+        left, right = values
+        if isinstance(node.op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
+            raise NotConstant
         apply = _OPERATORS.get(type(node.op))
-        if apply is None or not all(isinstance(each, (int, float)) for each in (left, right)):
+        if apply is None:
             raise NotConstant
-        if apply is operator.lshift and (not isinstance(right, int) or right > _MOST_BITS):
-            raise NotConstant
-        return self._worked_out(node, apply, left, right)
+        return self.worked_out(node, apply, left, right)
 
-    def _worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    def worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        """What a function makes of two constants. Raises ScriptError."""
         try:
-            return apply(left, right)
-        except (ArithmeticError, ValueError, TypeError) as error:
+            made = apply(left, right)
+        except (ArithmeticError, ValueError, TypeError, LookupError, SymbolError) as error:
             raise self.source.problem(node, f"this cannot be worked out: {error}") from None
+        if isinstance(made, int) and made.bit_length() > 2 * _MOST_BITS:
+            raise self.source.problem(node, "this number is too large")
+        return made
 
-    def _of_numpy(self, node: ast.AST, bound: Mapping[str, Any] | None) -> Any:
+    def _of_numpy(self, node: ast.AST) -> Any:
         """`float("inf")`, `np.float32(1)`, `T.int64(16)`: what constants are often written with."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
             word = self.word(node.func)
             if word == (IR, "meta_var") or (word is not None and word[0] == TIR and word[1] in ("int32", "int64")):
-                value = self.constant(node.args[0], bound)
+                value = self.constant(node.args[0])
                 if word[0] == IR or isinstance(value, int):
                     return value
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
             if make is not None and self.word(node.func) is None:
-                return self._worked_out(node, lambda value, _: make(value), self.constant(node.args[0], bound), None)
+                return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
+
+
+def _is_huge(left: Any, right: Any) -> bool:
+    """Whether a power or a shift of integers would have more digits than anybody could use."""
+    if not isinstance(left, int) or not isinstance(right, int):
+        return False
+    return right > _MOST_BITS or left.bit_length() * right > _MOST_BITS

@@ -17,7 +17,7 @@ import numpy
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
-from .names import TIR, NotConstant
+from .names import TIR
 from .program import REDUCE, SPATIAL, Axis, Block, Buffer, For, Let, Loop, Statement, Store, indices_of, parts_within
 from .source import ScriptError
 
@@ -98,12 +98,7 @@ class NestReader:
         return self._checked(Nest(node, domains, (), tuple(body)))
 
     def _constant(self, node: ast.expr | None) -> Any:
-        if node is None:
-            return 0
-        try:
-            return self.names.constant(node, self.annotations.symbols)
-        except NotConstant:
-            return None
+        return 0 if node is None else self.names.found(node)
 
     def _stores(self, body: Sequence[Statement]) -> list[Store]:
         stores = [each for each in body if isinstance(each, Store)]
@@ -269,10 +264,7 @@ def affine_index(names: Any, node: ast.expr, dims: Mapping[str, int]) -> Any:
         sign = {"floordiv": ast.FloorDiv(), "floormod": ast.Mod()}.get(word[1]) if word and word[0] == TIR else None
         left, right = (affine_index(names, each, dims) for each in node.args)
         return None if sign is None or left is None or right is None else _affine(sign, left, right)
-    try:
-        value = names.constant(node, dims)
-    except NotConstant:
-        return None
+    value = names.found(node)
     return ir.AffineExpr.get_constant(value) if type(value) is int and abs(value) < 1 << 62 else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .annotations import Annotations, arguments_of
-from .names import TIR, Names, NotConstant
+from .names import TIR, Names
 from .program import (
     OPAQUE,
     REDUCE,
@@ -48,8 +48,8 @@ class ProgramReader:
     """One function's syntax as a Program."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
-        self.names, self.source, self.function = names, names.source, function
-        self.annotations = Annotations(names)
+        self.names, self.source, self.function = names.inside(function), names.source, function
+        self.annotations = Annotations(self.names)
         self.attributes: dict[str, Any] = {}
         #: The names that there are: buffers, and True for numbers.
         self.scope: dict[str, Buffer | bool] = {}
@@ -133,10 +133,7 @@ class ProgramReader:
         self._parameters[position] = self._buffer(call, target.id, given)
 
     def _text(self, node: ast.expr) -> str:
-        try:
-            value = self.names.constant(node)
-        except NotConstant:
-            value = None
+        value = self.names.found(node)
         if not isinstance(value, str):
             raise self.source.problem(node, "expected text")
         return value
@@ -252,10 +249,8 @@ class ProgramReader:
         if not isinstance(held, ast.Dict):
             raise self.source.problem(held, "a function's attributes are a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
-            try:
-                self.attributes[self.names.constant(key) if key is not None else ""] = self.names.constant(value)
-            except NotConstant:  # T.target(...): the compiler is told the target otherwise
-                continue
+            # The compiler is told the target otherwise: T.target(...).
+            self.attributes[self._text(key) if key is not None else ""] = self.names.found(value)
 
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
         message = self._text(node.msg) if node.msg is not None else "assertion failed"

@@ -15,7 +15,7 @@ from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import limits
 from ...emit.numbers import Number
-from .names import TIR, NotConstant
+from .names import TIR
 from .program import Buffer
 from .scalar_types import INDEX, shown
 from .scalars import FUNCTIONS, Function, Scalars
@@ -143,10 +143,7 @@ def _nan(scalars: Scalars, node: ast.Call) -> Any:
 
 def _result_type(scalars: Scalars, node: ast.expr) -> str:
     """Of a call: an element type, "" for none."""
-    try:
-        value = scalars.names.constant(node)
-    except NotConstant:
-        value = None
+    value = scalars.names.found(node)
     return "" if value in ("void", "handle", "") else scalars.annotations.dtype(node)
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -82,35 +81,33 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 # ---- arithmetic by T's names ----
 
 
-def _shift_right(x: Number, y: Number) -> Number:
-    return x >> y
-
-
 def _ceildiv(x: Number, y: Number) -> Number:
     return 0 - numbers.floor_divide(0 - x, y) if not x.is_unsigned else numbers.floor_divide(x + (y - 1), y)
 
 
-def _divided_exactly(x: Number, y: Number) -> Number:
-    return x / y
+def _truncdiv(x: float, y: float) -> float:
+    """Towards zero, without a float on the way: it would not hold large integers."""
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": _divided_exactly,
+    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
     "FloorDiv": numbers.floor_divide, "FloorMod": numbers.floor_remainder, "truncdiv": numbers.divide,
     "truncmod": numbers.remainder, "ceildiv": _ceildiv, "min": numbers.minimum, "max": numbers.maximum,
-    "shift_left": operator.lshift, "shift_right": _shift_right, "bitwise_and": operator.and_,
+    "shift_left": operator.lshift, "shift_right": operator.rshift, "bitwise_and": operator.and_,
     "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "pow": lambda x, y: numbers.intrinsic("pow", x, y),
 }  # fmt: skip
 ARITHMETIC_WORDS = {
     "floordiv": "FloorDiv", "floormod": "FloorMod", "Mod": "truncmod", "Min": "min", "Max": "max", "add": "Add",
-    "subtract": "Sub", "multiply": "Mul", "div": "Div", "truncmod": "truncmod", "indexdiv": "FloorDiv",
-    "indexmod": "FloorMod", "Div": "Div", "power": "pow",
+    "subtract": "Sub", "multiply": "Mul", "div": "Div", "indexdiv": "FloorDiv",
+    "indexmod": "FloorMod", "power": "pow",
 }  # fmt: skip
 OF_INTEGERS = frozenset({"shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor", "ceildiv"})
 KNOWN: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
-    "FloorDiv": operator.floordiv, "FloorMod": operator.mod, "truncdiv": lambda x, y: int(x / y),
-    "truncmod": math.fmod, "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max, "shift_left": operator.lshift,
-    "shift_right": operator.rshift, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor, "pow": operator.pow,
+    "FloorDiv": operator.floordiv, "FloorMod": operator.mod, "truncdiv": _truncdiv,
+    "truncmod": lambda x, y: x - y * _truncdiv(x, y), "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max,
+    "shift_left": operator.lshift, "shift_right": operator.rshift, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "pow": operator.pow,
 }  # fmt: skip

@@ -162,7 +162,7 @@ class Scalars:
         if isinstance(node, ast.Call):
             return self._call(node)
         try:
-            return self.names.constant(node, self.env)
+            return self.names.constant(node)
         except NotConstant:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a tensor program has no such expression ({word})") from None
@@ -240,7 +240,7 @@ class Scalars:
                 return self.value(buffer.sizes[axis])
         if isinstance(base, ast.Name) and not isinstance(self.env.get(base.id), Buffer):
             try:
-                return self.names.constant(node, self.env)
+                return self.names.constant(node)
             except NotConstant:
                 pass
         if isinstance(base, ast.Call):
@@ -276,10 +276,7 @@ class Scalars:
             raise self.source.problem(node, f"this cannot be computed of {kind_of(x)} and {kind_of(y)}")
         if word in ("pow", "shift_left") and not abs(y) <= 4096:
             raise self.source.problem(node, "this number is too large")
-        try:
-            return make(x, y)
-        except (ArithmeticError, ValueError, TypeError) as error:
-            raise self.source.problem(node, f"this cannot be computed: {error}") from None
+        return self.names.worked_out(node, make, x, y)
 
     def _matched(self, node: ast.AST, x: Any, y: Any) -> tuple[Any, Any]:
         """Two operands in one type: that of the wider one; integers beside floats become these."""
@@ -359,7 +356,7 @@ class Scalars:
         if name == "abs":
             return self._intrinsic(node, "abs")
         try:
-            return self.names.constant(node, self.env)
+            return self.names.constant(node)
         except NotConstant:
             raise self.source.problem(node.func, f"there is no function '{ast.unparse(node.func)}' here") from None
 

@@ -54,7 +54,7 @@ class Source:
 
     @staticmethod
     def of_object(item: Any) -> Source:
-        """The source of a class or function. Raises ScriptError where Python does not have it."""
+        """The source of a class or function. Raises RelaxError where Python does not have it."""
         try:
             lines, first = inspect.getsourcelines(item)
             file = inspect.getsourcefile(item) or "<unknown>"

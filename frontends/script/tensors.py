@@ -74,6 +74,7 @@ class TensorProgram:
                 if isinstance(step, Allocate):
                     sizes = [self.scalars.index(size) for size in step.buffer.sizes]
                     self.state[step.buffer] = linalg.empty(sizes, element(step.buffer.dtype))
+                    self.scalars.env[step.buffer.name] = step.buffer
                 else:
                     self._nest(step, is_alone=len(nests) == 1)
 

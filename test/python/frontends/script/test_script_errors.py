@@ -59,6 +59,15 @@ CASES = {
     "a negative size": (HEAD + "@R.function\ndef main(x: R.Tensor((-1,))):\n    return x\n", "3:23", "a size cannot be -1"),
     "a type": (HEAD + "@R.function\ndef main(x: R.Tensr((1,))):\n    return x\n", "3:13", "did you mean 'Tensor'?"),
     "no type": (HEAD + "@R.function\ndef main(x):\n    return x\n", "3:10", "parameter 'x' has no type"),
+    "a place": (
+        graph("return R.call_inplace_packed('f', x, inplace_indices=[n], sinfo_args=R.Tensor((4,)))"),
+        "4:58",
+        "the places of arguments are numbers",
+    ),
+    "an unknown type": (graph("return x.astype()"), "4:12", "lacks its argument 'dtype'"),
+    "a dictionary": (graph("R.func_attr({{}: 1})\nreturn x"), "4:17", "this cannot be worked out"),
+    "a huge number": (graph("k = 9 ** 900\nz = k * k * k * k\nreturn x"), "5:9", "this number is too large"),
+    "a power": (graph("k = 9 ** 10 ** 9\nreturn x"), "4:9", "cannot be computed while the graph is read"),
     # tensor programs
     "a rank": (prim(COPY + "B[i] = A[i, j]"), "5:9", "'B' has 2 dimensions, not 1"),
     "a buffer": (prim(COPY + "C[i, j] = A[i, j]"), "5:9", "there is no buffer 'C' here"),

@@ -172,3 +172,83 @@ def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("n * 4",), "int32")):
     x, y = numpy.zeros((3, 4), "float32"), numpy.arange(12, dtype="int32")
     given = rx.compile(module)["main"](x, y)
     assert given.dtype == x.dtype and (given == y.reshape(3, 4)).all()
+
+
+HIDING = """
+i = j = 5
+k = 0
+n = 3
+
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        B[i] = 0.0
+    for i in range(8):
+        for j in range(i):
+            k: T.int32 = T.Cast("int32", j)
+            B[i] = B[i] + A[k]
+"""
+
+
+def test_a_functions_own_names_are_no_constants_of_the_program_around():
+    a = numpy.arange(1, 9, dtype="float32")
+    text = HIDING.replace("i = j = 5", "i = 5\nj = 5")
+    assert (rx.compile(rx.Module.from_script(text))["main"](a) == numpy.cumsum(a) - a).all()
+    gathered = rx.Module.from_script(
+        """
+k = 0
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            k: T.int32 = 7 - T.Cast("int32", v)
+            B[v] = A[k] + T.Let(A[n], where={n: T.Cast("int32", v)})
+""".replace("k = 0", "k = 0\nn = 0")
+    )
+    assert (rx.compile(gathered)["main"](a) == a[::-1] + a).all()
+
+
+def test_a_size_that_a_type_names_is_no_constant_of_the_program_around():
+    module = rx.Module.from_script("""
+n = 3
+@T.prim_func
+def f(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
+    for i in range(n):
+        B[i] = A[i] * 2.0
+""")
+    a = numpy.arange(5, dtype="float32")
+    assert (rx.compile(module)["main"](a) == a * 2).all()
+
+
+def test_buffers_of_one_name_are_apart():
+    module = rx.Module.from_script("""
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        t = T.alloc_buffer((1,), "float32")
+        t[0] = A[i]
+        B[i] = t[0]
+    for i in range(8):
+        t = T.alloc_buffer((2,), "int32")
+        t[1] = T.Cast("int32", B[i]) * 2
+        B[i] = T.Cast("float32", t[1])
+""")
+    a = numpy.arange(8, dtype="float32")
+    assert (rx.compile(module)["main"](a) == a * 2).all()
+
+
+def test_numbers_and_sizes_of_a_graph_are_computed_while_it_is_read():
+    module = rx.Module.from_script("""
+@R.function
+def main(x: R.Tensor(("n", 6), "float32")):
+    n = T.int64()
+    k = 3
+    m = n * 2
+    y = R.reshape(x, (m - n, k - 1, k))
+    z = R.strided_slice(y, axes=[2], begin=[-k + 1], end=[k])
+    return z.astype("float64")
+""")
+    x = numpy.arange(24, dtype="float32").reshape(4, 6)
+    given = rx.compile(module)["main"](x)
+    assert given.dtype == numpy.float64 and (given == x.reshape(4, 2, 3)[:, :, -2:]).all()

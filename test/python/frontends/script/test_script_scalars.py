@@ -76,6 +76,7 @@ EXPRESSIONS = {
     "T.min_value('float32') * T.float32(0) + f": ("float32", lambda: F),
     "T.Select(f > T.infinity('float32'), 1.0, f)": ("float32", lambda: F),
     "T.Let(a * a, where={a: f + 1.0})": ("float32", lambda: (F + 1) ** 2),
+    "i + T.truncmod(7, 4) + T.truncdiv(-7, 2) + T.truncmod(-7, 4)": ("int32", lambda: I - 3),
     "T.likely(f)": ("float32", lambda: F),
     "T.call_pure_extern('float32', 'fabsf', f)": ("float32", lambda: numpy.abs(F)),
     "T.ldexp(f, 3) + T.ldexp(f, i)": ("float32", lambda: numpy.ldexp(F, 3) + numpy.ldexp(F, I)),
