@@ -163,7 +163,7 @@ class GraphValues:
             raise self.source.problem(node.slice, f"a tuple of {len(held)} has no item {place}")
         return held[place]
 
-    def _computed(self, node: Any, name: str, *operands: ast.expr) -> Any:
+    def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> Any:
         values = [self.value(each) for each in operands]
         if not any(isinstance(value, ir.Value) for value in values):
             try:

@@ -155,8 +155,7 @@ class LoopProgram:
         self.scalars.env = dict(outer)
         firsts = []
         for axis in block.axes:
-            value = self.scalars.value(axis.binding)
-            index = as_index(value) if not isinstance(value, Number) or value.dtype != "index" else value
+            index = as_index(self.scalars.index(axis.binding))
             self.scalars.env[axis.name] = index
             if axis.kind == REDUCE:
                 firsts.append(index == (0 if axis.start is None else as_index(self.scalars.index(axis.start))))

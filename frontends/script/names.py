@@ -103,7 +103,7 @@ class Names:
         elif not parts:
             return self._words.get(node.id)
         else:
-            kind = self.vocabularies.get(node.id)
+            kind = None if node.id in self._own else self.vocabularies.get(node.id)
         return None if kind is None or not parts else (kind, ".".join(reversed(parts)))
 
     def known(self, name: str) -> Any:
@@ -158,7 +158,7 @@ class Names:
     def _binary(self, node: ast.BinOp) -> Any:
         return self.computed(node, self.constant(node.left), self.constant(node.right))
 
-    def computed(self, node: ast.BinOp | ast.UnaryOp, *values: Any) -> Any:
+    def computed(self, node: ast.expr, *values: Any) -> Any:
         """What Python's sign makes of numbers and symbols. Raises NotConstant."""
         if not all(isinstance(each, (int, float, SymExpr)) for each in values):
             raise NotConstant
@@ -166,6 +166,8 @@ class Names:
             if not isinstance(node.op, ast.USub):
                 raise NotConstant
             return -values[0]
+        if not isinstance(node, ast.BinOp):
+            raise NotConstant
         left, right = values
         if isinstance(node.op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
             raise NotConstant

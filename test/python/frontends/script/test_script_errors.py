@@ -67,6 +67,7 @@ CASES = {
     "an unknown type": (graph("return x.astype()"), "4:12", "lacks its argument 'dtype'"),
     "a dictionary": (graph("R.func_attr({{}: 1})\nreturn x"), "4:17", "this cannot be worked out"),
     "a huge number": (graph("k = 9 ** 900\nz = k * k * k * k\nreturn x"), "5:9", "this number is too large"),
+    "numbers compared": (graph("z = 1 < 2\nreturn x"), "4:9", "cannot be computed while the graph is read"),
     "a power": (graph("k = 9 ** 10 ** 9\nreturn x"), "4:9", "cannot be computed while the graph is read"),
     # tensor programs
     "a rank": (prim(COPY + "B[i] = A[i, j]"), "5:9", "'B' has 2 dimensions, not 1"),
@@ -88,6 +89,11 @@ CASES = {
         prim(COPY + "with T.block('b'):\n        v = T.axis.spatal(8, i)\n        B[v, j] = A[v, j]"),
         "6:17",
         "T.axis has no 'spatal'; did you mean 'spatial'?",
+    ),
+    "a binding": (
+        prim(COPY + "with T.block('b'):\n        v = T.axis.spatial(8, i * 0.5)\n        B[v, j] = A[v, j]"),
+        "6:35",
+        "an index is an integer, this is float32",
     ),
     "writes": (
         prim(COPY + "with T.block('b'):\n        v, w = T.axis.remap('SS', [i, j])\n        T.writes(A[v, w])\n"
