@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bindings.ir import Block, Type, Value
+from ..bindings.ir import Block, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.tir import dialect as tir
 from . import linalg
@@ -92,6 +92,16 @@ def when(condition: Number, then: Body, otherwise: Body | None = None, types: Se
         if make is not None:
             _fill(region.blocks.append(), make)
     return given(op.results)
+
+
+def with_results(sketch: Operation, types: Sequence[Type]) -> Operation:
+    """The operation with the sketch's operands and blocks, and results of types that only its blocks tell. What is left
+    of the sketch is to be erased."""
+    operands, count = list(sketch.operands), len(sketch.regions)
+    made = ir.Operation.create(sketch.name, results=list(types), operands=operands, regions=count)
+    for source, target in zip(sketch.regions, made.regions, strict=True):
+        source.blocks[0].append_to(target)
+    return made
 
 
 def and_then(first: Number, second: Callable[[], Number]) -> Number:

@@ -13,7 +13,7 @@ from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
 from .dialects.core.operands import as_value
-from .dialects.relax.function_attributes import ARGUMENT_NAME
+from .dialects.relax.function_attributes import function_attributes
 from .dialects.script.functions import signature
 from .support.errors import RelaxError
 
@@ -111,16 +111,7 @@ class FunctionBuilder:
         self._returned = returned
 
     def _attributes(self, inputs: list[Type], results: list[Type]) -> dict[str, Attribute]:
-        attributes = {
-            "sym_name": ir.StringAttr.get(self._name),
-            "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
-        }
-        if self._names:
-            named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(name)}) for name in self._names]
-            attributes["arg_attrs"] = ir.ArrayAttr.get(named)
-        if self._private:
-            attributes["sym_visibility"] = ir.StringAttr.get("private")
-        return attributes
+        return function_attributes(self._name, inputs, results, self._names, self._private)
 
     @staticmethod
     def _type(item: object, context: Context) -> Type:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...bindings.ir import Attribute, Operation
+from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of
 
@@ -22,6 +22,22 @@ VISIBILITY = "sym_visibility"
 INPUT_GROUPS, RESULT_GROUPS = "relax.input_groups", "relax.result_groups"
 
 VALUE, LIST, NOTHING = "value", "list", "nothing"
+
+
+def function_attributes(
+    name: str, inputs: Sequence[Type], results: Sequence[Type], names: Sequence[str] = (), private: bool = False
+) -> dict[str, Attribute]:
+    """Of a graph's function, in the current context. `names` are its arguments', where they have some."""
+    attributes: dict[str, Attribute] = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results))),
+    }
+    if names:
+        named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each)}) for each in names]
+        attributes["arg_attrs"] = ir.ArrayAttr.get(named)
+    if private:
+        attributes[VISIBILITY] = ir.StringAttr.get("private")
+    return attributes
 
 
 class Group(NamedTuple):

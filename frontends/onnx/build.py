@@ -10,7 +10,6 @@ from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
 from ...dialects.core.codec import encode
 from ...dialects.relax.function_attributes import (
-    ARGUMENT_NAME,
     INPUT_GROUPS,
     LIST,
     RESULT_GROUPS,
@@ -18,6 +17,7 @@ from ...dialects.relax.function_attributes import (
     VALUE,
     Group,
     encode_groups,
+    function_attributes,
 )
 from ...emit.kernels import FreshSymbols
 from ...support.errors import RelaxError
@@ -41,12 +41,7 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
         names = [name for each in inputs for name in each.names]
         types = [encode(info, context) for each in inputs for info in each.infos]
         with ir.InsertionPoint(module.regions[0].blocks[0]):
-            named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(name)}) for name in names]
-            attributes = {
-                "sym_name": ir.StringAttr.get("main"),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-                "arg_attrs": ir.ArrayAttr.get(named),
-            }
+            attributes = function_attributes("main", types, [], names)
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
         block = function.regions[0].blocks.append(*types)
         try:

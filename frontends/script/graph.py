@@ -14,7 +14,8 @@ from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
-from ...dialects.relax.function_attributes import ARGUMENT_NAME
+from ...dialects.relax.function_attributes import function_attributes
+from ...emit.loops import with_results
 from . import graph_calls  # noqa: F401  # its calls register
 from .annotations import arguments_of, leaves, rebuilt
 from .graph_values import Around, GraphValues, Missing, form
@@ -56,15 +57,7 @@ class GraphReader(GraphValues):
         parameters = self.parameters()
         with context, self.source.location(self.function):
             types = [self.source.guarded(self.function, partial(encode, info, context)) for _, info in parameters]
-            attributes = {
-                "sym_name": ir.StringAttr.get(name),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            }
-            if types:
-                named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each)}) for each, _ in parameters]
-                attributes["arg_attrs"] = ir.ArrayAttr.get(named)
-            if is_private:
-                attributes["sym_visibility"] = ir.StringAttr.get("private")
+            attributes = function_attributes(name, types, [], [each for each, _ in parameters], is_private)
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
             block = function.regions[0].blocks.append(*types)
             arguments = list(block.arguments)
@@ -219,10 +212,7 @@ class GraphReader(GraphValues):
         for region, held in zip(sketch.regions, yielded, strict=True):
             with ir.InsertionPoint(region.blocks[0]):
                 ir.Operation.create("scf.yield", operands=held)
-        made = ir.Operation.create("scf.if", results=types[0], operands=list(sketch.operands), regions=2)
-        for source, target in zip(sketch.regions, made.regions, strict=True):
-            source.blocks[0].append_to(target)
-        results = iter(made.results)
+        results = iter(with_results(sketch, types[0]).results)
         for name, tree in zip(shared, trees[0], strict=True):
             self.values[name] = rebuilt(tree, results)
         for side in sides:

@@ -19,7 +19,7 @@ from ...dialects.context import create_context
 from ...dialects.core.codec import encode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.relax import dialect
-from ...dialects.relax.function_attributes import ARGUMENT_NAME
+from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.verification import verify_ir
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
@@ -200,14 +200,9 @@ class ModuleReader:
         infos = [self._info(each) for each in prim.inputs]
         with self.source.location(prim.program.node):
             types = [encode(info, self.context) for info in infos]
-            named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each.name)}) for each in prim.inputs]
             results = [encode(self._info(each), self.context) for each in prim.outputs]
             name = _MAIN if _MAIN not in self.functions else f"{_MAIN}_"
-            attributes = {
-                "sym_name": ir.StringAttr.get(name),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
-                "arg_attrs": ir.ArrayAttr.get(named),
-            }
+            attributes = function_attributes(name, types, results, [each.name for each in prim.inputs])
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
             block = function.regions[0].blocks.append(*types)
             with ir.InsertionPoint(block):

@@ -19,6 +19,7 @@ from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from ...emit.arithmetic import element
 from ...emit.conversions import limits
+from ...emit.loops import with_results
 from ...emit.numbers import Number, Size, as_index, constant
 from ...support.errors import RelaxError
 from .annotations import Annotations, arguments_of
@@ -446,9 +447,7 @@ class Scalars:
             for region, value in zip(sketch.regions, values, strict=True):
                 with ir.InsertionPoint(region.blocks[0]):
                     ir.Operation.create("scf.yield", operands=[self.cast(node, value, dtype)])
-            made = ir.Operation.create("scf.if", results=[element(dtype)], operands=[condition], regions=2)
-            for source, target in zip(sketch.regions, made.regions, strict=True):
-                source.blocks[0].append_to(target)
+            made = with_results(sketch, [element(dtype)])
         finally:
             sketch.erase()
         return Number(made.result).of(dtype)

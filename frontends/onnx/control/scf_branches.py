@@ -12,6 +12,7 @@ from typing import Any
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
+from ....emit.loops import with_results
 from ..prelude import Node, Value, const, known, relax
 from ..values import Held, OneOf, Tensor
 from .flattening import Form, all_tensors, common_form, form_of, of_all
@@ -71,10 +72,7 @@ def _yielded(
             values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
             ir.Operation.create("scf.yield", operands=values)
     types = [type_of(info) for info in infos]
-    made = ir.Operation.create("scf.if", results=types, operands=list(sketch.operands), regions=2)
-    for source, target in zip(sketch.regions, made.regions, strict=True):
-        source.blocks[0].append_to(target)
-    return list(made.results)
+    return list(with_results(sketch, types).results)
 
 
 # ---- tensors of several ranks ----
