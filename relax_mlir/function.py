@@ -14,7 +14,7 @@ from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
 from .dialects.core.operands import as_value
 from .dialects.relax.function_attributes import function_attributes
-from .dialects.script.functions import signature
+from .dialects.script.outline import signature
 from .support.errors import RelaxError
 
 

@@ -21,7 +21,7 @@ from .dialects.context import create_context
 from .dialects.core.cache import drop
 from .dialects.parsing import parse_module
 from .dialects.script import print_script
-from .dialects.script.functions import outline
+from .dialects.script.outline import outline
 from .dialects.verification import verify_ir
 from .function import FunctionBuilder
 from .support.errors import RelaxError

@@ -22,9 +22,9 @@ _LEFT_OUT = "__elided__"
 _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 
-def resource_attribute(array: Any, type_: Type) -> Attribute:
+def resource_attribute(array: Any, type_: Type, name: str = "const") -> Attribute:
     """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
-    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, "const", type_)
+    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, name, type_)
     cache_of(type_.context).resources[resource_name(attribute)] = array
     return attribute
 

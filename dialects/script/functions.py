@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules and functions, also in a few words; calls, and branches between blocks."""
+"""Modules as classes, functions as decorated functions; what else a module has, as MLIR's text."""
 
 from __future__ import annotations
 
@@ -7,225 +7,251 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from string import ascii_uppercase
 
-from ...bindings.ir import Attribute, Block, Operation, OperationBase, Type, Value
-from ...bindings.mlir import ir, readable
+from ...bindings.ir import Attribute, Block, Operation, Type
+from ...bindings.mlir import ir, print_asm
+from ...bindings.navigation import operations_of, symbol_name
 from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
-from .attributes import attribute_items, attribute_text, short_item
-from .expr import as_name, decoded, one_line, quote
-from .names import Names, location_name
-from .printer import Printer
-from .rules import statement
-from .types import symbols_of, type_text
+from .calls import graph_names, write_blocks
+from .expr import as_name, is_name
+from .names import Names, name_in
+from .printer import Printer, Unwritable, attribute_of, statement
+from .types import symbols_of
+from .words import quoted
 
-#: Of an outline.
-_MOST_LINES = 20
-_MODULE_SHOWN = frozenset({"sym_name"})
-_FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", PRIM_FUNC})
-
-
-def _symbol_name(op: Operation) -> str:
-    return one_line(decoded(op.attributes["sym_name"])) if "sym_name" in op.attributes else ""
+HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
+_FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
+_CLASS = "Module"
 
 
-def _decorator(name: str, items: Sequence[str]) -> str:
-    return f"@{name}({', '.join(items)})" if items else f"@{name}"
+# ---- modules ----
 
 
-@statement("builtin.module", shown="sym_name")
+@statement("builtin.module")
 def _module(printer: Printer, op: Operation) -> bool:
-    """The outermost module is a decorator's line before its functions, modules inside are classes."""
     outermost = not op.attached or op.parent is None
-    name = _symbol_name(op)
-    items = [short_item(*item) for item in attribute_items(op, _MODULE_SHOWN)]
-    if outermost and name:
-        items.insert(0, quote(name))
-    printer.writer.line(_decorator("module", items), location_name(op.location))
-    with _own_names(printer):
+    name = symbol_name(op) if "sym_name" in op.attributes else ""
+    options = ["ssa=True"] if outermost else []
+    if outermost and name or not outermost and not is_name(name):
+        options.append(f"name={quoted(name) if name else None}")
+    rest = printer.other_attributes(op, ("sym_name",))
+    if rest:
+        options.append(f"attrs={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}")
+    printer.writer.gap()
+    printer.writer.line(f"@I.ir_module({', '.join(options)})" if options else "@I.ir_module")
+    printer.writer.line(f"class {name if is_name(name) and not outermost else _CLASS}:")
+    with printer.suite():
+        _members(printer, op)
         if outermost:
-            printer.block(op.regions[0].blocks[0])
-        else:
-            printer.writer.line(f"class {name or '_'}:")
-            printer.suite(op.regions[0])
+            for line in printer.resources.lines():
+                printer.writer.line(line)
     printer.writer.gap()
     return True
+
+
+def _members(printer: Printer, module: Operation) -> None:
+    """What has no form as a script is MLIR's text; with the whole module where it needs symbols of that."""
+    operations = operations_of(module.regions[0].blocks[0])
+    start = _mark(printer)
+    for op in operations:
+        before = _mark(printer)
+        try:
+            printer.operation(op)
+            printer.flush()
+        except Unwritable:
+            _back_to(printer, before)
+            if not _write_fragment(printer, module, [op]):
+                _back_to(printer, start)
+                _write_fragment(printer, module, operations)
+                return
+
+
+def _mark(printer: Printer) -> tuple[int, int]:
+    return len(printer.writer.lines), printer.writer.depth
+
+
+def _back_to(printer: Printer, mark: tuple[int, int]) -> None:
+    del printer.writer.lines[mark[0] :]
+    printer.writer.depth = mark[1]
+    printer.forget_waiting()
+
+
+def _write_fragment(printer: Printer, module: Operation, operations: Sequence[Operation]) -> bool:
+    """Operations as the text of a module of their own; false where that would not be valid."""
+    alone = ir.Module.create()
+    for name in module.attributes:
+        alone.operation.attributes[name] = attribute_of(module, name)
+    for op in operations:
+        alone.body.append(op.clone())
+    if len(operations) < len(operations_of(module.regions[0].blocks[0])) and not _is_valid(alone.operation):
+        return False
+    text = print_asm(alone.operation, assume_verified=True).strip()
+    is_plain = all(line.isprintable() for line in text.split("\n")) and '"""' not in text
+    printer.writer.line(f'I.mlir(r"""{text}""")' if is_plain else f"I.mlir({quoted(text)})")
+    printer.writer.gap()
+    return True
+
+
+def _is_valid(op: Operation) -> bool:
+    try:
+        return bool(op.verify())
+    except ir.MLIRError:
+        return False
 
 
 @contextmanager
 def _own_names(printer: Printer) -> Iterator[None]:
     outer, printer.names = printer.names, Names()
-    yield
-    printer.names = outer
+    try:
+        yield
+    finally:
+        printer.names = outer
 
 
-@statement("func.func", "gpu.func", "ml_program.func", "transform.named_sequence", shown=" ".join(_FUNCTION_SHOWN))
+# ---- functions ----
+
+
+@statement("func.func")
 def _function(printer: Printer, op: Operation) -> bool:
-    function_type = op.attributes["function_type"].value
-    is_prim = is_prim_func(op)
-    printer.writer.line(_function_decorator(op, is_prim), location_name(op.location))
+    if op.parent is not None and op.parent.operation.name != "builtin.module":
+        return False
+    type_ = op.attributes["function_type"].value
     blocks = list(op.regions[0].blocks)
+    is_prim = is_prim_func(op)
+    printer.named_by_location, printer.tensor_word = not is_prim, "T.Tensor" if is_prim else "R.Tensor"
     with _own_names(printer):
-        for symbol in sorted(symbol for type_ in function_type.inputs for symbol in symbols_of(type_)):
-            printer.names.reserve(symbol)
-        tail = f"){_results_text(op, list(function_type.results))}:"
-        head = f"def {_symbol_name(op)}("
-        if not blocks:
-            names = [_given_name(op, index) or f"arg{index}" for index in range(len(function_type.inputs))]
-            printer.writer.call(head, _parameters(op, names, function_type.inputs), f"{tail} ...", each=True)
-        else:
-            _name_arguments(printer, op, blocks[0], is_prim)
-            arguments = list(blocks[0].arguments)
-            if op.name == "func.func" and not is_prim:
-                printer.fixed.update(arguments)
-            parameters = _parameters(op, printer.texts(arguments), [argument.type for argument in arguments])
-            printer.writer.call(head, parameters, tail, each=True)
-            printer.suite(op.regions[0], lambda end: _last(printer, end))
+        for each in sorted(symbol for input_ in type_.inputs for symbol in symbols_of(input_)):
+            printer.names.reserve(each)
+        names = _argument_names(printer, op, blocks, is_prim)
+        is_named = not is_prim and _are_named(op, names)
+        printer.writer.line(_decorator(printer, op, is_prim, is_named))
+        _signature(printer, op, type_, names, is_named, is_empty=not blocks)
+        if blocks:
+            for argument, name in zip(blocks[0].arguments, names, strict=True):
+                printer.bind(argument, name)
+            with printer.suite():
+                for block in blocks[1:]:
+                    printer.labels[block] = printer.names.numbered("bb")
+                printer.block(blocks[0])
+                write_blocks(printer, blocks[1:], named=())
     printer.writer.gap()
     return True
 
 
-def _parameters(op: Operation, names: Sequence[str], types: Sequence[Type]) -> list[str]:
-    return [
-        f"{name}: {type_text(type_)}{_other_attributes(op, 'arg_attrs', index)}"
-        for index, (name, type_) in enumerate(zip(names, types, strict=True))
+def _decorator(printer: Printer, op: Operation, is_prim: bool, is_named: bool) -> str:
+    options, shown = [], set(_FUNCTION_SHOWN)
+    name = symbol_name(op)
+    if not is_name(name):
+        options.append(f"name={quoted(name)}")
+    if is_prim:
+        shown.add(PRIM_FUNC)
+    elif not is_named and op.attributes["function_type"].value.inputs:
+        options.append("named=False")
+    if "sym_visibility" in op.attributes and str(op.attributes["sym_visibility"]) == '"private"':
+        shown.add("sym_visibility")
+        options.append("private=True")
+    rest = printer.other_attributes(op, shown)
+    if rest:
+        options.append(f"attrs={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}")
+    word = "T.prim_func" if is_prim else "R.function"
+    return f"@{word}({', '.join(options)})" if options else f"@{word}"
+
+
+def _signature(
+    printer: Printer, op: Operation, type_: Type, names: Sequence[str], is_named: bool, *, is_empty: bool
+) -> None:
+    hidden = (ARGUMENT_NAME,) if is_named else ()
+    inputs = [
+        f"{name}: {_annotated(printer, op, 'arg_attrs', index, input_, hidden)}"
+        for index, (name, input_) in enumerate(zip(names, type_.inputs, strict=True))
     ]
+    results = [
+        _annotated(printer, op, "res_attrs", index, result, ()) for index, result in enumerate(type_.results)
+    ]
+    given = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
+    name = symbol_name(op)
+    head = f"def {name if is_name(name) else as_name(name) or 'function'}("
+    printer.writer.call(head, inputs, f"){f' -> {given}' if results else ''}:{' ...' if is_empty else ''}", each=True)
 
 
-def _function_decorator(op: Operation, is_prim: bool) -> str:
-    kind = "tir.prim_func" if is_prim else "relax.function" if op.name == "func.func" else op.name
-    prefix = f"{kind.partition('.')[0]}."
-    items = [short_item(name.removeprefix(prefix), text) for name, text in attribute_items(op, _FUNCTION_SHOWN)]
-    if "sym_visibility" in op.attributes:
-        items.insert(0, decoded(op.attributes["sym_visibility"]))
-    return _decorator(kind, items)
+def _annotated(
+    printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]
+) -> str:
+    """A type, with what an argument or result has besides."""
+    text = printer.type_text(type_)
+    found = [] if name not in op.attributes else op.attributes[name][index]
+    rest = [(each.name, each.attr) for each in found if each.name not in hidden]
+    if not rest:
+        return text
+    return f"I.annotated({text}, {{{', '.join(f'{quoted(k)}: {printer.attribute_text(v)}' for k, v in rest)}}})"
 
 
-def _name_arguments(printer: Printer, op: Operation, block: Block, is_prim: bool) -> None:
+def _argument_names(printer: Printer, op: Operation, blocks: Sequence[Block], is_prim: bool) -> list[str]:
+    inputs = op.attributes["function_type"].value.inputs
+    located = [name_in(value.location) for value in blocks[0].arguments] if blocks else [""] * len(inputs)
+    if is_prim and len(set(located)) < len(located):  # they are called after the node that the function comes from
+        located = [""] * len(inputs)
     letters = iter(ascii_uppercase if is_prim else "")
-    for index, argument in enumerate(block.arguments):
-        given = _given_name(op, index) or as_name(location_name(argument.location))
-        letter = next(letters, "") if isinstance(argument.type, ir.ShapedType) else ""
-        printer.bind(argument, printer.names.exact(given or letter or f"arg{index}"))
+    names = []
+    for index, type_ in enumerate(inputs):
+        letter = next(letters, "") if isinstance(type_, ir.ShapedType) else ""
+        given = as_name(_given_name(op, index))
+        names.append(printer.names.exact(given or located[index] or letter or f"arg{index}"))
+    return names
 
 
 def _given_name(op: Operation, index: int) -> str:
     """The name that an argument's attribute gives it; empty where there is none."""
-    attributes = _dictionary(op, "arg_attrs", index)
-    if attributes is None or ARGUMENT_NAME not in attributes:
+    if "arg_attrs" not in op.attributes:
         return ""
-    name = attributes[ARGUMENT_NAME]
-    return as_name(decoded(name)) if isinstance(name, ir.StringAttr) else ""
-
-
-def _dictionary(op: Operation, name: str, index: int) -> Attribute | None:
-    if name not in op.attributes:
-        return None
-    dictionaries = op.attributes[name]
-    return dictionaries[index] if index < len(dictionaries) else None
-
-
-def _other_attributes(op: Operation, name: str, index: int) -> str:
-    """An argument's or result's attributes besides its name: ` {...}` or nothing."""
-    attributes = _dictionary(op, name, index)
-    only_name = attributes is not None and len(attributes) == 1 and ARGUMENT_NAME in attributes
-    return "" if not attributes or only_name else f" {attribute_text(attributes)}"
-
-
-def _results_text(op: Operation, types: Sequence[Type]) -> str:
-    texts = [f"{type_text(type_)}{_other_attributes(op, 'res_attrs', index)}" for index, type_ in enumerate(types)]
-    if not texts:
+    attributes: Attribute = op.attributes["arg_attrs"][index]
+    name = attributes[ARGUMENT_NAME] if ARGUMENT_NAME in attributes else None
+    try:
+        return name.value if isinstance(name, ir.StringAttr) else ""
+    except (RuntimeError, UnicodeDecodeError):
         return ""
-    return f" -> {texts[0]}" if len(texts) == 1 else f" -> ({', '.join(texts)})"
 
 
-def _last(printer: Printer, op: Operation) -> None:
-    """A function's end says nothing where nothing is returned."""
-    if not op.name.endswith((".return", ".yield")) or len(op.operands) or printer.notes(op):
-        printer.operation(op)
+def _are_named(op: Operation, names: Sequence[str]) -> bool:
+    return [_given_name(op, index) for index in range(len(names))] == list(names)
 
 
 @statement("func.return")
 def _return(printer: Printer, op: Operation) -> bool:
+    if len(op.attributes):
+        return False
     items = printer.texts(op.operands)
-    notes = printer.notes(op)
-    line = f"return {', '.join(items)}".rstrip() + notes
-    if printer.writer.fits(line):
-        printer.emit(line)
-    else:
-        printer.emit_call("return (", items, f"){notes}", "")
-    return True
+    return printer.emit(f"return {', '.join(items)}".rstrip())
 
 
-@statement("func.call", shown="callee")
+@statement("func.call")
 def _call(printer: Printer, op: Operation) -> bool:
+    """`cls.f(x)`: what it gives is in the callee's signature."""
+    callee = str(op.attributes["callee"]).removeprefix("@")
+    if len(op.attributes) > 1 or not is_name(callee) or not _is_declared(op, callee):
+        return False
     items = printer.texts(op.operands)
-    printer.flush_reads()
-    head = f"{printer.targets(op)}{one_line(str(op.attributes['callee']))}("
-    printer.emit_call(head, items, f"){printer.notes(op)}", printer.comment(op))
+    printer.flush()
+    names = graph_names(printer, op)
+    printer.writer.call(f"{', '.join(names)}{' = ' if names else ''}cls.{callee}(", items, ")")
     return True
 
 
-# ---- branches ----
+def _is_declared(op: Operation, name: str) -> bool:
+    """Whether the function of that name, in the module around, gives what the call says."""
+    function = op
+    while function.name != "func.func":
+        if function.parent is None:
+            return False
+        function = function.parent.operation
+    if function.parent is None or not _has_table(function.parent.operation):
+        return False
+    table = ir.SymbolTable(function.parent.operation)
+    found = table[name] if name in table else None
+    if found is None or found.operation.name != "func.func":
+        return False
+    return list(found.operation.attributes["function_type"].value.results) == [each.type for each in op.results]
 
 
-def _jump(printer: Printer, block: Block, values: Sequence[Value]) -> str:
-    arguments = f"({', '.join(printer.texts(values))})" if values else ""
-    return f"goto {printer.labels.get(block, '...')}{arguments}"
-
-
-@statement("cf.br")
-def _branch(printer: Printer, op: Operation) -> bool:
-    printer.emit(f"{_jump(printer, op.successors[0], list(op.operands))}{printer.notes(op)}")
-    return True
-
-
-@statement("cf.cond_br")
-def _conditional_branch(printer: Printer, op: Operation) -> bool:
-    condition, *values = op.operands
-    split = list(op.attributes["operandSegmentSizes"])[1]
-    taken = _jump(printer, op.successors[0], values[:split])
-    other = _jump(printer, op.successors[1], values[split:])
-    printer.emit(f"if {printer.text(condition)}: {taken} else: {other}{printer.notes(op)}")
-    return True
-
-
-# ---- in a few words: functions with what they take and give ----
-
-
-def outline(module: OperationBase) -> str:
-    """`module of 2 functions`, and what each takes and gives; what is no function is counted."""
-    operations = [op.operation for op in module.regions[0].blocks[0].operations]
-    functions = [operation for operation in operations if operation.name == "func.func"]
-    others = len(operations) - len(functions)
-    head = f"module of {len(functions)} function{'' if len(functions) == 1 else 's'}"
-    head += f" and {others} other operation{'' if others == 1 else 's'}" if others else ""
-    lines = [f"  {signature(function)}" for function in functions[:_MOST_LINES]]
-    if len(functions) > _MOST_LINES:
-        lines.append(f"  and {len(functions) - _MOST_LINES} more")
-    return "\n".join([head, *lines])
-
-
-def signature(function: OperationBase) -> str:
-    """`main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`, with `private` before it."""
-    attributes = function.attributes
-    type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
-    name = _readable(attributes["sym_name"])
-    named = zip(_names(function, len(type_.inputs)), map(type_text, type_.inputs), strict=True)
-    inputs = ", ".join(f"{argument}: {text}" for argument, text in named)
-    results = list(map(type_text, type_.results))
-    given = results[0] if len(results) == 1 else f"({', '.join(results)})"
-    is_private = "sym_visibility" in attributes and str(attributes["sym_visibility"]) == '"private"'
-    return f"{'private ' if is_private else ''}{name}({inputs}) -> {given if results else 'None'}"
-
-
-def _readable(attribute: Attribute) -> str:
-    return readable(lambda: ir.StringAttr(attribute).value)
-
-
-def _names(function: OperationBase, count: int) -> list[str]:
-    names = [f"arg{index}" for index in range(count)]
-    if "arg_attrs" in function.attributes:
-        for index, given in enumerate(function.attributes["arg_attrs"]):
-            if ARGUMENT_NAME in given:
-                names[index] = _readable(given[ARGUMENT_NAME])
-    return names
+def _has_table(op: Operation) -> bool:
+    return op.name == "builtin.module"

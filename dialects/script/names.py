@@ -6,39 +6,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...bindings.ir import Location, Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.ir import Location, Operation, Type
+from ...bindings.mlir import ir, readable
 from ..core.dialect import row_of
-from .expr import as_name, few, one_line, shorten
-from .types import is_scalar
+from .expr import as_name
+from .types import is_tensor
 
 _INDICES = "ijkl"
 _MOST_PREFIX = 32
-# What the results of these are called.
+#: What the results of these are called.
 _WORDS = {"constant": "const", "for": "loop", "forall": "loop", "while": "loop", "if": "branch"}
+#: Names that mean something else in a script.
+_RESERVED = frozenset({"I", "R", "T", "cls", "range", "True", "False", "None", "float"})
 # Of the names in a location.
 _MOST_DEPTH = 8
-_MOST_NAMES = 3
-_MOST_NAME = 60
 
 
 class Names:
     """The names within one function."""
 
     def __init__(self) -> None:
-        self._names: dict[Value, str] = {}
-        self._taken: set[str] = set()
+        self._taken: set[str] = set(_RESERVED)
         self._next: dict[str, int] = {}
         # What the innermost scope has to undo: names that it took, counters as they were.
         self._own: list[str] = []
         self._counters: dict[str, int] = {}
-
-    def get(self, value: Value) -> str | None:
-        return self._names.get(value)
-
-    def bind(self, value: Value, name: str) -> None:
-        """Gives a value a name that is another's already."""
-        self._names[value] = name
 
     def reserve(self, name: str) -> None:
         self._taken.add(name)
@@ -49,14 +41,14 @@ class Names:
             return self._take(wanted)
         return self.numbered(f"{wanted}_", first=1)
 
-    def numbered(self, prefix: str, first: int = 0, keep: bool = False) -> str:
-        """The first free one of `prefix0`, `prefix1`, ...; `keep` holds it beyond the scope."""
+    def numbered(self, prefix: str, first: int = 0) -> str:
+        """The first free one of `prefix0`, `prefix1`, ..."""
         number = self._next.get(prefix, first)
         self._counters.setdefault(prefix, number)
         while f"{prefix}{number}" in self._taken:
             number += 1
         self._next[prefix] = number + 1
-        return self._take(f"{prefix}{number}", keep)
+        return self._take(f"{prefix}{number}")
 
     def index(self) -> str:
         """A loop's variable."""
@@ -65,10 +57,9 @@ class Names:
                 return self._take(letter)
         return self.numbered("i")
 
-    def _take(self, name: str, keep: bool = False) -> str:
+    def _take(self, name: str) -> str:
         self._taken.add(name)
-        if not keep:
-            self._own.append(name)
+        self._own.append(name)
         return name
 
     @contextmanager
@@ -76,19 +67,21 @@ class Names:
         """Names taken inside are free again afterwards."""
         own, counters = self._own, self._counters
         self._own, self._counters = [], {}
-        yield
-        self._taken.difference_update(self._own)
-        self._next.update(self._counters)
-        self._own, self._counters = own, counters
+        try:
+            yield
+        finally:
+            self._taken.difference_update(self._own)
+            self._next.update(self._counters)
+            self._own, self._counters = own, counters
 
 
 def result_prefix(op: Operation, index: int, type_: Type) -> str:
-    """What a result's name starts with: `v` for scalars and vectors, else what the operation is, or what it calls."""
-    if is_scalar(type_) or isinstance(type_, ir.VectorType):
-        return "v"
+    """What a result's name starts with: what the operation is, or what it calls; `v` for what is no tensor."""
     definition = row_of(op)
     if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
         return f"{definition.results[index].name}_"
+    if not is_tensor(type_) and definition is None:
+        return "v"
     word = op.name.rpartition(".")[2]
     word = _callee(op) or _WORDS.get(word, word)
     return f"{as_name(word[:_MOST_PREFIX]).rstrip('_') or 'v'}_"
@@ -96,34 +89,27 @@ def result_prefix(op: Operation, index: int, type_: Type) -> str:
 
 def _callee(op: Operation) -> str:
     for name in ("func", "callee"):
-        if name in op.attributes and "call" in op.name:
+        if "call" in op.name and name in op.attributes:
             attribute = op.attributes[name]
             if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.StringAttr)):
                 return str(attribute).rpartition("@")[2].strip('"').rpartition(".")[2]
     return ""
 
 
-# ---- names in locations: a model's nodes; files and lines are left out ----
+def name_in(location: Location) -> str:
+    """An identifier like the name in a location; empty where there is none."""
+    return as_name(location_name(location))
 
 
 def location_name(location: Location, depth: int = 0) -> str:
-    """The name, or the names of a fused location; empty where there is none."""
+    """The name, or the names of a fused location: a model's nodes; empty where there is none."""
     if isinstance(location, ir.NameLoc):
-        return _name(location)
+        return readable(lambda: str(location.name_str))
     if depth > _MOST_DEPTH:
         return ""
     if isinstance(location, ir.CallSiteLoc):
         return location_name(location.callee, depth + 1)
     if not isinstance(location, ir.FusedLoc):
         return ""
-    found = (location_name(inner, depth + 1) for inner in location.locations)
-    names = list(dict.fromkeys(name for name in found if name))
-    return " + ".join(few(names, _MOST_NAMES))
-
-
-def _name(location: Location) -> str:
-    try:
-        return shorten(one_line(location.name_str), _MOST_NAME)
-    except RuntimeError:
-        # Not UTF-8.
-        return ""
+    names = dict.fromkeys(location_name(inner, depth + 1) for inner in location.locations)
+    return " + ".join(name for name in names if name)

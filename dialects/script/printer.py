@@ -1,84 +1,302 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Walks operations in order; decides what becomes a line and what stands inside of an expression."""
+"""Walks operations in order: each is a line of its own, or text inside of the line that uses its result.
+
+What is read back computes in the same order: text stands inside of another only where Python's order of evaluation,
+operands from left to right and then the operation, is the order of the operations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
 
-from ...bindings.ir import Block, Operation, Region, Value
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from .attributes import other_attributes
-from .expr import Expr
-from .rules import DIALECTS, EXPRESSIONS, STATEMENTS
-from .types import is_scalar, type_text
-from .values import Frame, ValueWriter, count_uses
+from ..core.attributes import AttrKind
+from ..core.elements import is_resource
+from .attributes import attribute_text, number_text, special_number
+from .expr import Expr, Level, Writer
+from .names import Names, result_prefix
+from .resources import Resources
+from .types import is_scalar, is_tensor, type_text
+from .words import LEAVES, SILENT, case_form, quoted
 
 #: A longer expression gets a line and a name of its own.
 _MOST_INLINE = 72
-#: Operations in which `A[0:4]` reads well; not those that go on to index it.
-_TAKES_PARTS = frozenset(
-    f"linalg.{name}" for name in "add batch_matmul broadcast copy fill map matmul matvec reduce transpose".split()
-) | {"func.return", "memref.copy", "tensor.insert_slice", "tensor.parallel_insert_slice"}
-#: Regions that nest deeper are left out: nobody could read them.
-_MOST_DEPTH = 48
+#: Python's parser takes no more than 100 indentations.
+_MOST_DEPTH = 80
+_MOST_USES = 8
+#: Constants of more elements, or bytes of text, stand at the end of the module.
+_MOST_ELEMENTS = 32
+
+#: Gives the text of an operation's one result; None where it has no form for it. Asks `printer.take` for its operands.
+ExpressionWriter = Callable[["Printer", Operation], "Expr | None"]
+#: Writes lines and tells whether it did.
+StatementWriter = Callable[["Printer", Operation], bool]
+EXPRESSIONS: dict[str, ExpressionWriter] = {}
+STATEMENTS: dict[str, StatementWriter] = {}
 
 
-class Printer(ValueWriter):
+def expression(*names: str) -> Callable[[ExpressionWriter], ExpressionWriter]:
+    """Declares how these operations are written: as an expression that may stand inside of others."""
+
+    def declare(write: ExpressionWriter) -> ExpressionWriter:
+        EXPRESSIONS.update(dict.fromkeys(names, write))
+        return write
+
+    return declare
+
+
+def statement(*names: str) -> Callable[[StatementWriter], StatementWriter]:
+    """Declares how these operations are written: as lines of their own."""
+
+    def declare(write: StatementWriter) -> StatementWriter:
+        STATEMENTS.update(dict.fromkeys(names, write))
+        return write
+
+    return declare
+
+
+class Unwritable(Exception):
+    """A function that has no form as a script: its regions nest too deep, or it uses values above their definition."""
+
+
+class Printer:
     """Writes operations; the rules call it back for values, names, lines and regions."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._depth = 0
+    def __init__(self, resources: Resources) -> None:
+        self.writer = Writer()
+        self.names = Names()
+        self.resources = resources
+        #: What blocks that are jumped to are called.
+        self.labels: dict[Block, str] = {}
+        #: The loops' variables of linalg operations, by their blocks.
+        self.index_names: dict[tuple[Block, int], str] = {}
+        #: Whether values are called after the names in their locations: in graphs, whose names are a model's.
+        self.named_by_location = False
+        self.tensor_word = "R.Tensor"
+        self._texts: dict[Value, Expr] = {}
+        # Texts that wait for the one operation of their block that uses them, in the order of their operations.
+        self._waiting: list[tuple[Value, Expr, Operation]] = []
+        self._is_waiting: set[Value] = set()
+        self._leaves: set[Value] = set()
+        self._assigned: dict[str, None] = {}
+        self._types: dict[tuple[Type, str], str] = {}
+        self._attributes: dict[Attribute, str] = {}
+        #: Operators' attributes as Python values.
+        self.values: dict[tuple[AttrKind, Attribute], str | None] = {}
+
+    # ---- texts that are the same wherever they stand ----
+
+    def type_text(self, type_: Type) -> str:
+        key = type_, self.tensor_word
+        text = self._types.get(key)
+        if text is None:
+            text = self._types[key] = type_text(*key)
+        return text
+
+    def attribute_text(self, attribute: Attribute) -> str:
+        text = self._attributes.get(attribute)
+        if text is None:
+            text = self._attributes[attribute] = self._attribute_text(attribute)
+        return text
+
+    def _attribute_text(self, attribute: Attribute) -> str:
+        is_dense = isinstance(attribute, ir.DenseElementsAttr)
+        if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > _MOST_ELEMENTS):
+            return f"I.resource({quoted(self.resources.name(attribute))})"
+        return attribute_text(attribute)
+
+    def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
+        """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
+        found = []
+        for name in op.attributes:
+            if name in shown:
+                continue
+            attribute = attribute_of(op, name)
+            if name not in SILENT or str(attribute) != SILENT[name]:
+                found.append((name, _case(op, name, attribute) or self.attribute_text(attribute)))
+        return found
+
+    # ---- values ----
+
+    def take(self, values: Sequence[Value]) -> list[Expr]:
+        """The texts of operands, in the order in which the operation's text has them."""
+        waiting = [value for value in values if value in self._is_waiting]
+        if waiting:
+            self._pop(waiting)
+        return [self._texts[value] if value in self._texts else self._unknown() for value in values]
+
+    def _pop(self, waiting: list[Value]) -> None:
+        """What waits goes into the text that is being made, if its order allows that; else all of it becomes lines."""
+        last = self._waiting[-len(waiting) :]
+        if [entry[0] for entry in last] != waiting:
+            self.flush()
+            return
+        del self._waiting[-len(waiting) :]
+        for value, expr, _ in last:
+            self._texts[value] = expr
+            self._is_waiting.discard(value)
+
+    @staticmethod
+    def _unknown() -> Expr:
+        raise Unwritable("a value is used above its definition")
+
+    def is_leaf(self, value: Value) -> bool:
+        return value in self._leaves
+
+    def is_waiting(self, value: Value) -> bool:
+        return value in self._is_waiting
+
+    def texts(self, values: Sequence[Value]) -> list[str]:
+        return [expr.text for expr in self.take(values)]
+
+    def flush(self) -> None:
+        """What waits becomes lines, in its order."""
+        waiting, self._waiting = self._waiting, []
+        self._is_waiting.clear()
+        for value, expr, op in waiting:
+            self.writer.line(f"{self.name(op, value)} = {expr.text}")
+
+    def forget_waiting(self) -> None:
+        """What is being written is given up."""
+        self._waiting, self._is_waiting = [], set()
+
+    def bind(self, value: Value, name: str) -> str:
+        self._texts[value] = Expr(name)
+        return name
+
+    def bind_text(self, value: Value, text: str) -> None:
+        """What stands for a value wherever it is used."""
+        self._texts[value] = Expr(text)
+
+    def name(self, op: Operation, value: Value) -> str:
+        """A new name for a result."""
+        number = value.result_number if isinstance(value, ir.OpResult) else 0
+        return self.bind(value, self.names.numbered(result_prefix(op, number, value.type)))
+
+    def text_of(self, value: Value) -> str:
+        """The name that a value has; empty where it has none."""
+        found = self._texts.get(value)
+        return found.text if found is not None else ""
 
     # ---- operations ----
 
     def operation(self, op: Operation) -> None:
         name = op.name
-        rule = EXPRESSIONS.get(name)
-        if rule is not None:
-            expr = self.expression(rule, op)
-            if expr is not None:
-                self.define(op, expr, other_attributes(op, rule.shown), always=rule.always)
-                return
-        statement = STATEMENTS.get(name)
-        if statement is not None and statement.write(self, op):
+        if name in LEAVES and len(op.results) == 1 and self._leaf(op):
             return
-        named = DIALECTS.get(name.partition(".")[0])
-        if named is None or not named(self, op):
-            DIALECTS[""](self, op)
+        write = EXPRESSIONS.get(name)
+        expr = write(self, op) if write is not None else None
+        if expr is not None:
+            self.define(op, expr)
+            return
+        statement = STATEMENTS.get(name)
+        if statement is not None and statement(self, op):
+            return
+        STATEMENTS[""](self, op)
 
-    def define(self, op: Operation, expr: Expr, notes: str = "", *, always: bool = False) -> None:
+    def _leaf(self, op: Operation) -> bool:
+        expr = EXPRESSIONS[op.name](self, op)
+        if expr is None:
+            return False
+        self._texts[op.results[0]] = expr
+        self._leaves.add(op.results[0])
+        return True
+
+    def define(self, op: Operation, expr: Expr) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
         result = op.results[0]
-        uses = count_uses(result)
-        named = self.names.get(result) is not None
-        if always and uses and not notes:
-            self.inline(result, expr)
-        elif uses == 1 and not notes and not named and self._fits_inside(op, result, expr):
-            self.frame.waiting[result] = (expr, op)
-            if expr.reads:
-                self.frame.reading[result] = None
-        else:
-            self._assign(op, expr, notes)
+        if len(expr.text) <= _MOST_INLINE and not is_tensor(result.type) and self._is_used_once(op, result):
+            self._waiting.append((result, expr, op))
+            self._is_waiting.add(result)
+            return
+        self.flush()
+        self.writer.line(f"{self.name(op, result)} = {expr.text}")
 
     @staticmethod
-    def _fits_inside(op: Operation, result: Value, expr: Expr) -> bool:
-        if len(expr.text) > _MOST_INLINE:
-            return False
-        (use,) = result.uses
-        user = use.owner.operation
-        if expr.part:
-            return bool(user.block == op.block) and user.name in _TAKES_PARTS
-        type_ = result.type
-        return bool((is_scalar(type_) or isinstance(type_, ir.VectorType)) and user.block == op.block)
+    def _is_used_once(op: Operation, result: Value) -> bool:
+        """By an operation of the same block: what is in a region runs later, or more than once."""
+        found = None
+        for use in result.uses:
+            if found is not None:
+                return False
+            found = use.owner
+        return found is not None and found.operation.block == op.block
+
+    def emit(self, text: str) -> bool:
+        """A line; true, as rules say that they have written."""
+        self.flush()
+        self.writer.line(text)
+        return True
+
+    # ---- names that are assigned again ----
+
+    def overwritten(self, op: Operation, value: Value, others: Sequence[Value] = (), text: Sequence[Value] = ()) -> str:
+        """The name that an operation makes a new value of: the value's own, or one that stands for it from here on.
+
+        `others` are operands besides it that must not be the same value; of `text`, what waits stays to be taken.
+        """
+        name = self.text_of(value)
+        if name.isidentifier() and value not in others and self._ends_at(op, value):
+            return name
+        if [entry[0] for entry in self._waiting] != [each for each in text if each in self._is_waiting]:
+            self.flush()
+        shown = self.texts([value])[0]
+        made = self.names.numbered(result_prefix(op, 0, value.type))
+        self.writer.line(f"{made} = {shown}")
+        return made
+
+    def assign(self, name: str, value: Value) -> None:
+        """From here on the name is that value's."""
+        self.bind(value, name)
+        self._assigned.setdefault(name)
+
+    @contextmanager
+    def assigned(self) -> Iterator[dict[str, None]]:
+        """The names that are assigned again inside, in the order of their first time."""
+        outer, self._assigned = self._assigned, {}
+        inner = self._assigned
+        yield inner
+        self._assigned = outer
+        for name in inner:
+            outer.setdefault(name)
+
+    def yielded(self, end: Operation, names: list[str], *, always: bool = False) -> None:
+        """A region's end: names become what it gives; those that are it already only where `always`."""
+        texts = self.texts(end.operands)
+        changed = [(name, text) for name, text in zip(names, texts, strict=True) if always or name != text]
+        if not changed:
+            return
+        self.emit(f"{', '.join(name for name, _ in changed)} = {', '.join(text for _, text in changed)}")
+        for name, _ in changed:
+            self._assigned.setdefault(name)
+
+    def _ends_at(self, op: Operation, value: Value) -> bool:
+        """Whether nobody looks at a value of this block after the operation."""
+        owner = value.owner
+        block = op.block
+        return (owner if isinstance(owner, ir.Block) else owner.operation.block) == block and is_last_user(op, value)
 
     # ---- regions ----
 
-    def block(self, block: Block, end: Callable[[Operation], None] | None = None) -> None:
+    @contextmanager
+    def suite(self, *, scoped: bool = True) -> Iterator[None]:
+        """Indented lines, with names of their own where they are `scoped`; `pass` where nothing is written."""
+        if self.writer.depth >= _MOST_DEPTH:
+            raise Unwritable("regions nest too deep")
+        self.flush()
+        waiting, self._waiting, self._is_waiting = self._waiting, [], set()
+        before = len(self.writer.lines)
+        with self.writer.indented(), self.names.scope() if scoped else nullcontext():
+            yield
+            self.flush()
+            if len(self.writer.lines) == before:
+                self.writer.line("pass")
+        self._waiting = waiting
+
+    def block(self, block: Block, end: Callable[[Operation], object] | None = None) -> None:
         """The operations of a block; `end` writes the last one."""
-        outer, self.frame = self.frame, Frame()
         previous = None
         for op in block.operations:
             if previous is not None:
@@ -86,49 +304,53 @@ class Printer(ValueWriter):
             previous = op.operation
         if previous is not None:
             (end or self.operation)(previous)
-        for value in list(self.frame.waiting):
-            self._flush(value)
-        self.frame = outer
-
-    def suite(self, region: Region, end: Callable[[Operation], None] | None = None) -> None:
-        """An indented region. The arguments of its first block have been named."""
-        with self._one_deeper() as readable:
-            before = len(self.writer.lines)
-            if readable:
-                self._blocks(list(region.blocks), end)
-            if len(self.writer.lines) == before:
-                self.writer.line("pass" if readable else "...", "" if readable else "nested too deep to be shown")
-
-    @contextmanager
-    def _one_deeper(self) -> Iterator[bool]:
-        self._depth += 1
-        with self.writer.indented(), self.names.scope():
-            yield self._depth <= _MOST_DEPTH
-        self._depth -= 1
-
-    def _blocks(self, blocks: Sequence[Block], end: Callable[[Operation], None] | None) -> None:
-        if len(blocks) == 1:
-            self.block(blocks[0], end)
-            return
-        for block in blocks:
-            self.labels[block] = self.names.numbered("bb")
-        for index, block in enumerate(blocks):
-            arguments = f"({', '.join(self.parameters(block))})" if index and len(block.arguments) else ""
-            self.writer.line(f"{self.labels[block]}{arguments}:")
-            with self.writer.indented():
-                self.block(block, end)
-
-    def parameters(self, block: Block) -> list[str]:
-        """A block's arguments with their types, given names now."""
-        return [f"{self.argument_name(value)}: {type_text(value.type)}" for value in block.arguments]
-
-    def argument_name(self, value: Value) -> str:
-        known = self.names.get(value)
-        return known if known is not None else self.bind(value, self.names.numbered("arg"))
 
 
-def print_script(operation: Any) -> str:
-    """A module, or any other operation, in a compact form like TVMScript."""
-    printer = Printer()
-    printer.operation(operation.operation)
-    return "\n".join(printer.writer.lines).rstrip("\n") + "\n"
+def attribute_of(op: Operation, name: str) -> Attribute:
+    """Raises Unwritable for what the bindings have no class for: elements of complex numbers."""
+    try:
+        return op.attributes[name]
+    except TypeError as error:
+        raise Unwritable(str(error)) from None
+
+
+def _case(op: Operation, name: str, attribute: Attribute) -> str:
+    """The text of one of several cases."""
+    start, _, end = case_form(op.name, name).partition("{}")
+    text = str(attribute) if start else ""
+    return quoted(text[len(start) : -len(end)]) if start and text.startswith(start) and text.endswith(end) else ""
+
+
+def number(attribute: Attribute, type_word: str) -> Expr:
+    """A constant's text: of a number with its type, and without."""
+    text = number_text(attribute)
+    if text:
+        return Expr(f"{type_word}({text})", Level.ATOM, text)
+    special = special_number(attribute)
+    if special and type_word:
+        return Expr(f"{type_word}({quoted(special)})")
+    return Expr(f"I.const({quoted(str(attribute))})")
+
+
+def is_last_user(op: Operation, value: Value) -> bool:
+    """Whether all other users of a value come before the operation in its block, or within what does."""
+    around = op.block.owner.operation
+    for count, use in enumerate(value.uses):
+        if count >= _MOST_USES:
+            return False
+        user = use.owner.operation
+        if user == op:
+            continue
+        while user.block != op.block:
+            user = user.parent.operation
+            if user == around:
+                # In another block of the same region.
+                return False
+        if user == op or not user.is_before_in_block(op):
+            return False
+    return sum(operand == value for operand in op.operands) == 1
+
+
+def is_number(type_: Type) -> bool:
+    """Whether values of the type are computed with by signs: scalars, vectors of them."""
+    return is_scalar(type_) or isinstance(type_, ir.VectorType)

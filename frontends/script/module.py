@@ -28,23 +28,31 @@ from .graph_values import GraphValues
 from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
+from .ssa.module import SsaReader, ssa_class
 
 _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 #: What runs where a script is a tensor program alone.
 _MAIN = "main"
 
 
-def read_script(source: Source, around: Mapping[str, Any] | None = None) -> MlirModule:
-    """The module that a script describes, in a context of its own. `around` are the names around a decorated object.
+def read_script(
+    source: Source, around: Mapping[str, Any] | None = None, context: Context | None = None
+) -> MlirModule:
+    """The module that a script describes, in a context of its own, or in one. `around` are the names around an object.
 
     Raises ScriptError.
     """
-    context = create_context()
+    context = context or create_context()
     load_dialects(context, _DIALECTS)
     with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         owner = ir.Module.create()
         try:
-            ModuleReader(source, Names(source, around), owner).read()
+            tree = source.parse()
+            ir_class = ssa_class(tree)
+            if ir_class is not None:
+                SsaReader(source, context).read(ir_class, owner)
+            else:
+                ModuleReader(source, Names(source, around), owner).read(tree)
         except RecursionError:
             raise source.problem(ast.Pass(lineno=1, col_offset=0), "the script is nested too deep") from None
     with errors_as_relax_error(context, "the script's module is not valid"):
@@ -78,8 +86,8 @@ class ModuleReader:
         self._building: list[str] = []
         self._prims: dict[str, PrimFunc] = {}
 
-    def read(self) -> None:
-        for statement in self.source.parse().body:
+    def read(self, tree: ast.Module) -> None:
+        for statement in tree.body:
             self._take(statement)
         if not self.functions:
             place = ast.Pass(lineno=1, col_offset=0)

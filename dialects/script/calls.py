@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Any operation as a call: `vector.broadcast(x, T.Vector((8,), "float32"))`, operands, then types, then attributes.
+
+Where no types are written, there is one result, of the last operand's type. Regions are what stands indented below
+`with`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...bindings.ir import Operation, Region, Value
+from ..core.dialect import row_of
+from .expr import Expr, Level, as_tuple, is_name
+from .operators import operator_items
+from .names import name_in
+from .printer import Printer, statement
+from .types import is_tensor
+from .words import quoted, word_of
+
+_SEGMENTS = "operandSegmentSizes"
+
+
+@statement("")
+def _any(printer: Printer, op: Operation) -> bool:
+    definition = row_of(op)
+    if definition is not None and definition.dialect.name != "tir" and not op.regions and not op.successors:
+        items = operator_items(printer, definition, op)
+        if items is not None:
+            return _operator_line(printer, op, items, stated=bool(definition.explicit))
+    if len(op.regions):
+        return _with_regions(printer, op)
+    call = _call(printer, op)
+    if len(op.results) == 1 and not op.successors:
+        printer.define(op, Expr(call, Level.ATOM))
+        return True
+    return printer.emit(f"{_targets(printer, op)}{call}")
+
+
+def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated: bool) -> bool:
+    """A call whose result types are written: before the sign where there is one, as an argument for several."""
+    types = [printer.type_text(result.type) for result in op.results]
+    if types and (stated or len(types) > 1):
+        items.append(f"out_sinfo={types[0] if len(types) == 1 else '[' + ', '.join(types) + ']'}")
+    printer.flush()
+    names = graph_names(printer, op)
+    annotation = f": {types[0]}" if len(types) == 1 and not stated else ""
+    head = f"{', '.join(names)}{annotation} = " if names else ""
+    printer.writer.call(f"{head}{word_of(op.name)}(", items, ")")
+    return True
+
+
+def graph_names(printer: Printer, op: Operation) -> list[str]:
+    """Names of results; in graphs a model's own, where locations have them."""
+    if printer.named_by_location and len(op.results) == 1:
+        wanted = name_in(op.location)
+        if wanted:
+            return [printer.bind(op.results[0], printer.names.exact(wanted))]
+    return [printer.name(op, result) for result in op.results]
+
+
+def _targets(printer: Printer, op: Operation) -> str:
+    printer.flush()
+    names = [printer.name(op, result) for result in op.results]
+    return f"{', '.join(names)} = " if names else ""
+
+
+def _call(printer: Printer, op: Operation) -> str:
+    word = word_of(op.name)
+    items = [] if word else [quoted(op.name)]
+    items += operand_texts(printer.take(op.operands), op.operands)
+    results = [result.type for result in op.results]
+    if len(results) != 1 or not len(op.operands) or op.operands[len(op.operands) - 1].type != results[0]:
+        items += map(printer.type_text, results)
+    items += _attribute_items(printer, op)
+    if op.successors:
+        items.append(f"to={as_tuple([printer.labels.get(block, '?') for block in op.successors])}")
+    return f"{word or 'I.op'}({', '.join(items)})"
+
+
+def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
+    """Numbers that are of the type of the last operand that is no number have none themselves."""
+    last = next((value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None)
+    return [
+        expr.bare if expr.bare and value.type == last else expr.text for expr, value in zip(exprs, values, strict=True)
+    ]
+
+
+def _attribute_items(printer: Printer, op: Operation) -> list[str]:
+    items, rest = [], []
+    for name, text in printer.other_attributes(op):
+        if name == _SEGMENTS:
+            sizes = as_tuple([str(size) for size in op.attributes[name]])
+            items.append(f"segments={sizes}")
+        elif is_name(name) and name not in ("segments", "attrs", "to"):
+            items.append(f"{name}={text}")
+        else:
+            rest.append(f"{quoted(name)}: {text}")
+    return [*items, f"attrs={{{', '.join(rest)}}}"] if rest else items
+
+
+# ---- regions ----
+
+
+def _with_regions(printer: Printer, op: Operation) -> bool:
+    call = _call(printer, op)
+    printer.flush()
+    names = [printer.name(op, result) for result in op.results]
+    target = f" as {names[0] if len(names) == 1 else as_tuple(names)}" if names else ""
+    printer.writer.line(f"with {call}{target}:")
+    with printer.suite():
+        if len(op.regions) == 1:
+            write_region(printer, op.regions[0])
+        else:
+            for region in op.regions:
+                printer.writer.line("with I.region():")
+                with printer.suite():
+                    write_region(printer, region)
+    return True
+
+
+def write_region(printer: Printer, region: Region) -> None:
+    """The operations of a region of one block without arguments; else a function for each block."""
+    blocks = list(region.blocks)
+    if len(blocks) == 1 and not len(blocks[0].arguments):
+        printer.block(blocks[0])
+        return
+    write_blocks(printer, blocks, named=blocks)
+
+
+def write_blocks(printer: Printer, blocks: Sequence, named: Sequence) -> None:
+    for block in named:
+        printer.labels[block] = printer.names.numbered("bb")
+    for block in blocks:
+        # Names of arguments reach as far as those of results: blocks further down may use them.
+        arguments = [(value, printer.names.numbered("arg")) for value in block.arguments]
+        parameters = [f"{name}: {printer.type_text(value.type)}" for value, name in arguments]
+        for value, name in arguments:
+            printer.bind(value, name)
+        printer.writer.line(f"def {printer.labels[block]}({', '.join(parameters)}):")
+        with printer.suite(scoped=False):
+            printer.block(block)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Large constants stand at the end of a module, under names."""
+
+from __future__ import annotations
+
+import base64
+
+from ...bindings.ir import Attribute
+from ..core.elements import elements_bytes, is_resource, resource_name
+from .words import quoted
+
+
+class Resources:
+    """The constants that a printed module refers to; with `elide` none of them is written."""
+
+    def __init__(self, *, elide: bool = False) -> None:
+        self._names: dict[Attribute, str] = {}
+        self._elide = elide
+
+    def name(self, attribute: Attribute) -> str:
+        known = self._names.get(attribute)
+        if known is None:
+            known = resource_name(attribute) or f"c{len(self._names)}"
+            while known in self._names.values():
+                known += "_"
+            self._names[attribute] = known
+        return known
+
+    def lines(self) -> list[str]:
+        return [] if self._elide else [self._line(attribute, name) for attribute, name in self._names.items()]
+
+    @staticmethod
+    def _line(attribute: Attribute, name: str) -> str:
+        if not is_resource(attribute):
+            return f"I.resource({quoted(name)}, {quoted(str(attribute))})"
+        data = base64.b64encode(elements_bytes(attribute)).decode("ascii")
+        return f'I.resource({quoted(name)}, {quoted(str(attribute.type))}, "{data}")'

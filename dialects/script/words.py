@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a script calls operations: one table for the printer (here) and the reader (frontends/script/ssa)."""
+
+from __future__ import annotations
+
+import keyword
+from typing import NamedTuple
+
+
+class Sign(NamedTuple):
+    """A Python operator between two numbers."""
+
+    text: str
+    #: How strongly it binds; see expr.Level.
+    level: int
+
+
+_SIGNS = {
+    "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10,
+}  # fmt: skip
+_FLOATS = {"arith.addf": "+", "arith.subf": "-", "arith.mulf": "*", "arith.divf": "/"}
+_INTEGERS = {
+    "arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//", "arith.andi": "&",
+    "arith.ori": "|", "arith.xori": "^", "arith.shli": "<<", "arith.shrsi": ">>",
+}  # fmt: skip
+#: Operation -> its sign.
+SIGNS = {name: Sign(text, _SIGNS[text]) for name, text in (_FLOATS | _INTEGERS).items()}
+#: Sign -> operation, of floats and of integers.
+OF_FLOATS = {text: name for name, text in _FLOATS.items()}
+OF_INTEGERS = {text: name for name, text in _INTEGERS.items()}
+#: Predicates of arith.cmpf and arith.cmpi that Python has a sign for.
+COMPARED_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
+COMPARED_INTEGERS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
+
+#: Attributes that need not be written: what an operation has where nothing is said.
+SILENT = {"fastmath": "#arith.fastmath<none>", "overflowFlags": "#arith.overflow<none>"}
+#: Attributes that are one of several cases: text names it.
+_CASES = {"fastmath": "#arith.fastmath<{}>", "overflowFlags": "#arith.overflow<{}>"}
+_CASES_OF = {"vector.kind": "#vector.kind<{}>"}
+#: Operations without operands that stand where their result is used, however often: text instead of a name.
+LEAVES = frozenset({"arith.constant", "linalg.index", "relax.shape_expr", "relax.prim_value"})
+
+#: Dialects that have a letter of their own.
+_LETTERS = {"relax": "R", "tir": "T"}
+_DIALECTS = {letter: dialect for dialect, letter in _LETTERS.items()}
+
+
+def word_of(name: str) -> str:
+    """How an operation is called: "relax.nn.relu" is R.nn.relu, "scf.yield" is scf.yield_; empty if it cannot be."""
+    dialect, *rest = name.split(".")
+    parts = [_LETTERS.get(dialect, dialect), *(f"{part}_" if keyword.iskeyword(part) else part for part in rest)]
+    word = ".".join(parts)
+    is_word = bool(rest) and all(part.isidentifier() and part.isascii() for part in parts)
+    return word if is_word and operation_of(word) == name else ""
+
+
+def operation_of(word: str) -> str:
+    """The operation's name of a word in a script."""
+    letter, *rest = word.split(".")
+    plain = (part[:-1] if part[-1:] == "_" and keyword.iskeyword(part[:-1]) else part for part in rest)
+    return ".".join([_DIALECTS.get(letter, letter), *plain])
+
+
+def case_form(operation: str, attribute: str) -> str:
+    """MLIR's text of an operation's attribute around the name of a case; empty where it has no cases."""
+    return _CASES.get(attribute) or _CASES_OF.get(f"{operation.partition('.')[0]}.{attribute}", "")
+
+
+def quoted(text: str) -> str:
+    """A Python literal of any text, on one line."""
+    if text.isprintable():
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return '"' + text.encode("unicode_escape").decode("ascii").replace('"', '\\"') + '"'

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Statements: names for values, stores, loops, branches, operations with regions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ....bindings.ir import Block, Region, Type, Value
+from ....bindings.mlir import ir
+from ....emit.loops import with_results
+from . import nests
+from .operators import Calls
+from .spelling import Spelling, dotted, is_number
+
+
+class Body(Calls):
+    """The statements of one function."""
+
+    def __init__(self, spelling: Spelling, functions: dict[str, list[Type]], *, is_graph: bool):
+        super().__init__(spelling, functions)
+        self._is_graph = is_graph
+
+    # ---- blocks ----
+
+    @contextmanager
+    def block(self, block: Block) -> Iterator[None]:
+        """What is read inside goes into the block."""
+        leaves, self.leaves = self.leaves, {}
+        with ir.InsertionPoint(block):
+            yield
+        self.leaves = leaves
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is named inside is not known afterwards."""
+        outer, self.changed = self.changed, []
+        yield
+        for name, value in reversed(self.changed):
+            if value is None:
+                del self.named[name]
+            else:
+                self.named[name] = value
+        self.changed = outer
+
+    def statements(self, statements: Sequence[ast.stmt]) -> None:
+        for each in statements:
+            read = _STATEMENTS.get(type(each))
+            if read is None:
+                word = type(each).__name__.lower()
+                raise self.source.problem(each, f"an ssa function has no `{word}`")
+            self.location = self.source.location(each)
+            read(self, each)
+
+    def blocks(self, region: Region, functions: Sequence[ast.FunctionDef]) -> None:
+        """`def bb0(x: T.int32):` each a block of the region; all can be jumped to by all."""
+        self._filled(self._declared(region, functions))
+
+    def _declared(self, region: Region, functions: Sequence[ast.FunctionDef]) -> list[tuple[ast.FunctionDef, Block]]:
+        made = []
+        for each in functions:
+            types = [self.spelling.type(self._annotation(argument)) for argument in each.args.args]
+            block = region.blocks.append(*types, arg_locs=[self.source.location(each)] * len(types))
+            self.labels[each.name] = block
+            made.append((each, block))
+        return made
+
+    def _filled(self, made: Sequence[tuple[ast.FunctionDef, Block]]) -> None:
+        for each, block in made:
+            for argument, value in zip(each.args.args, block.arguments, strict=True):
+                self.bind(argument.arg, value)
+            with self.block(block):
+                self.statements(each.body)
+
+    def enter(
+        self, region: Region, entry: Block, statements: Sequence[ast.stmt], blocks: Sequence[ast.FunctionDef]
+    ) -> None:
+        """A function's statements, which its first block has, and its other blocks."""
+        made = self._declared(region, blocks)
+        with self.block(entry):
+            self.statements(statements)
+        self._filled(made)
+
+    def _annotation(self, argument: ast.arg) -> ast.expr:
+        if argument.annotation is None:
+            raise self.source.problem(argument, f"'{argument.arg}' has no type: {argument.arg}: T.int32")
+        return argument.annotation
+
+    # ---- names ----
+
+    def assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise self.source.problem(node, "one name is assigned at a time")
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name):
+            self.bind(target.id, self._named_value(target.id, value))
+        elif isinstance(target, ast.Subscript):
+            self._store(target, value)
+        elif isinstance(target, ast.Tuple):
+            self._assign_several(target, value)
+        else:
+            raise self.source.problem(target, "expected a name or an element: C[i, j] = ...")
+
+    def _named_value(self, name: str, node: ast.expr, types: list[Type] | None = None) -> Value:
+        if not isinstance(node, ast.Call):
+            return self.value(node)
+        if self._is_graph:
+            self.location = ir.Location.name(name, self.location)
+        results = self.call(node, 1, types)
+        if len(results) != 1:
+            raise self.source.problem(node, f"one name for {len(results)} values")
+        return results[0]
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        """`y: R.Tensor((4,), "float32") = R.nn.relu(x)`."""
+        if not isinstance(node.target, ast.Name) or not isinstance(node.value, ast.Call):
+            raise self.source.problem(node, "a type stands before the sign of a call's one result: y: R.Tensor(...) = ...")
+        types = [self.spelling.type(node.annotation)]
+        self.bind(node.target.id, self._named_value(node.target.id, node.value, types))
+
+    def _assign_several(self, target: ast.Tuple, node: ast.expr) -> None:
+        names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+        if "" in names:
+            raise self.source.problem(target, "several names are assigned at once, or one element")
+        values: Sequence[Value]
+        if isinstance(node, ast.Tuple):
+            values = [self.value(each) for each in node.elts]
+        elif isinstance(node, ast.Call):
+            values = self.call(node, len(names))
+        else:
+            values = [self.value(node)]
+        if len(values) != len(names):
+            raise self.source.problem(node, f"{len(names)} names for {len(values)} values")
+        for name, value in zip(names, values, strict=True):
+            self.bind(name, value)
+
+    def _store(self, target: ast.Subscript, node: ast.expr) -> None:
+        """`C[i, j] = x`, `C[:] = x`: a tensor's name is a new tensor's from here on."""
+        if not isinstance(target.value, ast.Name):
+            raise self.source.problem(target, "elements of names are assigned: C[i, j] = ...")
+        name, held = target.value.id, self.known(target.value)
+        if not isinstance(held.type, (ir.RankedTensorType, ir.MemRefType)):
+            raise self.source.problem(target, f"{held.type} has no elements")
+        value = self.typed(node, held.type.element_type)
+        if isinstance(target.slice, ast.Slice):
+            results = nests.fill(self, target, value, held)
+        else:
+            indices = [self.index(each) for each in self.places(target)]
+            self.check_rank(target, held, len(indices))
+            is_memory = isinstance(held.type, ir.MemRefType)
+            kind, types = ("memref.store", []) if is_memory else ("tensor.insert", [held.type])
+            results = list(self.create(kind, (value, held, *indices), types).results)
+        for result in results:
+            self.bind(name, result)
+
+    # ---- calls ----
+
+    def expression(self, node: ast.Expr) -> None:
+        call = node.value
+        if isinstance(call, ast.Constant) and isinstance(call.value, str):
+            return  # a docstring
+        if not isinstance(call, ast.Call):
+            raise self.source.problem(node, "this does nothing")
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "vstore":
+            self._vstore(call, call.func.value)
+        else:
+            self.call(call, 0)
+
+    def _vstore(self, node: ast.Call, target: ast.expr) -> None:
+        if not isinstance(target, ast.Name) or len(node.args) != 2 or not isinstance(node.args[0], ast.List):
+            raise self.source.problem(node, "vstore takes indices and a vector: A.vstore([i, j], v)")
+        held, value = self.known(target), self.value(node.args[1])
+        if not isinstance(value.type, ir.VectorType) or not hasattr(held.type, "rank"):
+            raise self.source.problem(node, f"{value.type} cannot be stored in {held.type}")
+        indices = [self.index(each) for each in node.args[0].elts]
+        is_memory = isinstance(held.type, ir.MemRefType)
+        attributes = self.transfer(held, value.type, [1, 1, len(indices), 0])
+        types = [] if is_memory else [held.type]
+        for result in self.create("vector.transfer_write", (value, held, *indices), types, attributes).results:
+            self.bind(target.id, result)
+
+    # ---- loops and branches ----
+
+    def loop(self, node: ast.For) -> None:
+        call = node.iter
+        word = dotted(call.func) if isinstance(call, ast.Call) else ""
+        if node.orelse or word not in ("range", "T.grid"):
+            raise self.source.problem(node, "a loop is `for i in range(...)` or `for i, j in T.grid(...)`")
+        assert isinstance(call, ast.Call)
+        if word == "T.grid":
+            nests.loops(self, node, call)
+        else:
+            self._range(node, call)
+
+    def _range(self, node: ast.For, call: ast.Call) -> None:
+        if not isinstance(node.target, ast.Name) or not 1 <= len(call.args) <= 3:
+            raise self.source.problem(node, "a loop is `for i in range(start, stop, step)`")
+        lower, upper, step = self._bounds(call)
+        carried = self._carried(node, call)
+        inits = [self.named[name] for name in carried]
+        types = [value.type for value in inits]
+        made = self.create("scf.for", (lower, upper, step, *inits), types, regions=1)
+        block = made.regions[0].blocks.append(lower.type, *types, arg_locs=[self.location] * (1 + len(types)))
+        with self.scope(), self.block(block):
+            for name, value in zip([node.target.id, *carried], block.arguments, strict=True):
+                self.bind(name, value)
+            self.statements(node.body)
+            self.create("scf.yield", [self.named[name] for name in carried], ())
+        for name, result in zip(carried, made.results, strict=True):
+            self.bind(name, result)
+
+    def _bounds(self, call: ast.Call) -> tuple[Value, Value, Value]:
+        given = call.args
+        if len(given) == 1:
+            upper = self.index(given[0])
+            return self._index_number(call, 0), upper, self._index_number(call, 1)
+        lower, upper = self.index(given[0]), self.index(given[1])
+        return lower, upper, self.index(given[2]) if len(given) == 3 else self._index_number(call, 1)
+
+    def _index_number(self, node: ast.expr, value: int) -> Value:
+        return self.index(ast.copy_location(ast.Constant(value), node))
+
+    def _carried(self, node: ast.For, call: ast.Call) -> list[str]:
+        """The names that a loop assigns again, in the order of their first time; or those that it lists."""
+        for keyword in call.keywords:
+            if keyword.arg != "carry" or not isinstance(keyword.value, ast.List):
+                raise self.source.problem(keyword.value, "range has no such argument", ("carry",), keyword.arg or "")
+            names = [each.id if isinstance(each, ast.Name) else "" for each in keyword.value.elts]
+            missing = next((name for name in names if name not in self.named), None)
+            if missing is not None:
+                raise self.source.problem(keyword.value, f"there is no value '{missing}' here", self.named, missing)
+            return names
+        found: dict[str, None] = {}
+        for name in assigned_in(node.body):
+            value = self.named.get(name)
+            if value is not None and not isinstance(value.type, ir.MemRefType):
+                found.setdefault(name)
+        return list(found)
+
+    def branch(self, node: ast.If) -> None:
+        """What it gives is what both sides assign last."""
+        condition = self.value(node.test)
+        names = _last_names(node.body) if _last_names(node.body) == _last_names(node.orelse) else []
+        types: list[Type] = []
+        sketch = self.create("scf.if", (condition,), (), regions=2)
+        for region, statements in zip(sketch.regions, (node.body, node.orelse), strict=True):
+            if not statements:
+                continue
+            with self.scope(), self.block(region.blocks.append()):
+                self.statements(statements)
+                values = [self.named[name] for name in names]
+                types = types or [value.type for value in values]
+                if [value.type for value in values] != types:
+                    raise self.source.problem(statements[-1], "both sides assign values of the same types last")
+                self.create("scf.yield", values, ())
+        if not names:
+            return
+        self.location = self.source.location(node)
+        with self.location:
+            made = with_results(sketch, types)
+        sketch.erase()
+        for name, result in zip(names, made.results, strict=True):
+            self.bind(name, result)
+
+    # ---- operations with regions ----
+
+    def with_regions(self, node: ast.With) -> None:
+        """`with scf.while_(x) as y:`, regions indented below."""
+        call = node.items[0].context_expr
+        if len(node.items) != 1 or not isinstance(call, ast.Call):
+            raise self.source.problem(node, "`with` stands before an operation that has regions")
+        target = node.items[0].optional_vars
+        targets = target.elts if isinstance(target, ast.Tuple) else [] if target is None else [target]
+        bodies = [each.body for each in node.body if _is_region(each)]
+        if bodies and len(bodies) != len(node.body):
+            raise self.source.problem(node, "regions stand beside regions: with I.region():")
+        bodies = bodies or [node.body]
+        made = self.operation(call, self.name_of(call), len(targets), regions=len(bodies))
+        for region, body in zip(made.regions, bodies, strict=True):
+            self._region(region, body)
+        if len(targets) != len(made.results):
+            raise self.source.problem(call, f"{len(targets)} names for {len(made.results)} values")
+        for each, result in zip(targets, made.results, strict=True):
+            if not isinstance(each, ast.Name):
+                raise self.source.problem(each, "expected a name")
+            self.bind(each.id, result)
+
+    def _region(self, region: Region, body: Sequence[ast.stmt]) -> None:
+        functions = [each for each in body if isinstance(each, ast.FunctionDef)]
+        labels = dict(self.labels)
+        with self.scope():
+            if functions and len(functions) == len(body):
+                self.blocks(region, functions)
+            elif not all(isinstance(each, ast.Pass) for each in body):
+                with self.block(region.blocks.append()):
+                    self.statements(body)
+        self.labels = labels
+
+    def returned(self, node: ast.Return) -> None:
+        value = node.value
+        nodes = [] if value is None else value.elts if isinstance(value, ast.Tuple) else [value]
+        self.create("func.return", [self.value(each) for each in nodes], ())
+
+    def passed(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+
+def _is_region(node: ast.stmt) -> Any:
+    if not isinstance(node, ast.With):
+        return False
+    call = node.items[0].context_expr
+    return isinstance(call, ast.Call) and dotted(call.func) == "I.region"
+
+
+def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
+    """What the last statement assigns, if these are names only."""
+    last = statements[-1] if statements else None
+    if not isinstance(last, ast.Assign) or len(last.targets) != 1:
+        return []
+    target = last.targets[0]
+    names = [each.id if isinstance(each, ast.Name) else "" for each in _parts(target)]
+    return [] if "" in names else names
+
+
+def _parts(target: ast.expr) -> Sequence[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
+    """The names that statements assign, in their order, whatever is around them."""
+    for each in statements:
+        if isinstance(each, (ast.Assign, ast.AnnAssign)):
+            for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
+                for part in _parts(target):
+                    base = part.value if isinstance(part, ast.Subscript) else part
+                    if isinstance(base, ast.Name):
+                        yield base.id
+        elif isinstance(each, ast.Expr):
+            function = each.value.func if isinstance(each.value, ast.Call) else None
+            if isinstance(function, ast.Attribute) and function.attr == "vstore" and isinstance(function.value, ast.Name):
+                yield function.value.id
+        elif isinstance(each, (ast.For, ast.With)):
+            yield from assigned_in(each.body)
+        elif isinstance(each, ast.If):
+            yield from assigned_in(each.body)
+            yield from assigned_in(each.orelse)
+
+
+_STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
+    ast.Assign: Body.assign,
+    ast.AnnAssign: Body.annotated,
+    ast.Expr: Body.expression,
+    ast.For: Body.loop,
+    ast.If: Body.branch,
+    ast.With: Body.with_regions,
+    ast.Return: Body.returned,
+    ast.Pass: Body.passed,
+}

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops over elements as linalg: `for i, j, k in T.grid(4, 8, T.reduce(16)): C[i, j] = C[i, j] + A[i, k] * B[k, j]`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
+from ....bindings.mlir import ir
+from .spelling import dotted, is_number, number_of
+
+if TYPE_CHECKING:
+    from .body import Body
+
+_PARALLEL, _REDUCTION = "#linalg.iterator_type<parallel>", "#linalg.iterator_type<reduction>"
+
+
+class Element(NamedTuple):
+    """An element that a nest names: of what, and where; a number has no place."""
+
+    name: str
+    map: AffineMap | None
+
+
+def fill(body: Body, target: ast.Subscript, value: Value, held: Value) -> list[Value]:
+    """`C[:] = x`."""
+    part = target.slice
+    if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
+        raise body.source.problem(target, "all elements are assigned: C[:] = 0.0")
+    rank = held.type.rank
+    maps = [ir.AffineMap.get(rank, 0, [], body.context), ir.AffineMap.get_identity(rank, body.context)]
+    attributes = _attributes(body, 1, maps, [False] * rank)
+    types = [] if isinstance(held.type, ir.MemRefType) else [held.type]
+    made = body.create("linalg.generic", (value, held), types, attributes, regions=1)
+    block = made.regions[0].blocks.append(value.type, held.type.element_type, arg_locs=[body.location] * 2)
+    with body.block(block):
+        body.create("linalg.yield", (block.arguments[0],), ())
+    return list(made.results)
+
+
+def _attributes(body: Body, inputs: int, maps: Sequence[AffineMap], reduced: Sequence[bool]) -> dict[str, Attribute]:
+    iterators = [ir.Attribute.parse(_REDUCTION if each else _PARALLEL, body.context) for each in reduced]
+    return {
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps], body.context),
+        "iterator_types": ir.ArrayAttr.get(iterators, body.context),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([inputs, len(maps) - inputs], body.context),
+    }
+
+
+def loops(body: Body, node: ast.For, call: ast.Call) -> None:
+    """The nest, at the current insertion point; the names of its outputs are its results from here on."""
+    nest = Nest(body, node, call)
+    nest.find_elements()
+    operands = [nest.operand(each) for each in nest.elements]
+    outputs = operands[len(nest.inputs) :]
+    types = [] if isinstance(outputs[0].type, ir.MemRefType) else [each.type for each in outputs]
+    maps = [each.map or ir.AffineMap.get(len(nest.indices), 0, [], body.context) for each in nest.elements]
+    attributes = _attributes(body, len(nest.inputs), maps, nest.reduced)
+    attributes.update(nest.annotations)
+    nest.check_sizes(operands, maps)
+    location = body.location
+    made = body.create("linalg.generic", operands, types, attributes, regions=1)
+    elements = [each.type.element_type if isinstance(each.type, ir.ShapedType) else each.type for each in operands]
+    block = made.regions[0].blocks.append(*elements, arg_locs=[location] * len(elements))
+    nest.arguments = dict(zip(nest.elements, block.arguments, strict=True))
+    outer, body.nest = body.nest, nest
+    with body.scope(), body.block(block):
+        for each, argument in nest.arguments.items():
+            if each.map is None:
+                body.bind(each.name, argument)
+        body.statements(nest.statements)
+        body.location = body.source.location(nest.last)
+        body.create("linalg.yield", nest.yielded(), ())
+    body.nest = outer
+    for each, result in zip(nest.outputs, made.results, strict=False):
+        body.bind(each.name, result)
+
+
+class Nest:
+    """A nest that is being read."""
+
+    def __init__(self, body: Body, node: ast.For, call: ast.Call):
+        self.body, self.source, self.node, self.call = body, body.source, node, call
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        self.indices = [each.id for each in targets if isinstance(each, ast.Name)]
+        if len(self.indices) != len(call.args) or len(set(self.indices)) < len(targets):
+            raise self.source.problem(node, f"{len(targets)} names for {len(call.args)} loops")
+        self.reduced = [isinstance(each, ast.Call) and dotted(each.func) == "T.reduce" for each in call.args]
+        self.sizes = [each.args[0] if isinstance(each, ast.Call) and each.args else each for each in call.args]
+        *self.statements, last = node.body
+        if not isinstance(last, ast.Assign) or len(last.targets) != 1:
+            raise self.source.problem(last, "a nest ends with the elements that it gives: C[i, j] = ...")
+        self.last = last
+        self.inputs: list[Element] = []
+        self.outputs: list[Element] = []
+        self.annotations: dict[str, Attribute] = {}
+        self.arguments: dict[Element, Value] = {}
+        self._indices: dict[str, Value] = {}
+        self._found: dict[str, Element | None] = {}
+        self._dims = {name: ir.AffineExpr.get_dim(i, body.context) for i, name in enumerate(self.indices)}
+
+    @property
+    def elements(self) -> list[Element]:
+        return [*self.inputs, *self.outputs]
+
+    # ---- what it reads and writes ----
+
+    def find_elements(self) -> None:
+        target = self.last.targets[0]
+        for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+            element = self._element(each) if isinstance(each, ast.Subscript) else None
+            if element is None:
+                raise self.source.problem(each, "a nest gives elements at places that its loops tell: C[i, j]")
+            self.outputs.append(element)
+        if len({each.name for each in self.outputs}) < len(self.outputs):
+            raise self.source.problem(target, "a nest gives elements of different tensors")
+        listed = None
+        for keyword in self.call.keywords:
+            if keyword.arg == "reads":
+                listed = keyword.value
+            elif keyword.arg == "annotations":
+                self.annotations = self.body.spelling.dictionary(keyword.value)
+            else:
+                known = ("reads", "annotations")
+                raise self.source.problem(keyword.value, "T.grid has no such argument", known, keyword.arg or "**")
+        if listed is None:
+            self.inputs = self._named()
+        elif isinstance(listed, ast.List):
+            self.inputs = [self._listed(each) for each in listed.elts]
+        else:
+            raise self.source.problem(listed, "reads is a list: reads=[A[i, k], B[k, j]]")
+
+    def _listed(self, node: ast.expr) -> Element:
+        if isinstance(node, ast.Name):
+            return Element(node.id, None)
+        element = self._element(node) if isinstance(node, ast.Subscript) else None
+        if element is None:
+            raise self.source.problem(node, "a nest reads numbers, and elements at places that its loops tell: A[i, k]")
+        return element
+
+    def _named(self) -> list[Element]:
+        """The elements in the order in which the body names them, but those that it gives."""
+        found = [
+            each
+            for statement in [*self.statements, self.last.value]
+            for each in ast.walk(statement)
+            if isinstance(each, ast.Subscript)
+        ]
+        found.sort(key=lambda each: (each.lineno, each.col_offset))
+        elements = dict.fromkeys(self._element(each) for each in found)
+        return [each for each in elements if each is not None and each not in self.outputs]
+
+    def _element(self, node: ast.Subscript) -> Element | None:
+        """What the node names; None for what has a place that only the body's values tell."""
+        text = self.body.spelling.text(node)
+        if text not in self._found:
+            self._found[text] = self._new_element(node)
+        return self._found[text]
+
+    def _new_element(self, node: ast.Subscript) -> Element | None:
+        if not isinstance(node.value, ast.Name):
+            return None
+        places = self.body.places(node)
+        if places and isinstance(places[0], ast.Tuple) and not places[0].elts:  # A[()]
+            places = []
+        names = {each.id for place in places for each in ast.walk(place) if isinstance(each, ast.Name)}
+        if not names <= set(self.indices):
+            return None
+        results = [self._affine(place) for place in places]
+        self.body.check_rank(node, self.body.known(node.value), len(results))
+        return Element(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
+
+    def _affine(self, node: ast.expr) -> AffineExpr:
+        if isinstance(node, ast.Name):
+            return self._dims[node.id]
+        if is_number(node):
+            value = number_of(node)
+            if isinstance(value, int):
+                return ir.AffineExpr.get_constant(value, self.body.context)
+        if isinstance(node, ast.BinOp):
+            make = _AFFINE.get(type(node.op))
+            if make is not None:
+                left, right = self._affine(node.left), self._affine(node.right)
+                if isinstance(node.op, ast.Sub):
+                    right = ir.AffineExpr.get_mul(right, ir.AffineExpr.get_constant(-1, self.body.context))
+                return make(left, right)
+        raise self.source.problem(node, "a place is affine in the loops' variables: i, 2 * i + k, i // 4")
+
+    def operand(self, element: Element) -> Value:
+        value = self.body.named[element.name]
+        if isinstance(value.type, ir.ShapedType) == (element.map is None):
+            raise self.source.problem(self.node, f"'{element.name}' is {value.type}")
+        return value
+
+    # ---- sizes ----
+
+    def check_sizes(self, operands: Sequence[Value], maps: Sequence[AffineMap]) -> None:
+        """The sizes of the loops follow from what they read and write: those that are written agree."""
+        known: dict[int, tuple[int, str]] = {}
+        for value, element, map_ in zip(operands, self.elements, maps, strict=True):
+            for axis, result in enumerate(map_.results):
+                if isinstance(result, ir.AffineDimExpr):
+                    known.setdefault(result.position, (value.type.shape[axis], f"{element.name}.shape[{axis}]"))
+        dynamic = ir.ShapedType.get_dynamic_size()
+        for position, node in enumerate(self.sizes):
+            size, shown = known.get(position, (dynamic, "..."))
+            written = number_of(node) if is_number(node) else None
+            if written is not None and size != dynamic and written != size:
+                raise self.source.problem(node, f"loop '{self.indices[position]}' runs over {shown}, which is {size}")
+
+    # ---- the body ----
+
+    def lookup(self, node: ast.Subscript) -> Value | None:
+        element = self._element(node)
+        return None if element is None else self.arguments.get(element)
+
+    def index(self, name: str) -> Value | None:
+        """In the operation's own block, whatever regions it is used in."""
+        if name not in self._dims:
+            return None
+        if name not in self._indices:
+            block = next(iter(self.arguments.values())).owner
+            dim = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, self.body.context), self.indices.index(name))}
+            with ir.InsertionPoint.at_block_begin(block):
+                self._indices[name] = self.body.one("linalg.index", (), ir.IndexType.get(self.body.context), dim)
+        return self._indices[name]
+
+    def yielded(self) -> list[Value]:
+        value = self.last.value
+        nodes = value.elts if isinstance(value, ast.Tuple) else [value]
+        if len(nodes) != len(self.outputs):
+            raise self.source.problem(value, f"{len(self.outputs)} elements for {len(nodes)} values")
+        kinds = [self.arguments[each].type for each in self.outputs]
+        return [self.body.typed(each, kind) for each, kind in zip(nodes, kinds, strict=True)]
+
+
+_AFFINE = {
+    ast.Add: ir.AffineExpr.get_add,
+    ast.Sub: ir.AffineExpr.get_add,
+    ast.Mult: ir.AffineExpr.get_mul,
+    ast.FloorDiv: ir.AffineExpr.get_floor_div,
+    ast.Mod: ir.AffineExpr.get_mod,
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of operations: operators by the parameters of their rows, all others by operands, types and attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from ....bindings.context import UPSTREAM_DIALECTS, load_dialects
+from ....bindings.ir import Attribute, Block, Operation, Type, Value
+from ....bindings.mlir import ir
+from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
+from ....dialects.core.dialect import registered_dialects
+from ....dialects.core.operator import Operator
+from ....dialects.core.symbols import SymbolError
+from ....dialects.script.words import operation_of
+from .spelling import Spelling, dotted, is_number, is_typed_number
+from .values import Values, shape_of
+
+_SEGMENTS = "operandSegmentSizes"
+
+
+class Calls(Values):
+    """Expressions, and calls of any operation."""
+
+    def __init__(self, spelling: Spelling, functions: dict[str, list[Type]]):
+        super().__init__(spelling, functions)
+        #: The blocks that can be jumped to.
+        self.labels: dict[str, Block] = {}
+        self._encoded: dict[tuple[AttrKind, str], Attribute] = {}
+
+    @staticmethod
+    def name_of(node: ast.Call) -> str:
+        return operation_of(dotted(node.func))
+
+    def generic(
+        self, node: ast.Call, name: str, count: int, types: list[Type] | None = None, regions: int = 0
+    ) -> Sequence[Value]:
+        return list(self.operation(node, name, count, types, regions).results)
+
+    def operation(
+        self, node: ast.Call, name: str, count: int, types: list[Type] | None = None, regions: int = 0
+    ) -> Operation:
+        """The operation that a call names. `count`: how many results are asked for where no types are written."""
+        args = node.args
+        if name == "I.op":
+            first = args[0] if args else None
+            if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+                raise self.source.problem(node, 'I.op takes the operation\'s name first: I.op("scf.yield", x)')
+            name, args = first.value, args[1:]
+        dialect, _, short = name.partition(".")
+        if not short:
+            raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
+        definition = self._row(node, dialect, short)
+        if definition is not None and dialect != "tir":
+            return self._operator(node, definition, count, types)
+        operands, stated, attributes, successors = self._arguments(node, name, args)
+        if types is None:
+            types = stated or ([operands[-1].type] if count == 1 and operands else [])
+        try:
+            return self.create(name, operands, types, attributes, successors, regions)
+        except (ValueError, RuntimeError, TypeError, ir.MLIRError) as error:
+            raise self.source.problem(node, f"this cannot be '{name}': {str(error).strip()[:200]}") from None
+
+    def _row(self, node: ast.Call, dialect: str, short: str) -> Operator | None:
+        """The operator's row; None for an upstream dialect's operation. Raises ScriptError for what nobody has."""
+        known = registered_dialects().get(dialect)
+        if known is not None:
+            found = known.ops.get(short)
+            if found is None:
+                letter = dotted(node.func).partition(".")[0]
+                raise self.source.problem(node.func, f"{letter} has no '{short}'", known.ops, short)
+            return found
+        if not self.context.is_dialect_loaded(dialect):
+            if dialect in UPSTREAM_DIALECTS:
+                load_dialects(self.context, (dialect,))
+            elif not self.context.allow_unregistered_dialects:
+                names = (*registered_dialects(), *UPSTREAM_DIALECTS)
+                raise self.source.problem(node.func, f"there is no dialect '{dialect}'", names, dialect)
+        if not self.context.is_registered_operation(f"{dialect}.{short}") and dialect in UPSTREAM_DIALECTS:
+            raise self.source.problem(node.func, f"dialect '{dialect}' has no operation '{short}'")
+        return None
+
+    # ---- operands, types, attributes ----
+
+    def _arguments(
+        self, node: ast.Call, operation: str, args: Sequence[ast.expr]
+    ) -> tuple[list[Value], list[Type], dict[str, Attribute], list[Block]]:
+        spelling = self.spelling
+        stated = [each for each in args if spelling.is_type(each)]
+        given = [each for each in args if each not in stated] if stated else list(args)
+        values = [None if is_number(each) else self.value(each) for each in given]
+        # As the printer has it: of the last operand that is no number.
+        typed = [value.type for each, value in zip(given, values, strict=True) if value and not is_typed_number(each)]
+        last = typed[-1] if typed else None
+        operands = []
+        for each, value in zip(given, values, strict=True):
+            if value is None:
+                if last is None:
+                    raise self.source.problem(each, "a number needs a type here: T.float32(1.0)")
+                value = self.number(each, last)
+            operands.append(value)
+        attributes: dict[str, Attribute] = {}
+        successors: list[Block] = []
+        for keyword in node.keywords:
+            if keyword.arg == "attrs":
+                attributes.update(spelling.dictionary(keyword.value))
+            elif keyword.arg == "segments":
+                attributes[_SEGMENTS] = self._segments(keyword.value)
+            elif keyword.arg == "to":
+                successors = self._successors(keyword.value)
+            elif keyword.arg is None:
+                raise self.source.problem(keyword.value, "attributes are given by name, or by attrs={...}")
+            else:
+                attributes[keyword.arg] = spelling.attribute_of(operation, keyword.arg, keyword.value)
+        return operands, [spelling.type(each) for each in stated], attributes, successors
+
+    def _segments(self, node: ast.expr) -> Attribute:
+        try:
+            sizes = [int(each) for each in ast.literal_eval(node)]
+        except (ValueError, TypeError):
+            raise self.source.problem(node, "segments is a tuple of how many operands each has") from None
+        return ir.DenseI32ArrayAttr.get(sizes, self.context)
+
+    def _successors(self, node: ast.expr) -> list[Block]:
+        found = []
+        for each in node.elts if isinstance(node, ast.Tuple) else [node]:
+            name = each.id if isinstance(each, ast.Name) else ""
+            if name not in self.labels:
+                raise self.source.problem(each, f"there is no block '{name}'", self.labels, name)
+            found.append(self.labels[name])
+        return found
+
+    # ---- operators with rows ----
+
+    def _operator(self, node: ast.Call, definition: Operator, count: int, types: list[Type] | None) -> Operation:
+        kinds = {operand.name: operand for operand in definition.operands}
+        operands: dict[str, list[Value]] = {}
+        attributes: dict[str, Attribute] = {}
+        given = [(name, each) for name, each in zip(definition.parameters, node.args, strict=False)]
+        if len(given) < len(node.args):
+            raise self.source.problem(node, f"{definition.full_name} takes at most {len(given)} arguments")
+        given += [(keyword.arg or "**", keyword.value) for keyword in node.keywords]
+        for name, each in given:
+            if name in kinds:
+                operands[name] = self._operand(each, kinds[name].kind, kinds[name].arity)
+            elif name in definition.attrs:
+                attributes[name] = self._attribute(each, definition.attrs[name], f"attribute '{name}' ")
+            elif name == "out_sinfo":
+                items = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
+                types = [self.spelling.type(item) for item in items]
+            elif name == "attrs":
+                attributes.update(self.spelling.dictionary(each))
+            else:
+                raise self.source.problem(
+                    each, f"{definition.full_name} has no argument '{name}'", definition.parameters, name
+                )
+        groups = [operands.get(operand.name, []) for operand in definition.operands]
+        if definition.segmented:
+            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(group) for group in groups], self.context)
+        if types is None and count:
+            hint = f'write it before the sign: y: R.Tensor((4, "n"), "float32") = {dotted(node.func)}(...)'
+            raise self.source.problem(node, f"the type of the result is not written; {hint}")
+        return self.create(
+            definition.full_name, [value for group in groups for value in group], types or [], attributes
+        )
+
+    def _operand(self, node: ast.expr, kind: str, arity: str) -> list[Value]:
+        if arity == "variadic":
+            if not isinstance(node, (ast.Tuple, ast.List)):
+                raise self.source.problem(node, "expected a tuple of values")
+            return [self.value(each) for each in node.elts]
+        if kind == "shape" and isinstance(node, (ast.Tuple, ast.List)):
+            return [shape_of(self, node)]
+        return [self.value(node)]
+
+    def _attribute(self, node: ast.expr, kind: AttrKind, what: str) -> Attribute:
+        key = kind, self.spelling.text(node)
+        found = self._encoded.get(key)
+        if found is None:
+            try:
+                found = kind.encode(kind.normalize(self._literal(node, kind)), self.context)
+            except (AttributeProblem, SymbolError, ValueError, ir.MLIRError) as error:
+                raise self.source.problem(node, f"{what}{error}") from None
+            self._encoded[key] = found
+        return found
+
+    def _literal(self, node: ast.expr, kind: AttrKind) -> Any:
+        word = dotted(node)
+        if isinstance(kind, Symbol) and word.startswith("cls."):
+            return word[4:]
+        if isinstance(kind, Raw) or (isinstance(node, ast.Call) and dotted(node.func).startswith("I.")):
+            return self.spelling.attribute(node)
+        return ast.literal_eval(node)

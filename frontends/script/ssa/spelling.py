@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types and attributes as dialects/script writes them. The same text is read once."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import re
+
+from ....bindings.ir import Attribute, Context, Type
+from ....bindings.mlir import ir, parse_attribute, parse_type
+from ....dialects.core.codec import TypeProblem, element_type, encode
+from ....dialects.core.elements import resource_attribute
+from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
+from ....dialects.core.symbols import Dim, SymbolError, parse
+from ....dialects.script.words import case_form
+from ..source import Source
+
+_TENSORS = frozenset({"R.Tensor", "T.Tensor"})
+_SHAPED = _TENSORS | {"T.Buffer", "T.Vector"}
+#: What stands for a type where it is called, and alone.
+TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
+_VECTOR = re.compile(r"([a-z]+\d+(?:_\w+)?)x(\d+)")
+
+
+def dotted(node: ast.expr) -> str:
+    """`R.nn.relu` as text; empty for what is no chain of names."""
+    if isinstance(node, ast.Name):
+        return node.id
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def is_number(node: ast.expr) -> bool:
+    """A number alone, which its place gives a type."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+
+
+def is_typed_number(node: ast.expr) -> bool:
+    """`T.float32(1.0)`."""
+    return isinstance(node, ast.Call) and len(node.args) == 1 and is_number(node.args[0]) and dotted(node.func)[:2] == "T."
+
+
+def number_of(node: ast.expr) -> int | float:
+    """What such a node says."""
+    if isinstance(node, ast.UnaryOp):
+        return -number_of(node.operand)
+    assert isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+    return node.value
+
+
+class Spelling:
+    """What types and attributes of one script mean."""
+
+    def __init__(self, source: Source, context: Context):
+        self.source, self.context = source, context
+        self.resources: dict[str, Attribute] = {}
+        self._types: dict[str, Type] = {}
+        self._attributes: dict[str, Attribute] = {}
+        self._is_plain = source.text.isascii()
+        self._i64 = ir.IntegerType.get_signless(64, context)
+
+    def text(self, node: ast.expr) -> str:
+        """The text of a node, the same for nodes of the same meaning."""
+        if self._is_plain and node.lineno == node.end_lineno:
+            return self.source.lines[node.lineno - 1][node.col_offset : node.end_col_offset]
+        return ast.unparse(node)
+
+    # ---- types ----
+
+    def is_type(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Call):
+            return dotted(node.func) in TYPE_CALLS
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return False
+        return node.value.id == "T" or (node.value.id == "R" and node.attr == "Object")
+
+    def type(self, node: ast.expr) -> Type:
+        """Raises ScriptError."""
+        text = self.text(node)
+        found = self._types.get(text)
+        if found is None:
+            try:
+                found = self._types[text] = self._type(node)
+            except (TypeProblem, SymbolError, ValueError, ir.MLIRError) as error:
+                raise self.source.problem(node, f"this is no type: {error}") from None
+        return found
+
+    def _type(self, node: ast.expr) -> Type:
+        word = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
+        if isinstance(node, ast.Call) and word in TYPE_CALLS:
+            return self._type_of_call(node, word)
+        letter, _, name = word.partition(".")
+        if word == "R.Object":
+            return encode(ObjectInfo(), self.context)
+        if letter != "T" or isinstance(node, ast.Call):
+            known = sorted({*TYPE_CALLS, "R.Object"})
+            raise self.source.problem(node, "this is no type", known, word)
+        vector = _VECTOR.fullmatch(name)
+        if vector is not None:
+            return self._shaped("T.Vector", (int(vector.group(2)),), vector.group(1))
+        return element_type(name, self.context)
+
+    def _type_of_call(self, node: ast.Call, word: str) -> Type:
+        if node.keywords:
+            raise self.source.problem(node.keywords[0].value, f"{word} takes no argument '{node.keywords[0].arg}'")
+        if word == "I.type":
+            (text,) = self.strings(node, 1)
+            return parse_type(text, self.context)
+        if word == "R.Shape":
+            return encode(ShapeInfo(self.dims(node.args[0]) if node.args else None), self.context)
+        *shape, element = node.args or [node]
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, str) or len(shape) > 1:
+            raise self.source.problem(node, f'{word} takes a shape and an element type: {word}((4, "n"), "float32")')
+        if not shape and word in _TENSORS:
+            return encode(TensorInfo(None, dtype_name(element.value) or ""), self.context)
+        return self._shaped(word, self.dims(shape[0]) if shape else (), element.value)
+
+    def _shaped(self, word: str, dims: tuple[Dim, ...], element: str) -> Type:
+        if word in _TENSORS:
+            return encode(TensorInfo(dims, DTYPE_BY_NAME.get(element, element)), self.context)
+        sizes = [dim if isinstance(dim, int) else ir.ShapedType.get_dynamic_size() for dim in dims]
+        made = ir.VectorType if word == "T.Vector" else ir.MemRefType
+        with ir.Location.unknown(self.context):
+            return made.get(sizes, element_type(element, self.context))
+
+    def dims(self, node: ast.expr) -> tuple[Dim, ...]:
+        """The sizes in a tuple: numbers, and text that symbols stand in."""
+        if not isinstance(node, (ast.Tuple, ast.List)):
+            raise self.source.problem(node, 'a shape is a tuple: (4, "n")')
+        return tuple(self._dim(item) for item in node.elts)
+
+    def _dim(self, node: ast.expr) -> Dim:
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str):
+            return None if value == "?" else parse(value)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise self.source.problem(node, 'a size is a number or text: (4, "n", "2 * n", "?")')
+        return value
+
+    def strings(self, node: ast.Call, *counts: int) -> list[str]:
+        """The arguments of a call that takes text only."""
+        texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if len(texts) != len(node.args) or len(texts) not in counts or node.keywords:
+            takes = " or ".join(map(str, counts))
+            raise self.source.problem(node, f"{dotted(node.func)} takes {takes} arguments of text")
+        return texts
+
+    # ---- attributes ----
+
+    def attribute(self, node: ast.expr) -> Attribute:
+        """Raises ScriptError."""
+        text = self.text(node)
+        found = self._attributes.get(text)
+        if found is None:
+            try:
+                found = self._attributes[text] = self._attribute(node)
+            except (ValueError, OverflowError, ir.MLIRError) as error:
+                raise self.source.problem(node, f"this is no attribute: {error}") from None
+        return found
+
+    def attribute_of(self, operation: str, name: str, node: ast.expr) -> Attribute:
+        """An operation's attribute: text may be a case of what it is one of."""
+        form = case_form(operation, name)
+        if not form or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            return self.attribute(node)
+        return self.parsed(ast.copy_location(ast.Constant(form.format(node.value)), node))
+
+    def parsed(self, node: ast.Constant) -> Attribute:
+        """MLIR's text of an attribute."""
+        try:
+            return parse_attribute(node.value, self.context)
+        except ValueError as error:
+            raise self.source.problem(node, f"this is no attribute: {error}") from None
+
+    def _attribute(self, node: ast.expr) -> Attribute:
+        if is_number(node):
+            return self._number(number_of(node))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return ir.StringAttr.get(node.value, self.context)
+        if isinstance(node, ast.Tuple):
+            return ir.DenseI64ArrayAttr.get([self._integer(item) for item in node.elts], self.context)
+        if isinstance(node, ast.List):
+            return ir.ArrayAttr.get([self.attribute(item) for item in node.elts], self.context)
+        if isinstance(node, ast.Dict):
+            return ir.DictAttr.get(self.dictionary(node), self.context)
+        if self.is_type(node):
+            return ir.TypeAttr.get(self.type(node), self.context)
+        word = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
+        if isinstance(node, ast.Call) and word == "I.attr":
+            return parse_attribute(self.strings(node, 1)[0], self.context)
+        if isinstance(node, ast.Call) and word == "I.resource":
+            return self._resource(node)
+        if word == "I.unit" and isinstance(node, ast.Attribute):
+            return ir.UnitAttr.get(self.context)
+        if word.startswith("cls.") and word.count(".") == 1 and isinstance(node, ast.Attribute):
+            return ir.FlatSymbolRefAttr.get(word[4:], self.context)
+        raise self.source.problem(node, 'this is no attribute: a literal, a type, cls.name or I.attr("...")')
+
+    def _number(self, value: int | float) -> Attribute:
+        if isinstance(value, bool):
+            return ir.BoolAttr.get(value, self.context)
+        if isinstance(value, int):
+            return ir.IntegerAttr.get(self._i64, value)
+        with ir.Location.unknown(self.context):
+            return ir.FloatAttr.get(ir.F64Type.get(self.context), value)
+
+    def _integer(self, node: ast.expr) -> int:
+        value = number_of(node) if is_number(node) else None
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.source.problem(node, "a tuple among attributes has integers; a list has attributes")
+        return value
+
+    def dictionary(self, node: ast.expr) -> dict[str, Attribute]:
+        """Attributes by their names."""
+        if not isinstance(node, ast.Dict):
+            raise self.source.problem(node, 'expected a dictionary of attributes: {"name": value}')
+        found: dict[str, Attribute] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                raise self.source.problem(key or node, "an attribute's name is text")
+            found[key.value] = self.attribute(value)
+        return found
+
+    # ---- large constants ----
+
+    def _resource(self, node: ast.Call) -> Attribute:
+        (name,) = self.strings(node, 1)
+        if name not in self.resources:
+            hint = f'I.resource("{name}", ...) at the end of the module gives its elements'
+            raise self.source.problem(node, f"there is no resource '{name}': {hint}", self.resources, name)
+        return self.resources[name]
+
+    def take_resource(self, node: ast.Call) -> None:
+        """`I.resource(name, attribute)` or `I.resource(name, type, bytes in base64)`."""
+        name, text, *data = self.strings(node, 2, 3)
+        try:
+            if not data:
+                self.resources[name] = parse_attribute(text, self.context)
+                return
+            type_ = parse_type(text, self.context)
+            held = base64.b64decode(data[0], validate=True)
+            self.resources[name] = self._elements(node, name, type_, held)
+        except ValueError as error:
+            raise self.source.problem(node, f"resource '{name}': {error}") from None
+
+    def _elements(self, node: ast.Call, name: str, type_: Type, held: bytes) -> Attribute:
+        import numpy
+
+        if not isinstance(type_, ir.RankedTensorType):
+            raise self.source.problem(node, "a resource is a tensor's elements")
+        width = max(_width(type_.element_type), 8) // 8
+        expected = width
+        for size in type_.shape:
+            expected *= size
+        if not type_.has_static_shape or expected != len(held):
+            raise self.source.problem(node, f"{len(held)} bytes are not the {expected} of {type_}")
+        return resource_attribute(numpy.frombuffer(held, f"V{width}" if width > 8 else f"i{width}"), type_, name)
+
+
+def _width(type_: Type) -> int:
+    if isinstance(type_, ir.ComplexType):
+        return 2 * _width(type_.element_type)
+    return 64 if isinstance(type_, ir.IndexType) else int(type_.width)
