@@ -198,7 +198,7 @@ class Printer:
 
     def _leaf(self, op: Operation) -> bool:
         expr = EXPRESSIONS[op.name](self, op)
-        if expr is None:
+        if expr is None or len(expr.text) > _MOST_INLINE or ".resource(" in expr.text:
             return False
         self._texts[op.results[0]] = expr
         self._leaves.add(op.results[0])

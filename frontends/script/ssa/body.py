@@ -108,6 +108,8 @@ class Body(Calls):
             return self.value(node)
         if self._is_graph:
             self.location = ir.Location.name(name, self.location)
+        if dotted(node.func) in ("I.const", "R.const"):
+            self.leaves = {}  # one that has a name is an operation of its own
         results = self.call(node, 1, types)
         if len(results) != 1:
             raise self.source.problem(node, f"one name for {len(results)} values")

@@ -14,8 +14,8 @@ from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
 from ....dialects.core.dialect import registered_dialects
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
-from ....dialects.script.words import operation_of
-from .spelling import Spelling, dotted, is_number, is_typed_number
+from ....dialects.script.words import MIXED, operation_of
+from .spelling import Spelling, dotted, is_number, is_typed_number, number_of
 from .values import Values, shape_of
 
 _SEGMENTS = "operandSegmentSizes"
@@ -55,9 +55,15 @@ class Calls(Values):
         definition = self._row(node, dialect, short)
         if definition is not None and dialect != "tir":
             return self._operator(node, definition, count, types)
+        lists: list[ast.expr] = []
+        if name in MIXED:
+            lists = [each for each in args if isinstance(each, ast.List)]
+            args = [each for each in args if not isinstance(each, ast.List)]
         operands, stated, attributes, successors = self._arguments(node, name, args)
         if types is None:
             types = stated or ([operands[-1].type] if count == 1 and operands else [])
+        if lists:
+            operands = self._mixed(node, name, operands, lists, attributes)
         try:
             return self.create(name, operands, types, attributes, successors, regions)
         except (ValueError, RuntimeError, TypeError, ir.MLIRError) as error:
@@ -115,6 +121,31 @@ class Calls(Values):
             else:
                 attributes[keyword.arg] = spelling.attribute_of(operation, keyword.arg, keyword.value)
         return operands, [spelling.type(each) for each in stated], attributes, successors
+
+    def _mixed(
+        self,
+        node: ast.Call,
+        name: str,
+        operands: list[Value],
+        lists: Sequence[ast.expr],
+        attributes: dict[str, Attribute],
+    ) -> list[Value]:
+        """All operands of an operation that takes lists of sizes: numbers are attributes, the rest are values."""
+        count, names = MIXED[name]
+        if len(operands) != count or len(lists) != len(names):
+            raise self.source.problem(node, f"'{name}' takes {count} values and {len(names)} lists of sizes")
+        segments = [1] * count
+        for each, given in zip(names, lists, strict=True):
+            assert isinstance(given, ast.List)
+            sizes = [number_of(item) if is_number(item) else None for item in given.elts]
+            values = [self.value(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
+            dynamic = ir.ShapedType.get_dynamic_size()
+            known = [dynamic if size is None else int(size) for size in sizes]
+            attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
+            segments.append(len(values))
+            operands = [*operands, *values]
+        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
+        return operands
 
     def _segments(self, node: ast.expr) -> Attribute:
         try:

@@ -20,7 +20,7 @@ _TENSORS = frozenset({"R.Tensor", "T.Tensor"})
 _SHAPED = _TENSORS | {"T.Buffer", "T.Vector"}
 #: What stands for a type where it is called, and alone.
 TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
-_VECTOR = re.compile(r"([a-z]+\d+(?:_\w+)?)x(\d+)")
+_VECTOR = re.compile(r"([a-z]+\d*(?:_\w+?)?)x(\d+)")
 
 
 def dotted(node: ast.expr) -> str:
@@ -229,6 +229,31 @@ class Spelling:
                 raise self.source.problem(key or node, "an attribute's name is text")
             found[key.value] = self.attribute(value)
         return found
+
+    def elements(self, node: ast.expr, told: ast.expr) -> Attribute:
+        """Numbers in lists, with their element type; or one for all, with the tensor's."""
+        if isinstance(told, ast.Constant) and isinstance(told.value, str):
+            shape: list[int] = []
+            inner = node
+            while isinstance(inner, ast.List) and inner.elts:
+                shape.append(len(inner.elts))
+                inner = inner.elts[0]
+            type_ = encode(TensorInfo(tuple(shape), DTYPE_BY_NAME.get(told.value, told.value)), self.context)
+        else:
+            type_ = self.type(told)
+        text = self._elements_text(node)
+        try:
+            return parse_attribute(f"dense<{'' if text == '[]' else text}> : {type_}", self.context)
+        except ValueError as error:
+            raise self.source.problem(node, f"these are no elements of {type_}: {error}") from None
+
+    def _elements_text(self, node: ast.expr) -> str:
+        if isinstance(node, ast.List):
+            return f"[{', '.join(self._elements_text(item) for item in node.elts)}]"
+        if not is_number(node):
+            raise self.source.problem(node, "the elements of a constant are numbers, or lists of numbers")
+        value = number_of(node)
+        return str(value).lower() if isinstance(value, int) else f"{value:.17e}"
 
     # ---- large constants ----
 

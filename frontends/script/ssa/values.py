@@ -18,6 +18,7 @@ from ....dialects.script.words import (
     COMPARED_INTEGERS,
     OF_FLOATS,
     OF_INTEGERS,
+    constant_operation,
     operation_of,
 )
 from ....dialects.tir import dialect as tir
@@ -327,7 +328,21 @@ def _const(values: Values, node: ast.Call) -> Value:
     given = node.args[0]
     is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
     attribute = values.spelling.parsed(given) if is_text else values.spelling.attribute(given)
-    return values.leaf(attribute, lambda: values.one("arith.constant", (), attribute.type, {"value": attribute}))
+    if not hasattr(attribute, "type"):
+        raise values.source.problem(given, f"{attribute} has no type")
+    type_ = attribute.type
+    name = constant_operation(str(type_.element_type)) if isinstance(type_, ir.RankedTensorType) else "arith.constant"
+    return values.leaf(attribute, lambda: values.one(name, (), type_, {"value": attribute}))
+
+
+@special("R.const")
+def _tensor(values: Values, node: ast.Call) -> Value:
+    """`R.const([1.0, 2.0], "float32")`; one number with a whole type is each of the elements."""
+    if len(node.args) != 2 or node.keywords:
+        raise values.source.problem(node, 'R.const takes elements and their type: R.const([1, 2], "int64")')
+    attribute = values.spelling.elements(*node.args)
+    name = constant_operation(str(attribute.type.element_type))
+    return values.leaf(attribute, lambda: values.one(name, (), attribute.type, {"value": attribute}))
 
 
 @special("R.shape")
