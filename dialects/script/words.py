@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import keyword
+from functools import cache
 from typing import NamedTuple
 
 from ..core.infos import is_unsigned
@@ -56,6 +57,7 @@ MIXED = {
 }
 
 
+@cache
 def word_of(name: str) -> str:
     """How an operation is called: "relax.nn.relu" is R.nn.relu, "scf.yield" is scf.yield_; empty if it cannot be."""
     dialect, *rest = name.split(".")
@@ -65,6 +67,7 @@ def word_of(name: str) -> str:
     return word if is_word and operation_of(word) == name else ""
 
 
+@cache
 def operation_of(word: str) -> str:
     """The operation's name of a word in a script."""
     letter, *rest = word.split(".")

@@ -285,13 +285,21 @@ class Values:
 
     def _vload(self, node: ast.Call, source: Value) -> Value:
         """`A.vload([i, j], T.float32x8)`: elements one after the other."""
-        if len(node.args) != 2 or node.keywords or not isinstance(node.args[0], ast.List):
+        if len(node.args) != 2 or not isinstance(node.args[0], ast.List):
             raise self.source.problem(node, "vload takes indices and a type: A.vload([i, j], T.float32x8)")
         type_ = self.spelling.type(node.args[1])
         indices = [self.index(each) for each in node.args[0].elts]
         padding = self.number(ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type)
-        attributes = self.transfer(source, type_, [1, len(indices), 1, 0])
-        return self.one("vector.transfer_read", (source, *indices, padding), type_, attributes)
+        mask = self.mask(node)
+        attributes = self.transfer(source, type_, [1, len(indices), 1, len(mask)])
+        return self.one("vector.transfer_read", (source, *indices, padding, *mask), type_, attributes)
+
+    def mask(self, node: ast.Call) -> list[Value]:
+        """What says which elements of a vector are meant, if anything does."""
+        for keyword in node.keywords:
+            if keyword.arg != "mask":
+                raise self.source.problem(keyword.value, "there is no such argument", ("mask",), keyword.arg or "**")
+        return [self.value(keyword.value) for keyword in node.keywords]
 
     def transfer(self, source: Value, vector: Type, segments: list[int]) -> dict[str, Attribute]:
         """The attributes of a vector's elements that lie one after the other, all of them inside."""
