@@ -10,6 +10,7 @@ from ....bindings.ir import Attribute, Context, Type
 from ....bindings.mlir import ir, parse_attribute, parse_type
 from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
+from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import Dim, SymbolError, parse
 from ....dialects.script.words import case_form
 from ..source import Source
@@ -61,6 +62,8 @@ class Spelling:
     def __init__(self, source: Source, context: Context):
         self.source, self.context = source, context
         self.resources: dict[str, Attribute] = {}
+        #: Those of the words that operators have been called by.
+        self.operators: dict[str, Operator] = {}
         self._types: dict[str, Type] = {}
         self._attributes: dict[str, Attribute] = {}
         self._is_plain = source.text.isascii()
