@@ -18,7 +18,21 @@ from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
 from .names import TIR
-from .program import REDUCE, SPATIAL, Axis, Block, Buffer, For, Let, Loop, Statement, Store, indices_of, parts_within
+from .program import (
+    REDUCE,
+    SPATIAL,
+    Axis,
+    Block,
+    Buffer,
+    For,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    indices_of,
+    parts_within,
+    place_of,
+)
 from .source import ScriptError
 
 #: Bindings of larger domains are not tried out point by point.
@@ -175,7 +189,10 @@ class NestReader:
             if not isinstance(axis.binding, ast.Name) or axis.binding.id not in stops:
                 return False
             bound.append(axis.binding.id)
-            if equal(self._domain_of("", False, stops[axis.binding.id]).dim, domain.dim) is not True:
+            stop = stops[axis.binding.id]
+            if stop is not domain.size and equal(self._domain_of("", False, stop).dim, domain.dim) is not True:
+                return False
+            if domain.dim is None:
                 return False
         rest = [stop for name, stop in stops.items() if name not in bound]
         return len(set(bound)) == len(bound) and all(self._constant(stop) == 1 for stop in rest)
@@ -190,14 +207,13 @@ class NestReader:
             at = [self._variable(index) for index in store.indices]
             if sorted(name for name, _ in at) != sorted(parallel):
                 raise Unstructured("an element is written more than once")
-            if places.setdefault(store.buffer, [ast.dump(each) for each in store.indices]) != [
-                ast.dump(each) for each in store.indices
-            ]:
+            place = place_of(store.indices)
+            if places.setdefault(store.buffer, place) != place:
                 raise Unstructured("a buffer is written at several places")
+        named = {buffer.name: place for buffer, place in places.items()}
         for statement in (*nest.init, *nest.body):
-            value = statement.value if isinstance(statement, (Store, Let)) else None
-            if value is not None:
-                self._check_reads(value, {buffer.name: place for buffer, place in places.items()})
+            if isinstance(statement, (Store, Let)):
+                self._check_reads(statement.value, named)
         if any(domain.is_reduction for domain in nest.domains) and not all(map(nest.accumulates, nest.body)):
             raise Unstructured("a later iteration overwrites an earlier one")
         return nest
@@ -217,7 +233,7 @@ class NestReader:
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
         for node in parts_within(value):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
-                if [ast.dump(each) for each in indices_of(node)] != places[node.value.id]:
+                if place_of(indices_of(node)) != places[node.value.id]:
                     raise Unstructured("what is written is read at other places")
             elif isinstance(node, ast.Call) and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")

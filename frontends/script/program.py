@@ -163,11 +163,9 @@ def every(statements: Sequence[Statement]) -> Iterator[Statement]:
 
 
 _PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
-    ast.Name: lambda node: (),
-    ast.Constant: lambda node: (),
     ast.BinOp: lambda node: (node.left, node.right),
     ast.UnaryOp: lambda node: (node.operand,),
-    ast.Call: lambda node: [*node.args, *(each.value for each in node.keywords)],
+    ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,
     ast.Subscript: lambda node: indices_of(node),
     ast.Compare: lambda node: (node.left, *node.comparators),
     ast.BoolOp: lambda node: node.values,
@@ -180,7 +178,8 @@ _PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
 
 def parts_of(node: ast.expr) -> Sequence[ast.expr]:
     """The expressions that one consists of, without the names of functions and buffers."""
-    return _PARTS.get(type(node), lambda _: ())(node)
+    read = _PARTS.get(type(node))
+    return () if read is None else read(node)
 
 
 def parts_within(node: ast.expr) -> Iterator[ast.expr]:
@@ -192,9 +191,14 @@ def parts_within(node: ast.expr) -> Iterator[ast.expr]:
         waiting += parts_of(part)
 
 
-def indices_of(node: ast.Subscript) -> list[ast.expr]:
+def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:
     """What stands in the brackets: `A[i, j]` has two, `A[()]` none."""
-    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
+
+
+def place_of(indices: Sequence[ast.expr]) -> list[str]:
+    """What tells places in a buffer apart: the indices' texts."""
+    return [each.id if isinstance(each, ast.Name) else ast.dump(each) for each in indices]
 
 
 def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
@@ -206,8 +210,7 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) ->
         shown = ast.unparse(base)
         raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
     items = tuple(indices_of(node))
-    wrong = next((each for each in items if isinstance(each, (ast.Slice, ast.Starred))), None)
-    if wrong is not None:
+    if any([isinstance(each, (ast.Slice, ast.Starred)) for each in items]):
         raise source.problem(node, "parts of buffers are read and written element by element, in loops")
     if len(items) != len(buffer.dims):
         count = len(buffer.dims)

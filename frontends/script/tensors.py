@@ -25,8 +25,7 @@ class Read(NamedTuple):
     """An element that each point of a nest reads: the same buffer at the same places is one operand."""
 
     buffer: Buffer
-    map: Any
-    key: tuple[int, str]
+    map: AffineMap
 
 
 class _Place(NamedTuple):
@@ -61,7 +60,9 @@ class TensorProgram:
         self.scalars, self.state = scalars, state
         scalars.memory = self
         self.pattern = OpPattern.OPAQUE
-        self._elements: dict[tuple[int, str], Number] = {}
+        self._elements: dict[Read, Number] = {}
+        #: Of each element that an expression reads, in the nest that is emitted; None where its index is not affine.
+        self._read_at: dict[ast.expr, Read | None] = {}
         self._dims: dict[str, int] = {}
         #: How far each variable goes.
         self._sizes: list[Dim] = []
@@ -93,6 +94,7 @@ class TensorProgram:
             if isinstance(size, int) and size >= 1 << 62:
                 raise self.scalars.source.problem(domain.size, f"a loop does not go {size} times")
         self._dims = {domain.name: position for position, domain in enumerate(domains)}
+        self._read_at = {}
         self._sizes = [domain.dim for domain in domains]
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
@@ -128,36 +130,43 @@ class TensorProgram:
 
     def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[Read]:
         """What is read at affine places wherever the point: operands. What only one branch reads is read there."""
-        found: dict[tuple[int, str], Read] = {}
+        found: dict[Read, None] = {}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             for node in self._always(statement.value):
                 held = self.scalars.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
                 if not isinstance(held, Buffer) or held in outputs:
                     continue
-                buffer, indices = element_of(self.scalars.source, node, self.scalars.env)
-                map_ = self._map(indices)
-                if map_ is not None:
-                    self._check_range(node, buffer, map_)
-                    key = (id(buffer), str(map_))
-                    found.setdefault(key, Read(buffer, map_, key))
-        return list(found.values())
+                read = self._read(node, *element_of(self.scalars.source, node, self.scalars.env))
+                if read is not None and read not in found:
+                    self._check_range(node, *read)
+                    found[read] = None
+        return list(found)
+
+    def _read(self, node: ast.expr, buffer: Buffer, indices: Sequence[ast.expr]) -> Read | None:
+        if node not in self._read_at:
+            map_ = self._map(indices)
+            self._read_at[node] = None if map_ is None else Read(buffer, map_)
+        return self._read_at[node]
 
     def _always(self, node: ast.expr) -> Iterator[ast.Subscript]:
         """The elements that an expression reads whatever its conditions are."""
-        parts = parts_of(node)
-        word = self.scalars.names.word(node.func) if isinstance(node, ast.Call) else None
-        if (
-            isinstance(node, ast.IfExp)
-            or word == (TIR, "if_then_else")
-            or word == (TIR, "Select")
-            and not all(self.is_safe(self.scalars, each) for each in parts[1:])
-        ):
-            parts = parts[:1]
-        elif isinstance(node, ast.Subscript):
-            yield node
-        for part in parts:
-            yield from self._always(part)
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            parts = parts_of(node)
+            if isinstance(node, ast.Subscript):
+                yield node
+            elif isinstance(node, ast.IfExp) or (isinstance(node, ast.Call) and self._is_choice(node)):
+                parts = parts[:1]
+            waiting += reversed(parts)
+
+    def _is_choice(self, call: ast.Call) -> bool:
+        """Whether of two arguments only that one may be read which the first asks for."""
+        word = self.scalars.names.word(call.func)
+        if word != (TIR, "Select"):
+            return word == (TIR, "if_then_else")
+        return not all(self.is_safe(self.scalars, each) for each in parts_of(call)[1:])
 
     def _map(self, indices: Sequence[ast.expr]) -> AffineMap | None:
         results = [affine_index(self.scalars.names, index, self._dims) for index in indices]
@@ -216,7 +225,7 @@ class TensorProgram:
                 return linalg.index(dim)
 
         scalars.env = {**outer, **{name: partial(index, place) for name, place in self._dims.items()}}
-        self._elements = {read.key: each.of(read.buffer.dtype) for read, each in zip(reads, elements, strict=False)}
+        self._elements = {read: each.of(read.buffer.dtype) for read, each in zip(reads, elements, strict=False)}
         last = elements[len(elements) - len(outputs) :]
         self._written = {id(buffer): each.of(buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
         for statement in statements:
@@ -233,8 +242,8 @@ class TensorProgram:
         """An element of an operand where it is one, else one that is taken out of the tensor."""
         if id(buffer) in self._written:
             return self._written[id(buffer)]
-        map_ = self._map(indices)
-        known = None if map_ is None else self._elements.get((id(buffer), str(map_)))
+        read = self._read(node, buffer, indices)
+        known = None if read is None else self._elements.get(read)
         if known is not None:
             return known
         if buffer not in self.state:
@@ -248,8 +257,8 @@ class TensorProgram:
                 continue
             buffer = scalars.env.get(each.value.id)
             if isinstance(buffer, Buffer) and id(buffer) not in self._written:
-                map_ = self._map(element_of(scalars.source, each, scalars.env)[1])
-                if map_ is None or not self._is_inside(buffer, map_):
+                read = self._read(each, *element_of(scalars.source, each, scalars.env))
+                if read is None or not self._is_inside(*read):
                     return False
         return True
 
