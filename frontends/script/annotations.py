@@ -146,6 +146,8 @@ class Annotations:
 
     def _dim(self, node: ast.expr, new: bool) -> Dim:
         source = self.names.source
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return node.value
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return self._dim_of_text(node, node.value, new)
         if isinstance(node, ast.Name) and node.id in self.symbols:

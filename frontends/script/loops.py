@@ -30,6 +30,7 @@ from .program import (
     While,
     parts_within,
 )
+from .scalar_types import typed
 from .scalars import Scalars
 
 
@@ -69,7 +70,7 @@ class LoopProgram:
     # ---- memory ----
 
     def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        return loops.load(self._memref(node, buffer), *self._places(indices)).of(buffer.dtype)
+        return typed(loops.load(self._memref(node, buffer), *self._places(indices)), buffer.dtype)
 
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         return self._memref(node, buffer)

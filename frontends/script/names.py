@@ -103,20 +103,18 @@ class Names:
 
     def word(self, node: ast.AST) -> tuple[str, str] | None:
         """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
-        parts: list[str] = []
+        path = ""
         while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+            path = f"{node.attr}.{path}" if path else node.attr
             node = node.value
         if not isinstance(node, ast.Name):
             return None
-        if node.id == "tvm" and parts[-1:] == ["script"]:  # @tvm.script.ir_module, tvm.script.tir.exp
-            del parts[-1]
-            kind = _VOCABULARIES.get(parts.pop()) if len(parts) > 1 else IR
-        elif not parts:
+        if not path:
             return self._words.get(node.id)
-        else:
-            kind = None if node.id in self._own else self.vocabularies.get(node.id)
-        return None if kind is None or not parts else (kind, ".".join(reversed(parts)))
+        kind = self.vocabularies.get(node.id)
+        if kind is not None:
+            return None if node.id in self._own else (kind, path)
+        return _word_of_tvm(path) if node.id == "tvm" else None
 
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
@@ -211,6 +209,14 @@ class Names:
             if make is not None and self.word(node.func) is None:
                 return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
+
+
+def _word_of_tvm(path: str) -> tuple[str, str] | None:
+    """`script.ir_module`, `script.tir.exp`."""
+    root, _, rest = path.partition(".")
+    first, _, last = rest.partition(".")
+    kind = _VOCABULARIES.get(first) if last else IR
+    return None if root != "script" or not rest or kind is None else (kind, last or first)
 
 
 def _names_in(target: ast.expr | None) -> Sequence[str]:

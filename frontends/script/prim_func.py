@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .annotations import Annotations, arguments_of
@@ -33,6 +33,7 @@ from .program import (
 
 _AXIS_KINDS = {"spatial": SPATIAL, "S": SPATIAL, "reduce": REDUCE, "R": REDUCE, "opaque": OPAQUE, "scan": OPAQUE}
 _LOOP_KINDS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
+_LOOPS = (*_LOOP_KINDS, "grid", "thread_binding")
 _BLOCKS = ("block", "sblock")
 _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
                      "buffer_type", "axis_separators", "layout")  # fmt: skip
@@ -146,9 +147,9 @@ class ProgramReader:
             found += self._statement(node)
         return tuple(found)
 
-    def _inner(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
-        """Statements whose names end with them."""
-        outer, self.scope = self.scope, dict(self.scope)
+    def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
+        """Statements whose names end with them; so do those of the loops around."""
+        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(loops, True)}
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise self.source.problem(nodes[0], f"statements are nested deeper than {_MOST_DEPTH}")
@@ -158,12 +159,11 @@ class ProgramReader:
         return found
 
     def _statement(self, node: ast.stmt) -> Iterable[Statement]:
-        read = getattr(self, f"_on_{type(node).__name__.lower()}", None)
+        read = _READERS.get(type(node))
         if read is None:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a PrimFunc has no `{word}`")
-        found: Iterable[Statement] = read(node)
-        return found
+        return read(self, node)
 
     def _on_pass(self, node: ast.Pass) -> Iterable[Statement]:
         del node
@@ -278,13 +278,7 @@ class ProgramReader:
             if not isinstance(target, ast.Name):
                 raise self.source.problem(target, "a loop's variable is a name")
             loops.append(Loop(target, target.id, start, stop, kind))
-        return (For(node, tuple(loops), self._inside([loop.name for loop in loops], node.body)),)
-
-    def _inside(self, names: Sequence[str], nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
-        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(names, True)}
-        found = self._inner(nodes)
-        self.scope = outer
-        return found
+        return (For(node, tuple(loops), self._inner(node.body, [loop.name for loop in loops])),)
 
     def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
         """Start, stop and kind of each loop."""
@@ -292,9 +286,9 @@ class ProgramReader:
         word = self.names.word(call.func) if call is not None else None
         is_range = call is not None and isinstance(call.func, ast.Name) and call.func.id == "range"
         name = "serial" if is_range else word[1] if word is not None and word[0] == TIR else ""
-        if call is None or name not in (*_LOOP_KINDS, "grid", "thread_binding"):
+        if call is None or name not in _LOOPS:
             hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
-            raise self.source.problem(node, f"a loop goes over {hint}", [*_LOOP_KINDS, "grid", "thread_binding"], name)
+            raise self.source.problem(node, f"a loop goes over {hint}", _LOOPS, name)
         if name == "grid":
             return [(None, each, "serial") for each in call.args]
         given = arguments_of(self.names, call, ("start", "stop", "thread" if name == "thread_binding" else "step",
@@ -332,7 +326,7 @@ class ProgramReader:
         if word[1] == "launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
             name = item.optional_vars.id
             loop = Loop(call, name, None, call.args[1], self._text(call.args[0]))
-            return (For(node, (loop,), self._inside([name], node.body)),)
+            return (For(node, (loop,), self._inner(node.body, [name])),)
         if word[1] == "init":
             raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
         raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])
@@ -347,18 +341,17 @@ class ProgramReader:
         access: dict[str, list[Buffer]] = {}
         rest: list[Statement] = []
         for statement in node.body:
-            found = self._axes(statement)
-            if found is not None:
+            word, held = self._called(statement)
+            if held is not None and isinstance(statement, ast.Assign) and word.startswith("axis."):
+                found = self._axes(statement, held, word.partition(".")[2])
                 axes += found
                 self.scope.update(dict.fromkeys([axis.name for axis in found], True))
-            elif (hint := self._hint(statement)) is not None:
-                kind, held = hint
-                if kind == "where":
+            elif held is not None and isinstance(statement, ast.Expr) and word in (*_HINTS, "where"):
+                if word == "where":
                     where += held.args
-                elif kind in ("reads", "writes"):
-                    access.setdefault(kind, []).extend(self._regions(held))
-            elif self._is_init(statement):
-                assert isinstance(statement, ast.With)
+                elif word in ("reads", "writes"):
+                    access.setdefault(word, []).extend(self._regions(held))
+            elif isinstance(statement, ast.With) and word == "init":
                 init = self._inner(statement.body)
             else:
                 rest += self._statement(statement)
@@ -367,14 +360,20 @@ class ProgramReader:
         self._check_writes(block, access)
         return block
 
-    def _axes(self, node: ast.stmt) -> list[Axis] | None:
-        """The block's variables that a statement makes; None if it makes none."""
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            return None
-        word = self.names.word(node.value.func)
-        if word is None or word[0] != TIR or not word[1].startswith("axis."):
-            return None
-        call, kind = node.value, word[1].partition(".")[2]
+    def _called(self, node: ast.stmt) -> tuple[str, ast.Call | None]:
+        """What a block's statement calls of T, be it assigned, alone or what `with` begins."""
+        call = None
+        if isinstance(node, (ast.Assign, ast.Expr)):
+            call = node.value
+        elif isinstance(node, ast.With):
+            call = node.items[0].context_expr
+        if not isinstance(call, ast.Call):
+            return "", None
+        word = self.names.word(call.func)
+        return (word[1], call) if word is not None and word[0] == TIR else ("", None)
+
+    def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[Axis]:
+        """The block's variables that a statement makes."""
         target = node.targets[0]
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
         made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
@@ -408,17 +407,6 @@ class ProgramReader:
             raise self.source.problem(call, f"{len(kinds)} kinds for {len(items)} loops")
         return [(_AXIS_KINDS[letter], None, None, item) for letter, item in zip(kinds, items, strict=True)]
 
-    def _hint(self, node: ast.stmt) -> tuple[str, ast.Call] | None:
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
-            return None
-        word = self.names.word(node.value.func)
-        return (word[1], node.value) if word is not None and word[0] == TIR and word[1] in (*_HINTS, "where") else None
-
-    def _is_init(self, node: ast.stmt) -> bool:
-        if not isinstance(node, ast.With) or not isinstance(node.items[0].context_expr, ast.Call):
-            return False
-        return self.names.word(node.items[0].context_expr.func) == (TIR, "init")
-
     def _regions(self, call: ast.Call) -> list[Buffer]:
         """The buffers that T.reads or T.writes names, each alone or as parts."""
         nodes = [item for each in call.args for item in (each.elts if isinstance(each, ast.List) else [each])]
@@ -445,3 +433,18 @@ class ProgramReader:
 
     def buffers(self) -> list[str]:
         return [name for name, held in self.scope.items() if isinstance(held, Buffer)]
+
+
+_READERS: dict[type, Callable[[ProgramReader, Any], Iterable[Statement]]] = {
+    ast.Pass: ProgramReader._on_pass,
+    ast.Return: ProgramReader._on_return,
+    ast.Assign: ProgramReader._on_assign,
+    ast.AnnAssign: ProgramReader._on_annassign,
+    ast.AugAssign: ProgramReader._on_augassign,
+    ast.Expr: ProgramReader._on_expr,
+    ast.Assert: ProgramReader._on_assert,
+    ast.If: ProgramReader._on_if,
+    ast.While: ProgramReader._on_while,
+    ast.For: ProgramReader._on_for,
+    ast.With: ProgramReader._on_with,
+}
