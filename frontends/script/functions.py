@@ -72,11 +72,13 @@ class PrimFunc:
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
             if steps is None:
                 LoopProgram(scalars, buffers).emit(self.program.body)
-                return None
-            program = TensorProgram(scalars, buffers)
-            program.emit(steps)
-            pattern = program.pattern
-            return [program.state[each] for each in self.outputs]
+            else:
+                program = TensorProgram(scalars, buffers)
+                program.emit(steps)
+                pattern = program.pattern
+            # The memory knows the scalars: a circle would keep the syntax tree until garbage is collected.
+            del scalars.memory
+            return None if steps is None else [buffers[each] for each in self.outputs]
 
         with self.source.location(self.program.node):
             try:
