@@ -21,6 +21,7 @@ from .program import (
     Evaluate,
     For,
     If,
+    Leave,
     Let,
     Loop,
     Program,
@@ -41,6 +42,8 @@ _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope"
 _VIEWS = ("data", "strides", "elem_offset")
 #: Hints about blocks that change nothing of what they mean.
 _HINTS = ("block_attr", "sblock_attr", "reads", "writes")
+#: Whether it is `break`: how print-outs have it.
+_LEAVING = {"break_loop": True, "continue_loop": False}
 #: So deep nobody nests loops, and Python's own limits are further away.
 _MOST_DEPTH = 64
 
@@ -57,6 +60,10 @@ class ProgramReader:
         self._handles: dict[str, int] = {}
         self._parameters: list[Buffer | Scalar | None] = []
         self._depth = 0
+        #: How each of the loops around runs; "" for one that no `break` can leave.
+        self._loops: list[str] = []
+        #: What T.env_thread gave a name.
+        self._threads: dict[str, str] = {}
 
     def read(self) -> Program:
         self.annotations.declare(self.function.body)
@@ -143,7 +150,10 @@ class ProgramReader:
 
     def _statements(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
         found: list[Statement] = []
-        for node in nodes:
+        for position, node in enumerate(nodes):
+            loop = self._launched(node)
+            if loop is not None:  # all that follows runs in it
+                return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
             found += self._statement(node)
         return tuple(found)
 
@@ -205,6 +215,9 @@ class ProgramReader:
                 return ()
             if word[1] in ("alloc_buffer", "sblock_alloc_buffer", "decl_buffer", "Buffer"):
                 return (Allocate(node, self._buffer(value, target.id)),)
+            if word[1] == "env_thread":
+                self._threads[target.id] = self._text(arguments_of(self.names, value, ("thread",), 1)["thread"])
+                return ()
             if word[1].startswith("axis."):
                 raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
         self.scope[target.id] = True
@@ -240,6 +253,9 @@ class ProgramReader:
             if not isinstance(inner, ast.Call):
                 return ()
             call = inner
+        if word[1] in _LEAVING:
+            arguments_of(self.names, call, ())
+            return (self._leave(node, _LEAVING[word[1]]),)
         if word[1] in (*_HINTS, "where"):
             raise self.source.problem(call, f"T.{word[1]} stands in a `with T.block(...):`")
         return (Evaluate(node, call),)
@@ -262,7 +278,7 @@ class ProgramReader:
     def _on_while(self, node: ast.While) -> Iterable[Statement]:
         if node.orelse:
             raise self.source.problem(node.orelse[0], "a loop has no `else`")
-        return (While(node, node.test, self._inner(node.body)),)
+        return (While(node, node.test, self._repeated("serial", node.body)),)
 
     # ---- loops ----
 
@@ -278,7 +294,56 @@ class ProgramReader:
             if not isinstance(target, ast.Name):
                 raise self.source.problem(target, "a loop's variable is a name")
             loops.append(Loop(target, target.id, start, stop, kind))
-        return (For(node, tuple(loops), self._inner(node.body, [loop.name for loop in loops])),)
+        kind = loops[0].kind if len(loops) == 1 else "of several variables"
+        return (For(node, tuple(loops), self._repeated(kind, node.body, [loop.name for loop in loops])),)
+
+    def _launched(self, node: ast.stmt) -> Loop | None:
+        """The thread that a statement begins: `tx = T.launch_thread("threadIdx.x", 32)`."""
+        call, target = getattr(node, "value", None), None
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+        if not isinstance(call, ast.Call) or self.names.word(call.func) != (TIR, "launch_thread"):
+            return None
+        return self._thread_of(call, target)
+
+    def _thread_of(self, call: ast.Call, target: ast.expr | None) -> Loop:
+        """Of a T.launch_thread: its first argument is the thread's name, or what T.env_thread made of it."""
+        given = arguments_of(self.names, call, ("thread", "extent"), 2)
+        thread = given["thread"]
+        if isinstance(thread, ast.Name) and thread.id in self._threads:
+            name, kind = thread.id, self._threads[thread.id]
+        elif isinstance(target, ast.Name):
+            name, kind = target.id, self._text(thread)
+        else:
+            raise self.source.problem(call, 'a thread gets a name: tx = T.launch_thread("threadIdx.x", 32)')
+        if kind in self._loops:
+            raise self.source.problem(thread, f"{kind} is a loop around this already")
+        return Loop(call, name, None, given["extent"], kind)
+
+    def _in_thread(self, node: ast.stmt, loop: Loop, nodes: Sequence[ast.stmt]) -> For:
+        return For(node, (loop,), self._repeated(loop.kind, nodes, [loop.name]))
+
+    def _repeated(self, kind: str, nodes: Sequence[ast.stmt], names: Sequence[str] = ()) -> tuple[Statement, ...]:
+        """What a loop repeats."""
+        self._loops.append(kind)
+        found = self._inner(nodes, names)
+        self._loops.pop()
+        return found
+
+    def _on_break(self, node: ast.Break) -> Iterable[Statement]:
+        return (self._leave(node, True),)
+
+    def _on_continue(self, node: ast.Continue) -> Iterable[Statement]:
+        return (self._leave(node, False),)
+
+    def _leave(self, node: ast.stmt, is_break: bool) -> Leave:
+        if not self._loops:
+            raise self.source.problem(node, "there is no loop around this, or a T.init() is between")
+        kind = self._loops[-1]
+        if is_break and kind not in ("serial", "unrolled"):
+            message = f"`break` leaves one T.serial, T.unroll, range or `while`, this loop is {kind}"
+            raise self.source.problem(node, message)
+        return Leave(node, is_break)
 
     def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
         """Start, stop and kind of each loop."""
@@ -323,10 +388,8 @@ class ProgramReader:
             raise self.source.problem(call, "in a PrimFunc `with` begins a T.block(...) or T.init()")
         if word[1] in _BLOCKS:
             return (self._block(node, call),)
-        if word[1] == "launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
-            name = item.optional_vars.id
-            loop = Loop(call, name, None, call.args[1], self._text(call.args[0]))
-            return (For(node, (loop,), self._inner(node.body, [name])),)
+        if word[1] == "launch_thread":
+            return (self._in_thread(node, self._thread_of(call, item.optional_vars), node.body),)
         if word[1] == "init":
             raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
         raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])
@@ -340,7 +403,7 @@ class ProgramReader:
         init: tuple[Statement, ...] = ()
         access: dict[str, list[Buffer]] = {}
         rest: list[Statement] = []
-        for statement in node.body:
+        for position, statement in enumerate(node.body):
             word, held = self._called(statement)
             if held is not None and isinstance(statement, ast.Assign) and word.startswith("axis."):
                 found = self._axes(statement, held, word.partition(".")[2])
@@ -352,7 +415,12 @@ class ProgramReader:
                 elif word in ("reads", "writes"):
                     access.setdefault(word, []).extend(self._regions(held))
             elif isinstance(statement, ast.With) and word == "init":
+                around, self._loops = self._loops, []
                 init = self._inner(statement.body)
+                self._loops = around
+            elif (loop := self._launched(statement)) is not None:
+                rest.append(self._in_thread(statement, loop, node.body[position + 1 :]))
+                break
             else:
                 rest += self._statement(statement)
         self.scope = outer
@@ -446,5 +514,7 @@ _READERS: dict[type, Callable[[ProgramReader, Any], Iterable[Statement]]] = {
     ast.If: ProgramReader._on_if,
     ast.While: ProgramReader._on_while,
     ast.For: ProgramReader._on_for,
+    ast.Break: ProgramReader._on_break,
+    ast.Continue: ProgramReader._on_continue,
     ast.With: ProgramReader._on_with,
 }

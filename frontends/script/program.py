@@ -88,6 +88,13 @@ class While(Statement):
     body: tuple[Statement, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Leave(Statement):
+    """`break`, or `continue`."""
+
+    is_break: bool
+
+
 @dataclass(frozen=True)
 class Loop:
     """One variable of a `for`. `kind`: serial, parallel, vectorized, unrolled, or the thread's name."""
@@ -160,6 +167,19 @@ def every(statements: Sequence[Statement]) -> Iterator[Statement]:
         if isinstance(statement, If):
             yield from every(statement.then)
             yield from every(statement.otherwise)
+
+
+def leaving(statements: Sequence[Statement]) -> list[Leave]:
+    """What leaves the loop around the statements, or an iteration of it."""
+    found: list[Leave] = []
+    for statement in statements:
+        if isinstance(statement, Leave):
+            found.append(statement)
+        elif isinstance(statement, Block):
+            found += leaving(statement.body)
+        elif isinstance(statement, If):
+            found += leaving((*statement.then, *statement.otherwise))
+    return found
 
 
 _PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
