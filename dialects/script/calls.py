@@ -13,10 +13,9 @@ from ...bindings.ir import Operation, Region, Value
 from ...bindings.mlir import ir
 from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
-from .operators import operator_items
 from .names import name_in
+from .operators import operator_items
 from .printer import Printer, attribute_of, statement
-from .types import is_tensor
 from .words import MIXED, quoted, word_of
 
 _SEGMENTS = "operandSegmentSizes"
@@ -103,7 +102,9 @@ def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
 
 def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
     """Numbers that are of the type of the last operand that is no number have none themselves."""
-    last = next((value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None)
+    last = next(
+        (value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None
+    )
     return [
         expr.bare if expr.bare and value.type == last else expr.text for expr, value in zip(exprs, values, strict=True)
     ]

@@ -70,6 +70,8 @@ class Printer:
         self.resources = resources
         #: What blocks that are jumped to are called.
         self.labels: dict[Block, str] = {}
+        #: What the module's functions give, by their names.
+        self.given_by: dict[str, list[Type]] = {}
         #: The loops' variables of linalg operations, by their blocks.
         self.index_names: dict[tuple[Block, int], str] = {}
         #: Whether values are called after the names in their locations: in graphs, whose names are a model's.

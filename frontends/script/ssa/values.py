@@ -229,9 +229,7 @@ class Values:
         indices = [self.index(each) for each in self.places(node)]
         self.check_rank(node, source, len(indices))
         is_memory = isinstance(source.type, ir.MemRefType)
-        return self.one(
-            "memref.load" if is_memory else "tensor.extract", (source, *indices), source.type.element_type
-        )
+        return self.one("memref.load" if is_memory else "tensor.extract", (source, *indices), source.type.element_type)
 
     def check_rank(self, node: ast.Subscript, source: Value, count: int) -> None:
         if not isinstance(source.type, (ir.RankedTensorType, ir.MemRefType)):
@@ -294,7 +292,9 @@ class Values:
             raise self.source.problem(node, "vload takes indices and a type: A.vload([i, j], T.float32x8)")
         type_ = self.spelling.type(node.args[1])
         indices = [self.index(each) for each in node.args[0].elts]
-        padding = self.number(ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type)
+        padding = self.number(
+            ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type
+        )
         mask = self.mask(node)
         attributes = self.transfer(source, type_, [1, len(indices), 1, len(mask)])
         return self.one("vector.transfer_read", (source, *indices, padding, *mask), type_, attributes)
@@ -339,8 +339,10 @@ def _const(values: Values, node: ast.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
         raise values.source.problem(node, "I.const takes one attribute")
     given = node.args[0]
-    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
-    attribute = values.spelling.parsed(given) if is_text else values.spelling.attribute(given)
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        attribute = values.spelling.parsed(given, given.value)
+    else:
+        attribute = values.spelling.attribute(given)
     if not hasattr(attribute, "type"):
         raise values.source.problem(given, f"{attribute} has no type")
     type_ = attribute.type
