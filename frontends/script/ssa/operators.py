@@ -11,7 +11,10 @@ from ....bindings.context import UPSTREAM_DIALECTS, load_dialects
 from ....bindings.ir import Attribute, Block, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
+from ....dialects.core.builder import infer_types
+from ....dialects.core.codec import TypeProblem
 from ....dialects.core.dialect import registered_dialects
+from ....dialects.core.opdef import OpProblem
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
 from ....dialects.script.words import MIXED, operation_of
@@ -188,14 +191,32 @@ class Calls(Values):
                     each, f"{definition.full_name} has no argument '{name}'", definition.parameters, name
                 )
         groups = [operands.get(operand.name, []) for operand in definition.operands]
+        values, sizes = [value for group in groups for value in group], [len(group) for group in groups]
+        if types is None:
+            types = self._inferred(node, definition, values, sizes, attributes, count)
         if definition.segmented:
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(group) for group in groups], self.context)
-        if types is None and count:
-            hint = f'write it before the sign: y: R.Tensor((4, "n"), "float32") = {dotted(node.func)}(...)'
-            raise self.source.problem(node, f"the type of the result is not written; {hint}")
-        return self.create(
-            definition.full_name, [value for group in groups for value in group], types or [], attributes
-        )
+            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
+        return self.create(definition.full_name, values, types, attributes)
+
+    def _inferred(
+        self,
+        node: ast.Call,
+        definition: Operator,
+        values: Sequence[Value],
+        sizes: Sequence[int],
+        attributes: dict[str, Attribute],
+        count: int,
+    ) -> list[Type]:
+        """The types of results where none are written."""
+        if definition.explicit:
+            if count:
+                hint = f'{dotted(node.func)}(..., out_sinfo=R.Tensor((4, "n"), "float32"))'
+                raise self.source.problem(node, f"the type of the result is not written: {hint}")
+            return []
+        try:
+            return infer_types(definition, values, sizes, attributes, self.context)
+        except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as error:
+            raise self.source.problem(node, f"{definition.full_name}: {error}") from None
 
     def _operand(self, node: ast.expr, kind: str, arity: str) -> list[Value]:
         if arity == "variadic":
