@@ -3,28 +3,51 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
+from .attributes import elements_text
 from .expr import Expr, Level, infix
 from .printer import Printer, attribute_of, expression, is_number, number
-from .types import is_scalar
-from .words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS
+from .types import dtype_name, is_scalar, is_tensor
+from .words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS, constant_operation, quoted
+
+#: Longer ones are MLIR's text of the attribute.
+_MOST_VALUES = 400
 
 
-@expression("arith.constant")
+@expression("arith.constant", "relax.constant")
 def _constant(printer: Printer, op: Operation) -> Expr | None:
     if len(op.attributes) != 1 or "value" not in op.attributes:
         return None
     attribute, type_ = attribute_of(op, "value"), op.results[0].type
     if is_scalar(type_):
         return number(attribute, printer.type_text(type_))
+    if is_tensor(type_):
+        return _tensor(printer, op, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")
+    bare = _splat(attribute) if is_number(type_) else ""
+    return Expr(f"I.const({printer.attribute_text(attribute)})", Level.ATOM, bare)
+
+
+def _splat(attribute: Attribute) -> str:
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
-        return Expr(f"I.const({printer.attribute_text(attribute)})")
+        return ""
     try:
-        bare = number(attribute.get_splat_value(), "").bare
-    except (TypeError, ValueError, RuntimeError):  # of elements that Python has no numbers for
-        bare = ""
-    return Expr(f"I.const({printer.attribute_text(attribute)})", Level.ATOM, bare if is_number(type_) else "")
+        return number(attribute.get_splat_value(), "").bare
+    except (TypeError, ValueError, RuntimeError):  # elements that Python has no numbers for
+        return ""
+
+
+def _tensor(printer: Printer, op: Operation, attribute: Attribute) -> Expr | None:
+    """`R.const([1.0, 2.0], "float32")`; one number for all elements has the whole type beside it."""
+    type_ = attribute.type
+    if op.name != constant_operation(str(type_.element_type)) or not isinstance(attribute, ir.DenseElementsAttr):
+        return None
+    values = _splat(attribute) if type_.shape and attribute.is_splat else elements_text(attribute)
+    if not values or len(values) > _MOST_VALUES:
+        return None
+    is_told = type_.encoding is None and (values.startswith("[") or not type_.shape) and 0 not in type_.shape
+    told = quoted(dtype_name(str(type_.element_type))) if is_told else printer.type_text(type_)
+    return Expr(f"R.const({values}, {told})") if "I.type" not in told else None
 
 
 @expression("linalg.index")

@@ -108,3 +108,24 @@ def _same_float(text: str, value: float) -> bool:
         return struct.pack("f", float(text)) == struct.pack("f", value)
     except OverflowError:
         return False
+
+
+def elements_text(attribute: Attribute) -> str:
+    """The elements of a tensor as nested lists; of rank 0 the number. Empty where Python's numbers cannot say them."""
+    element, shape = attribute.type.element_type, list(attribute.type.shape)
+    try:
+        values = [attribute[index] for index in range(len(attribute))]
+    except (TypeError, ValueError):
+        return ""
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        return ""
+    is_bool = isinstance(element, ir.IntegerType) and element.width == 1
+    texts = [
+        float_text(value, element) if isinstance(value, float) else str(bool(value) if is_bool else value)
+        for value in values
+    ]
+    for size in reversed(shape):
+        if size == 0:
+            return "[]"
+        texts = [f"[{', '.join(texts[start : start + size])}]" for start in range(0, len(texts), size)]
+    return texts[0]

@@ -60,14 +60,14 @@ def _store(printer: Printer, op: Operation) -> bool:
 # ---- vectors ----
 
 
-def _is_plain_transfer(printer: Printer, op: Operation, tensor: Value, vector: Value, rank: int) -> bool:
-    """Elements one after the other along the last dimensions, all of them inside, without a mask."""
-    if set(op.attributes) != {"in_bounds", "operandSegmentSizes", "permutation_map"}:
+def _is_plain_transfer(op: Operation, tensor: Value, vector: Value) -> bool:
+    """Elements one after the other along the last dimensions, all of them inside, perhaps with a mask."""
+    if set(op.attributes) != {"in_bounds", "operandSegmentSizes", "permutation_map"} or not tensor.type.has_rank:
         return False
-    if op.name == "vector.transfer_read" and len(op.operands) != rank + 2 or not isinstance(vector.type, ir.VectorType):
+    if not isinstance(vector.type, ir.VectorType):
         return False
-    count = len(vector.type.shape)
-    if not tensor.type.has_rank or str(op.attributes["in_bounds"]) != f"[{', '.join(['true'] * count)}]":
+    rank, count = len(tensor.type.shape), len(vector.type.shape)
+    if str(op.attributes["in_bounds"]) != f"[{', '.join(['true'] * count)}]":
         return False
     expected = ir.AffineMap.get_minor_identity(rank, count, op.context)
     return bool(op.attributes["permutation_map"].value == expected)
@@ -75,14 +75,18 @@ def _is_plain_transfer(printer: Printer, op: Operation, tensor: Value, vector: V
 
 @expression("vector.transfer_read")
 def _vload(printer: Printer, op: Operation) -> Expr | None:
-    source, rest = op.operands[0], list(op.operands)[1:]
-    if not _is_named(printer, source) or not source.type.has_rank:
+    """`A.vload([i, j], T.float32x8, mask=m)`: what the mask leaves out is zero."""
+    source, *rest = op.operands
+    if not _is_named(printer, source) or not _is_plain_transfer(op, source, op.results[0]):
         return None
-    rank, padding = len(source.type.shape), rest[-1]
-    if not _is_plain_transfer(printer, op, source, op.results[0], rank) or not _is_zero(printer, padding):
+    rank = len(source.type.shape)
+    indices, padding, mask = rest[:rank], rest[rank], rest[rank + 1 :]
+    if not _is_zero(printer, padding):
         return None
-    name, *places = printer.take([source, *rest[:-1]])
-    return Expr(f"{name.text}.vload([{', '.join(index_texts(places))}], {printer.type_text(op.results[0].type)})")
+    name, *texts = printer.take([source, *indices, *mask])
+    items = [f"[{', '.join(index_texts(texts[:rank]))}]", printer.type_text(op.results[0].type)]
+    items += [f"mask={each.text}" for each in texts[rank:]]
+    return Expr(f"{name.text}.vload({', '.join(items)})")
 
 
 def _is_zero(printer: Printer, value: Value) -> bool:
@@ -91,17 +95,16 @@ def _is_zero(printer: Printer, value: Value) -> bool:
 
 @statement("vector.transfer_write")
 def _vstore(printer: Printer, op: Operation) -> bool:
-    vector, target, *indices = op.operands
-    if not _is_named(printer, target) or not target.type.has_rank:
-        return False
-    rank = len(target.type.shape)
-    if len(indices) != rank or not _is_plain_transfer(printer, op, target, vector, rank):
+    vector, target, *_ = op.operands
+    if not _is_named(printer, target) or not _is_plain_transfer(op, target, vector):
         return False
     is_value = is_tensor(target.type)
     name = printer.overwritten(op, target, [vector], op.operands) if is_value else printer.text_of(target)
-    text, _, *places = printer.take(op.operands)
-    printer.emit(f"{name}.vstore([{', '.join(index_texts(places))}], {text.text})")
+    text, _, *rest = printer.take(op.operands)
+    rank = len(target.type.shape)
+    # As the operation has it: what is stored, where, and the mask.
+    items = [text.text, f"[{', '.join(index_texts(rest[:rank]))}]", *(f"mask={each.text}" for each in rest[rank:])]
+    printer.emit(f"{name}.vstore({', '.join(items)})")
     if is_value:
         printer.assign(name, op.results[0])
     return True
-

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Region, Value
+from ...bindings.mlir import ir
 from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
 from .operators import operator_items
 from .names import name_in
-from .printer import Printer, statement
+from .printer import Printer, attribute_of, statement
 from .types import is_tensor
-from .words import quoted, word_of
+from .words import MIXED, quoted, word_of
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -68,14 +69,36 @@ def _targets(printer: Printer, op: Operation) -> str:
 def _call(printer: Printer, op: Operation) -> str:
     word = word_of(op.name)
     items = [] if word else [quoted(op.name)]
-    items += operand_texts(printer.take(op.operands), op.operands)
+    operands = list(op.operands)
+    mixed = _mixed_items(printer, op)
+    if mixed is None:
+        items += operand_texts(printer.take(operands), operands)
+    else:
+        items += mixed
+        operands = operands[: MIXED[op.name][0]]
     results = [result.type for result in op.results]
-    if len(results) != 1 or not len(op.operands) or op.operands[len(op.operands) - 1].type != results[0]:
+    if len(results) != 1 or not operands or operands[-1].type != results[0]:
         items += map(printer.type_text, results)
-    items += _attribute_items(printer, op)
+    items += _attribute_items(printer, op, () if mixed is None else (*MIXED[op.name][1], _SEGMENTS))
     if op.successors:
         items.append(f"to={as_tuple([printer.labels.get(block, '?') for block in op.successors])}")
     return f"{word or 'I.op'}({', '.join(items)})"
+
+
+def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
+    """Operands, then lists of sizes that are constants or values: `tensor.extract_slice(A, [i, 0], [4, 8], [1, 1])`."""
+    count, names = MIXED.get(op.name, (0, ()))
+    if not names or any(name not in op.attributes for name in names):
+        return None
+    exprs = printer.take(op.operands)
+    values = iter(exprs[count:])
+    dynamic = str(ir.ShapedType.get_dynamic_size())
+    items = [expr.text for expr in exprs[:count]]
+    for name in names:
+        sizes = [str(size) for size in attribute_of(op, name)]
+        # A value that is a number is a value all the same, with its type.
+        items.append(f"[{', '.join(next(values).text if size == dynamic else size for size in sizes)}]")
+    return items
 
 
 def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
@@ -86,9 +109,9 @@ def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
     ]
 
 
-def _attribute_items(printer: Printer, op: Operation) -> list[str]:
+def _attribute_items(printer: Printer, op: Operation, shown: Sequence[str]) -> list[str]:
     items, rest = [], []
-    for name, text in printer.other_attributes(op):
+    for name, text in printer.other_attributes(op, shown):
         if name == _SEGMENTS:
             sizes = as_tuple([str(size) for size in op.attributes[name]])
             items.append(f"segments={sizes}")

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ..core.codec import TypeProblem, decode, encode
 from ..core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo
 from ..core.symbols import Dim, SymExpr
-from .expr import as_tuple
+from .expr import as_tuple, is_name
 from .words import quoted
 
 _DTYPE_NAMES = {mlir: name for name, mlir in DTYPE_BY_NAME.items()} | {"i1": "bool"}
@@ -59,7 +59,10 @@ def _shaped_text(type_: Type, tensor: str) -> str:
     dynamic = ir.ShapedType.get_dynamic_size()
     sizes = as_tuple(['"?"' if size == dynamic else str(size) for size in type_.shape])
     if isinstance(type_, ir.VectorType):
-        return "" if type_.scalable else f"T.Vector({sizes}, {element})"
+        name = dtype_name(str(type_.element_type))
+        if type_.scalable:
+            return ""
+        return f"T.{name}x{type_.shape[0]}" if is_name(name) and type_.rank == 1 else f"T.Vector({sizes}, {element})"
     plain = ir.MemRefType.get(list(type_.shape), type_.element_type, loc=ir.Location.unknown(type_.context))
     return f"T.Buffer({sizes}, {element})" if plain == type_ else ""
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import keyword
+from functools import cache
 from typing import NamedTuple
+
+from ..core.infos import is_unsigned
 
 
 class Sign(NamedTuple):
@@ -38,13 +41,23 @@ SILENT = {"fastmath": "#arith.fastmath<none>", "overflowFlags": "#arith.overflow
 _CASES = {"fastmath": "#arith.fastmath<{}>", "overflowFlags": "#arith.overflow<{}>"}
 _CASES_OF = {"vector.kind": "#vector.kind<{}>"}
 #: Operations without operands that stand where their result is used, however often: text instead of a name.
-LEAVES = frozenset({"arith.constant", "linalg.index", "relax.shape_expr", "relax.prim_value"})
+LEAVES = frozenset({"arith.constant", "relax.constant", "linalg.index", "relax.shape_expr", "relax.prim_value"})
 
 #: Dialects that have a letter of their own.
 _LETTERS = {"relax": "R", "tir": "T"}
 _DIALECTS = {letter: dialect for dialect, letter in _LETTERS.items()}
 
+#: Operations with sizes that are partly constant: how many operands stand before them, and the attributes with what is.
+MIXED = {
+    "tensor.extract_slice": (1, ("static_offsets", "static_sizes", "static_strides")),
+    "tensor.insert_slice": (2, ("static_offsets", "static_sizes", "static_strides")),
+    "tensor.parallel_insert_slice": (2, ("static_offsets", "static_sizes", "static_strides")),
+    "memref.subview": (1, ("static_offsets", "static_sizes", "static_strides")),
+    "memref.reinterpret_cast": (1, ("static_offsets", "static_sizes", "static_strides")),
+}
 
+
+@cache
 def word_of(name: str) -> str:
     """How an operation is called: "relax.nn.relu" is R.nn.relu, "scf.yield" is scf.yield_; empty if it cannot be."""
     dialect, *rest = name.split(".")
@@ -54,6 +67,7 @@ def word_of(name: str) -> str:
     return word if is_word and operation_of(word) == name else ""
 
 
+@cache
 def operation_of(word: str) -> str:
     """The operation's name of a word in a script."""
     letter, *rest = word.split(".")
@@ -64,6 +78,11 @@ def operation_of(word: str) -> str:
 def case_form(operation: str, attribute: str) -> str:
     """MLIR's text of an operation's attribute around the name of a case; empty where it has no cases."""
     return _CASES.get(attribute) or _CASES_OF.get(f"{operation.partition('.')[0]}.{attribute}", "")
+
+
+def constant_operation(element: str) -> str:
+    """What holds a constant tensor of this element type: upstream's constants are signless."""
+    return "relax.constant" if is_unsigned(element) else "arith.constant"
 
 
 def quoted(text: str) -> str:

@@ -108,6 +108,8 @@ class Body(Calls):
             return self.value(node)
         if self._is_graph:
             self.location = ir.Location.name(name, self.location)
+        if dotted(node.func) in ("I.const", "R.const"):
+            self.leaves = {}  # one that has a name is an operation of its own
         results = self.call(node, 1, types)
         if len(results) != 1:
             raise self.source.problem(node, f"one name for {len(results)} values")
@@ -169,16 +171,19 @@ class Body(Calls):
             self.call(call, 0)
 
     def _vstore(self, node: ast.Call, target: ast.expr) -> None:
-        if not isinstance(target, ast.Name) or len(node.args) != 2 or not isinstance(node.args[0], ast.List):
-            raise self.source.problem(node, "vstore takes indices and a vector: A.vstore([i, j], v)")
-        held, value = self.known(target), self.value(node.args[1])
+        given = node.args[1] if len(node.args) == 2 else None
+        if not isinstance(target, ast.Name) or not isinstance(given, ast.List):
+            raise self.source.problem(node, "vstore takes a vector and indices: A.vstore(v, [i, j])")
+        held, value = self.known(target), self.value(node.args[0])
         if not isinstance(value.type, ir.VectorType) or not hasattr(held.type, "rank"):
             raise self.source.problem(node, f"{value.type} cannot be stored in {held.type}")
-        indices = [self.index(each) for each in node.args[0].elts]
+        indices = [self.index(each) for each in given.elts]
+        mask = self.mask(node)
         is_memory = isinstance(held.type, ir.MemRefType)
-        attributes = self.transfer(held, value.type, [1, 1, len(indices), 0])
+        attributes = self.transfer(held, value.type, [1, 1, len(indices), len(mask)])
         types = [] if is_memory else [held.type]
-        for result in self.create("vector.transfer_write", (value, held, *indices), types, attributes).results:
+        operands = (value, held, *indices, *mask)
+        for result in self.create("vector.transfer_write", operands, types, attributes).results:
             self.bind(target.id, result)
 
     # ---- loops and branches ----
@@ -277,7 +282,7 @@ class Body(Calls):
         if bodies and len(bodies) != len(node.body):
             raise self.source.problem(node, "regions stand beside regions: with I.region():")
         bodies = bodies or [node.body]
-        made = self.operation(call, self.name_of(call), len(targets), regions=len(bodies))
+        made = self.operation(call, dotted(call.func), len(targets), regions=len(bodies))
         for region, body in zip(made.regions, bodies, strict=True):
             self._region(region, body)
         if len(targets) != len(made.results):

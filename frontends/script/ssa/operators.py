@@ -14,8 +14,8 @@ from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
 from ....dialects.core.dialect import registered_dialects
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
-from ....dialects.script.words import operation_of
-from .spelling import Spelling, dotted, is_number, is_typed_number
+from ....dialects.script.words import MIXED, operation_of
+from .spelling import Spelling, dotted, is_number, is_typed_number, number_of
 from .values import Values, shape_of
 
 _SEGMENTS = "operandSegmentSizes"
@@ -30,20 +30,19 @@ class Calls(Values):
         self.labels: dict[str, Block] = {}
         self._encoded: dict[tuple[AttrKind, str], Attribute] = {}
 
-    @staticmethod
-    def name_of(node: ast.Call) -> str:
-        return operation_of(dotted(node.func))
-
     def generic(
-        self, node: ast.Call, name: str, count: int, types: list[Type] | None = None, regions: int = 0
+        self, node: ast.Call, word: str, count: int, types: list[Type] | None = None, regions: int = 0
     ) -> Sequence[Value]:
-        return list(self.operation(node, name, count, types, regions).results)
+        return self.operation(node, word, count, types, regions).results
 
     def operation(
-        self, node: ast.Call, name: str, count: int, types: list[Type] | None = None, regions: int = 0
+        self, node: ast.Call, word: str, count: int, types: list[Type] | None = None, regions: int = 0
     ) -> Operation:
         """The operation that a call names. `count`: how many results are asked for where no types are written."""
-        args = node.args
+        definition = self.spelling.operators.get(word)
+        if definition is not None:
+            return self._operator(node, definition, count, types)
+        args, name = node.args, operation_of(word)
         if name == "I.op":
             first = args[0] if args else None
             if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
@@ -54,10 +53,17 @@ class Calls(Values):
             raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
         definition = self._row(node, dialect, short)
         if definition is not None and dialect != "tir":
+            self.spelling.operators[word] = definition
             return self._operator(node, definition, count, types)
+        lists: list[ast.expr] = []
+        if name in MIXED:
+            lists = [each for each in args if isinstance(each, ast.List)]
+            args = [each for each in args if not isinstance(each, ast.List)]
         operands, stated, attributes, successors = self._arguments(node, name, args)
         if types is None:
             types = stated or ([operands[-1].type] if count == 1 and operands else [])
+        if lists:
+            operands = self._mixed(node, name, operands, lists, attributes)
         try:
             return self.create(name, operands, types, attributes, successors, regions)
         except (ValueError, RuntimeError, TypeError, ir.MLIRError) as error:
@@ -116,6 +122,31 @@ class Calls(Values):
                 attributes[keyword.arg] = spelling.attribute_of(operation, keyword.arg, keyword.value)
         return operands, [spelling.type(each) for each in stated], attributes, successors
 
+    def _mixed(
+        self,
+        node: ast.Call,
+        name: str,
+        operands: list[Value],
+        lists: Sequence[ast.expr],
+        attributes: dict[str, Attribute],
+    ) -> list[Value]:
+        """All operands of an operation that takes lists of sizes: numbers are attributes, the rest are values."""
+        count, names = MIXED[name]
+        if len(operands) != count or len(lists) != len(names):
+            raise self.source.problem(node, f"'{name}' takes {count} values and {len(names)} lists of sizes")
+        segments = [1] * count
+        for each, given in zip(names, lists, strict=True):
+            assert isinstance(given, ast.List)
+            sizes = [number_of(item) if is_number(item) else None for item in given.elts]
+            values = [self.value(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
+            dynamic = ir.ShapedType.get_dynamic_size()
+            known = [dynamic if size is None else int(size) for size in sizes]
+            attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
+            segments.append(len(values))
+            operands = [*operands, *values]
+        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
+        return operands
+
     def _segments(self, node: ast.expr) -> Attribute:
         try:
             sizes = [int(each) for each in ast.literal_eval(node)]
@@ -135,16 +166,16 @@ class Calls(Values):
     # ---- operators with rows ----
 
     def _operator(self, node: ast.Call, definition: Operator, count: int, types: list[Type] | None) -> Operation:
-        kinds = {operand.name: operand for operand in definition.operands}
         operands: dict[str, list[Value]] = {}
         attributes: dict[str, Attribute] = {}
-        given = [(name, each) for name, each in zip(definition.parameters, node.args, strict=False)]
-        if len(given) < len(node.args):
-            raise self.source.problem(node, f"{definition.full_name} takes at most {len(given)} arguments")
+        if len(node.args) > len(definition.parameters):
+            most = len(definition.parameters)
+            raise self.source.problem(node, f"{definition.full_name} takes at most {most} arguments")
+        given = [*zip(definition.parameters, node.args, strict=False)]
         given += [(keyword.arg or "**", keyword.value) for keyword in node.keywords]
         for name, each in given:
-            if name in kinds:
-                operands[name] = self._operand(each, kinds[name].kind, kinds[name].arity)
+            if isinstance(each, ast.Name):
+                operands[name] = [self.known(each)]
             elif name in definition.attrs:
                 attributes[name] = self._attribute(each, definition.attrs[name], f"attribute '{name}' ")
             elif name == "out_sinfo":
@@ -153,25 +184,31 @@ class Calls(Values):
             elif name == "attrs":
                 attributes.update(self.spelling.dictionary(each))
             else:
-                raise self.source.problem(
-                    each, f"{definition.full_name} has no argument '{name}'", definition.parameters, name
-                )
-        groups = [operands.get(operand.name, []) for operand in definition.operands]
-        if definition.segmented:
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(group) for group in groups], self.context)
+                operands[name] = self._operand(each, definition, name)
         if types is None and count:
             hint = f'write it before the sign: y: R.Tensor((4, "n"), "float32") = {dotted(node.func)}(...)'
             raise self.source.problem(node, f"the type of the result is not written; {hint}")
-        return self.create(
-            definition.full_name, [value for group in groups for value in group], types or [], attributes
-        )
+        groups = [operands.get(operand.name) for operand in definition.operands]
+        if len(groups) - groups.count(None) < len(operands):  # a name was given for one that there is not
+            known = {operand.name for operand in definition.operands}
+            name, each = next((name, each) for name, each in given if name in operands and name not in known)
+            self._operand(each, definition, name)
+        if definition.segmented:
+            sizes = [len(group or ()) for group in groups]
+            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
+        values = [value for group in groups if group for value in group]
+        return self.create(definition.full_name, values, types or (), attributes)
 
-    def _operand(self, node: ast.expr, kind: str, arity: str) -> list[Value]:
-        if arity == "variadic":
+    def _operand(self, node: ast.expr, definition: Operator, name: str) -> list[Value]:
+        found = next((operand for operand in definition.operands if operand.name == name), None)
+        if found is None:
+            message = f"{definition.full_name} has no argument '{name}'"
+            raise self.source.problem(node, message, definition.parameters, name)
+        if found.arity == "variadic":
             if not isinstance(node, (ast.Tuple, ast.List)):
                 raise self.source.problem(node, "expected a tuple of values")
             return [self.value(each) for each in node.elts]
-        if kind == "shape" and isinstance(node, (ast.Tuple, ast.List)):
+        if found.kind == "shape" and isinstance(node, (ast.Tuple, ast.List)):
             return [shape_of(self, node)]
         return [self.value(node)]
 

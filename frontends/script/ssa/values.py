@@ -18,7 +18,7 @@ from ....dialects.script.words import (
     COMPARED_INTEGERS,
     OF_FLOATS,
     OF_INTEGERS,
-    operation_of,
+    constant_operation,
 )
 from ....dialects.tir import dialect as tir
 from .spelling import Spelling, dotted, is_number, number_of
@@ -64,6 +64,8 @@ class Values:
         self._i64 = ir.IntegerType.get_signless(64, self.context)
         self._is_float: dict[Type, bool | None] = {}
         self._depth = 0
+        # Words that are operations.
+        self._operations: set[str] = set()
 
     # ---- names ----
 
@@ -252,15 +254,19 @@ class Values:
     def call(self, node: ast.Call, count: int, types: list[Type] | None = None) -> Sequence[Value]:
         """The results of a call. `count` and `types`: how many and which are asked for, where that is known."""
         word = dotted(node.func)
-        head, _, rest = word.partition(".")
+        if word in self._operations:
+            return self.generic(node, word, count, types)
         special = SPECIAL.get(word)
         if special is not None:
             return [special(self, node)]
+        head, _, rest = word.partition(".")
         if head == "cls" or rest == "vload" and head in self.named:
             return self._function(node, rest) if head == "cls" else [self._vload(node, self.named[head])]
         if head == "T" and rest not in tir.ops and is_dtype(mlir_name(rest) or ""):
             return [self._typed_number(node, rest)]
-        return self.generic(node, operation_of(word), count, types)
+        made = self.generic(node, word, count, types)
+        self._operations.add(word)
+        return made
 
     def _typed_number(self, node: ast.Call, dtype: str) -> Value:
         """`T.float32(1.0)`, `T.float32("-inf")`."""
@@ -284,13 +290,21 @@ class Values:
 
     def _vload(self, node: ast.Call, source: Value) -> Value:
         """`A.vload([i, j], T.float32x8)`: elements one after the other."""
-        if len(node.args) != 2 or node.keywords or not isinstance(node.args[0], ast.List):
+        if len(node.args) != 2 or not isinstance(node.args[0], ast.List):
             raise self.source.problem(node, "vload takes indices and a type: A.vload([i, j], T.float32x8)")
         type_ = self.spelling.type(node.args[1])
         indices = [self.index(each) for each in node.args[0].elts]
         padding = self.number(ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type)
-        attributes = self.transfer(source, type_, [1, len(indices), 1, 0])
-        return self.one("vector.transfer_read", (source, *indices, padding), type_, attributes)
+        mask = self.mask(node)
+        attributes = self.transfer(source, type_, [1, len(indices), 1, len(mask)])
+        return self.one("vector.transfer_read", (source, *indices, padding, *mask), type_, attributes)
+
+    def mask(self, node: ast.Call) -> list[Value]:
+        """What says which elements of a vector are meant, if anything does."""
+        for keyword in node.keywords:
+            if keyword.arg != "mask":
+                raise self.source.problem(keyword.value, "there is no such argument", ("mask",), keyword.arg or "**")
+        return [self.value(keyword.value) for keyword in node.keywords]
 
     def transfer(self, source: Value, vector: Type, segments: list[int]) -> dict[str, Attribute]:
         """The attributes of a vector's elements that lie one after the other, all of them inside."""
@@ -302,8 +316,8 @@ class Values:
                 "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(source.type.rank, count)),
             }
 
-    def generic(self, node: ast.Call, name: str, count: int, types: list[Type] | None) -> Sequence[Value]:
-        """An operation by its name. Raises ScriptError."""
+    def generic(self, node: ast.Call, word: str, count: int, types: list[Type] | None) -> Sequence[Value]:
+        """An operation by its word. Raises ScriptError."""
         raise NotImplementedError
 
 
@@ -327,7 +341,21 @@ def _const(values: Values, node: ast.Call) -> Value:
     given = node.args[0]
     is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
     attribute = values.spelling.parsed(given) if is_text else values.spelling.attribute(given)
-    return values.leaf(attribute, lambda: values.one("arith.constant", (), attribute.type, {"value": attribute}))
+    if not hasattr(attribute, "type"):
+        raise values.source.problem(given, f"{attribute} has no type")
+    type_ = attribute.type
+    name = constant_operation(str(type_.element_type)) if isinstance(type_, ir.RankedTensorType) else "arith.constant"
+    return values.leaf(attribute, lambda: values.one(name, (), type_, {"value": attribute}))
+
+
+@special("R.const")
+def _tensor(values: Values, node: ast.Call) -> Value:
+    """`R.const([1.0, 2.0], "float32")`; one number with a whole type is each of the elements."""
+    if len(node.args) != 2 or node.keywords:
+        raise values.source.problem(node, 'R.const takes elements and their type: R.const([1, 2], "int64")')
+    attribute = values.spelling.elements(*node.args)
+    name = constant_operation(str(attribute.type.element_type))
+    return values.leaf(attribute, lambda: values.one(name, (), attribute.type, {"value": attribute}))
 
 
 @special("R.shape")
