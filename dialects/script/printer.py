@@ -83,6 +83,7 @@ class Printer:
         self._assigned: dict[str, None] = {}
         self._types: dict[tuple[Type, str], str] = {}
         self._attributes: dict[Attribute, str] = {}
+        self._named_attributes: dict[tuple[str, str, Attribute], str] = {}
         #: Operators' attributes as Python values.
         self.values: dict[tuple[AttrKind, Attribute], str | None] = {}
 
@@ -110,22 +111,36 @@ class Printer:
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
         """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
         found = []
+        operation = op.name
         for name in op.attributes:
             if name in shown:
                 continue
-            attribute = attribute_of(op, name)
-            if name not in SILENT or str(attribute) != SILENT[name]:
-                found.append((name, _case(op, name, attribute) or self.attribute_text(attribute)))
+            key = operation, name, attribute_of(op, name)
+            text = self._named_attributes.get(key)
+            if text is None:
+                text = self._named_attributes[key] = self._named_attribute(*key)
+            if text:
+                found.append((name, text))
         return found
+
+    def _named_attribute(self, operation: str, name: str, attribute: Attribute) -> str:
+        """Empty for what is meant where nothing is said."""
+        if name in SILENT and str(attribute) == SILENT[name]:
+            return ""
+        return _case(operation, name, attribute) or self.attribute_text(attribute)
 
     # ---- values ----
 
     def take(self, values: Sequence[Value]) -> list[Expr]:
         """The texts of operands, in the order in which the operation's text has them."""
-        waiting = [value for value in values if value in self._is_waiting]
-        if waiting:
-            self._pop(waiting)
-        return [self._texts[value] if value in self._texts else self._unknown() for value in values]
+        if self._is_waiting:
+            waiting = [value for value in values if value in self._is_waiting]
+            if waiting:
+                self._pop(waiting)
+        try:
+            return [self._texts[value] for value in values]
+        except KeyError:
+            raise Unwritable("a value is used above its definition") from None
 
     def _pop(self, waiting: list[Value]) -> None:
         """What waits goes into the text that is being made, if its order allows that; else all of it becomes lines."""
@@ -137,10 +152,6 @@ class Printer:
         for value, expr, _ in last:
             self._texts[value] = expr
             self._is_waiting.discard(value)
-
-    @staticmethod
-    def _unknown() -> Expr:
-        raise Unwritable("a value is used above its definition")
 
     def is_leaf(self, value: Value) -> bool:
         return value in self._leaves
@@ -317,9 +328,9 @@ def attribute_of(op: Operation, name: str) -> Attribute:
         raise Unwritable(str(error)) from None
 
 
-def _case(op: Operation, name: str, attribute: Attribute) -> str:
+def _case(operation: str, name: str, attribute: Attribute) -> str:
     """The text of one of several cases."""
-    start, _, end = case_form(op.name, name).partition("{}")
+    start, _, end = case_form(operation, name).partition("{}")
     text = str(attribute) if start else ""
     return quoted(text[len(start) : -len(end)]) if start and text.startswith(start) and text.endswith(end) else ""
 

@@ -29,6 +29,7 @@ from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
 from .ssa.module import SsaReader, ssa_class
+from .ssa.resources import cut_resources
 
 _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 #: What runs where a script is a tensor program alone.
@@ -47,10 +48,11 @@ def read_script(
     with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         owner = ir.Module.create()
         try:
+            source, resources = cut_resources(source)
             tree = source.parse()
             ir_class = ssa_class(tree)
             if ir_class is not None:
-                SsaReader(source, context).read(ir_class, owner)
+                SsaReader(source, context, resources).read(ir_class, owner)
             else:
                 ModuleReader(source, Names(source, around), owner).read(tree)
         except RecursionError:

@@ -1,20 +1,30 @@
-// RUN: relax-opt %s --relax-inline='max-ops=5' --verify-diagnostics
-// RUN: relax-opt %s --relax-inline='max-ops=6' | FileCheck %s
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-inline='max-ops=5' --verify-diagnostics
+# RUN: relax-opt %s --relax-inline='max-ops=6' --print-script | FileCheck %s
+"""Functions that call each other twice grow by powers of two."""
 
-// Functions that call each other twice grow by powers of two.
-// CHECK-LABEL: func.func @main(
-// CHECK-COUNT-2: relax.exp
-func.func private @one(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-func.func private @two(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = call @one(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = call @two(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @+1 {{inlining @two adds too much: more than 5 operations}}
-  %1 = call @two(%0) : (tensor<4xf32>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
-}
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    @R.function(private=True)
+    def one(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        e = R.exp(x)
+        return e
+
+    @R.function(private=True)
+    def two(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = cls.one(x)
+        return y
+
+    # CHECK-LABEL: def main(
+    # CHECK-NEXT: e: {{.*}} = R.exp(x)
+    # CHECK-NEXT: e_1: {{.*}} = R.exp(e)
+    # CHECK-NEXT: return e_1
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = cls.two(x)
+        # expected-error @+1 {{inlining @two adds too much: more than 5 operations}}
+        z = cls.two(y)
+        return z

@@ -284,7 +284,7 @@ class Body(Calls):
         if bodies and len(bodies) != len(node.body):
             raise self.source.problem(node, "regions stand beside regions: with I.region():")
         bodies = bodies or [node.body]
-        made = self.operation(call, self.name_of(call), len(targets), regions=len(bodies))
+        made = self.operation(call, dotted(call.func), len(targets), regions=len(bodies))
         for region, body in zip(made.regions, bodies, strict=True):
             self._region(region, body)
         if len(targets) != len(made.results):

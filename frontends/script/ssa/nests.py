@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from .spelling import dotted, is_number, number_of
 if TYPE_CHECKING:
     from .body import Body
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _PARALLEL, _REDUCTION = "#linalg.iterator_type<parallel>", "#linalg.iterator_type<reduction>"
 
 
@@ -142,13 +144,11 @@ class Nest:
 
     def _named(self) -> list[Element]:
         """The elements in the order in which the body names them, but those that it gives."""
-        found = [
-            each
-            for statement in [*self.statements, self.last.value]
-            for each in ast.walk(statement)
-            if isinstance(each, ast.Subscript)
-        ]
-        found.sort(key=lambda each: (each.lineno, each.col_offset))
+        found: list[ast.Subscript] = []
+        for statement in self.statements:
+            several = [each for each in ast.walk(statement) if isinstance(each, ast.Subscript)]
+            found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
+        _subscripts(self.last.value, found)
         elements = dict.fromkeys(self._element(each) for each in found)
         return [each for each in elements if each is not None and each not in self.outputs]
 
@@ -165,8 +165,7 @@ class Nest:
         places = self.body.places(node)
         if places and isinstance(places[0], ast.Tuple) and not places[0].elts:  # A[()]
             places = []
-        names = {each.id for place in places for each in ast.walk(place) if isinstance(each, ast.Name)}
-        if not names <= set(self.indices):
+        if not all(name in self._dims for name in _NAME.findall(self.body.spelling.text(node).partition("[")[2])):
             return None
         results = [self._affine(place) for place in places]
         self.body.check_rank(node, self.body.known(node.value), len(results))
@@ -234,6 +233,20 @@ class Nest:
             raise self.source.problem(value, f"{len(self.outputs)} elements for {len(nodes)} values")
         kinds = [self.arguments[each].type for each in self.outputs]
         return [self.body.typed(each, kind) for each, kind in zip(nodes, kinds, strict=True)]
+
+
+def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
+    """The elements in an expression, in the order in which it names them."""
+    if isinstance(node, ast.Subscript):
+        found.append(node)
+    elif isinstance(node, ast.BinOp):
+        _subscripts(node.left, found)
+        _subscripts(node.right, found)
+    elif isinstance(node, (ast.Name, ast.Constant)):
+        return
+    else:
+        several = [each for each in ast.walk(node) if isinstance(each, ast.Subscript)]
+        found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
 
 
 _AFFINE = {

@@ -33,20 +33,19 @@ class Calls(Values):
         self.labels: dict[str, Block] = {}
         self._encoded: dict[tuple[AttrKind, str], Attribute] = {}
 
-    @staticmethod
-    def name_of(node: ast.Call) -> str:
-        return operation_of(dotted(node.func))
-
     def generic(
-        self, node: ast.Call, name: str, count: int, types: list[Type] | None = None, regions: int = 0
+        self, node: ast.Call, word: str, count: int, types: list[Type] | None = None, regions: int = 0
     ) -> Sequence[Value]:
-        return list(self.operation(node, name, count, types, regions).results)
+        return self.operation(node, word, count, types, regions).results
 
     def operation(
-        self, node: ast.Call, name: str, count: int, types: list[Type] | None = None, regions: int = 0
+        self, node: ast.Call, word: str, count: int, types: list[Type] | None = None, regions: int = 0
     ) -> Operation:
         """The operation that a call names. `count`: how many results are asked for where no types are written."""
-        args = node.args
+        definition = self.spelling.operators.get(word)
+        if definition is not None:
+            return self._operator(node, definition, count, types)
+        args, name = node.args, operation_of(word)
         if name == "I.op":
             first = args[0] if args else None
             if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
@@ -57,6 +56,7 @@ class Calls(Values):
             raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
         definition = self._row(node, dialect, short)
         if definition is not None and dialect != "tir":
+            self.spelling.operators[word] = definition
             return self._operator(node, definition, count, types)
         lists: list[ast.expr] = []
         if name in MIXED:
@@ -169,16 +169,16 @@ class Calls(Values):
     # ---- operators with rows ----
 
     def _operator(self, node: ast.Call, definition: Operator, count: int, types: list[Type] | None) -> Operation:
-        kinds = {operand.name: operand for operand in definition.operands}
         operands: dict[str, list[Value]] = {}
         attributes: dict[str, Attribute] = {}
-        given = [(name, each) for name, each in zip(definition.parameters, node.args, strict=False)]
-        if len(given) < len(node.args):
-            raise self.source.problem(node, f"{definition.full_name} takes at most {len(given)} arguments")
+        if len(node.args) > len(definition.parameters):
+            most = len(definition.parameters)
+            raise self.source.problem(node, f"{definition.full_name} takes at most {most} arguments")
+        given = [*zip(definition.parameters, node.args, strict=False)]
         given += [(keyword.arg or "**", keyword.value) for keyword in node.keywords]
         for name, each in given:
-            if name in kinds:
-                operands[name] = self._operand(each, kinds[name].kind, kinds[name].arity)
+            if isinstance(each, ast.Name):
+                operands[name] = [self.known(each)]
             elif name in definition.attrs:
                 attributes[name] = self._attribute(each, definition.attrs[name], f"attribute '{name}' ")
             elif name == "out_sinfo":
@@ -187,16 +187,19 @@ class Calls(Values):
             elif name == "attrs":
                 attributes.update(self.spelling.dictionary(each))
             else:
-                raise self.source.problem(
-                    each, f"{definition.full_name} has no argument '{name}'", definition.parameters, name
-                )
-        groups = [operands.get(operand.name, []) for operand in definition.operands]
-        values, sizes = [value for group in groups for value in group], [len(group) for group in groups]
-        if types is None:
-            types = self._inferred(node, definition, values, sizes, attributes, count)
+                operands[name] = self._operand(each, definition, name)
+        groups = [operands.get(operand.name) for operand in definition.operands]
+        if len(groups) - groups.count(None) < len(operands):  # a name was given for one that there is not
+            known = {operand.name for operand in definition.operands}
+            name, each = next((name, each) for name, each in given if name in operands and name not in known)
+            self._operand(each, definition, name)
+        values = [value for group in groups if group for value in group]
+        if types is None and (count or not definition.explicit):
+            types = self._inferred(node, definition, values, [len(group or ()) for group in groups], attributes)
         if definition.segmented:
+            sizes = [len(group or ()) for group in groups]
             attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
-        return self.create(definition.full_name, values, types, attributes)
+        return self.create(definition.full_name, values, types or (), attributes)
 
     def _inferred(
         self,
@@ -205,25 +208,26 @@ class Calls(Values):
         values: Sequence[Value],
         sizes: Sequence[int],
         attributes: dict[str, Attribute],
-        count: int,
     ) -> list[Type]:
         """The types of results where none are written."""
         if definition.explicit:
-            if count:
-                hint = f'{dotted(node.func)}(..., out_sinfo=R.Tensor((4, "n"), "float32"))'
-                raise self.source.problem(node, f"the type of the result is not written: {hint}")
-            return []
+            hint = f'{dotted(node.func)}(..., out_sinfo=R.Tensor((4, "n"), "float32"))'
+            raise self.source.problem(node, f"the type of the result is not written: {hint}")
         try:
             return infer_types(definition, values, sizes, attributes, self.context)
         except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as error:
             raise self.source.problem(node, f"{definition.full_name}: {error}") from None
 
-    def _operand(self, node: ast.expr, kind: str, arity: str) -> list[Value]:
-        if arity == "variadic":
+    def _operand(self, node: ast.expr, definition: Operator, name: str) -> list[Value]:
+        found = next((operand for operand in definition.operands if operand.name == name), None)
+        if found is None:
+            message = f"{definition.full_name} has no argument '{name}'"
+            raise self.source.problem(node, message, definition.parameters, name)
+        if found.arity == "variadic":
             if not isinstance(node, (ast.Tuple, ast.List)):
                 raise self.source.problem(node, "expected a tuple of values")
             return [self.value(each) for each in node.elts]
-        if kind == "shape" and isinstance(node, (ast.Tuple, ast.List)):
+        if found.kind == "shape" and isinstance(node, (ast.Tuple, ast.List)):
             return [shape_of(self, node)]
         return [self.value(node)]
 

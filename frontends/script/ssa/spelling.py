@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import ast
-import base64
 import re
 
 from ....bindings.ir import Attribute, Context, Type
 from ....bindings.mlir import ir, parse_attribute, parse_type
 from ....dialects.core.codec import TypeProblem, element_type, encode
-from ....dialects.core.elements import resource_attribute
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
+from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import Dim, SymbolError, parse
 from ....dialects.script.words import case_form
 from ..source import Source
@@ -63,6 +62,8 @@ class Spelling:
     def __init__(self, source: Source, context: Context):
         self.source, self.context = source, context
         self.resources: dict[str, Attribute] = {}
+        #: Those of the words that operators have been called by.
+        self.operators: dict[str, Operator] = {}
         self._types: dict[str, Type] = {}
         self._attributes: dict[str, Attribute] = {}
         self._is_plain = source.text.isascii()
@@ -265,33 +266,9 @@ class Spelling:
         return self.resources[name]
 
     def take_resource(self, node: ast.Call) -> None:
-        """`I.resource(name, attribute)` or `I.resource(name, type, bytes in base64)`."""
-        name, text, *data = self.strings(node, 2, 3)
+        """`I.resource(name, attribute)`: one whose bytes are not beside it."""
+        name, text = self.strings(node, 2)
         try:
-            if not data:
-                self.resources[name] = parse_attribute(text, self.context)
-                return
-            type_ = parse_type(text, self.context)
-            held = base64.b64decode(data[0], validate=True)
-            self.resources[name] = self._elements(node, name, type_, held)
+            self.resources[name] = parse_attribute(text, self.context)
         except ValueError as error:
             raise self.source.problem(node, f"resource '{name}': {error}") from None
-
-    def _elements(self, node: ast.Call, name: str, type_: Type, held: bytes) -> Attribute:
-        import numpy
-
-        if not isinstance(type_, ir.RankedTensorType):
-            raise self.source.problem(node, "a resource is a tensor's elements")
-        width = max(_width(type_.element_type), 8) // 8
-        expected = width
-        for size in type_.shape:
-            expected *= size
-        if not type_.has_static_shape or expected != len(held):
-            raise self.source.problem(node, f"{len(held)} bytes are not the {expected} of {type_}")
-        return resource_attribute(numpy.frombuffer(held, f"V{width}" if width > 8 else f"i{width}"), type_, name)
-
-
-def _width(type_: Type) -> int:
-    if isinstance(type_, ir.ComplexType):
-        return 2 * _width(type_.element_type)
-    return 64 if isinstance(type_, ir.IndexType) else int(type_.width)

@@ -19,7 +19,6 @@ from ....dialects.script.words import (
     OF_FLOATS,
     OF_INTEGERS,
     constant_operation,
-    operation_of,
 )
 from ....dialects.tir import dialect as tir
 from .spelling import Spelling, dotted, is_number, number_of
@@ -65,6 +64,8 @@ class Values:
         self._i64 = ir.IntegerType.get_signless(64, self.context)
         self._is_float: dict[Type, bool | None] = {}
         self._depth = 0
+        # Words that are operations.
+        self._operations: set[str] = set()
 
     # ---- names ----
 
@@ -253,15 +254,19 @@ class Values:
     def call(self, node: ast.Call, count: int, types: list[Type] | None = None) -> Sequence[Value]:
         """The results of a call. `count` and `types`: how many and which are asked for, where that is known."""
         word = dotted(node.func)
-        head, _, rest = word.partition(".")
+        if word in self._operations:
+            return self.generic(node, word, count, types)
         special = SPECIAL.get(word)
         if special is not None:
             return [special(self, node)]
+        head, _, rest = word.partition(".")
         if head == "cls" or rest == "vload" and head in self.named:
             return self._function(node, rest) if head == "cls" else [self._vload(node, self.named[head])]
         if head == "T" and rest not in tir.ops and is_dtype(mlir_name(rest) or ""):
             return [self._typed_number(node, rest)]
-        return self.generic(node, operation_of(word), count, types)
+        made = self.generic(node, word, count, types)
+        self._operations.add(word)
+        return made
 
     def _typed_number(self, node: ast.Call, dtype: str) -> Value:
         """`T.float32(1.0)`, `T.float32("-inf")`."""
@@ -314,8 +319,8 @@ class Values:
                 "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(source.type.rank, count)),
             }
 
-    def generic(self, node: ast.Call, name: str, count: int, types: list[Type] | None) -> Sequence[Value]:
-        """An operation by its name. Raises ScriptError."""
+    def generic(self, node: ast.Call, word: str, count: int, types: list[Type] | None) -> Sequence[Value]:
+        """An operation by its word. Raises ScriptError."""
         raise NotImplementedError
 
 

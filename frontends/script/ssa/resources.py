@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Large constants at the end of a module. Their lines are taken out first: Python's parser need not see a model's
+weights."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from ....bindings.ir import Attribute, Context, Type
+from ....bindings.mlir import ir, parse_type
+from ....dialects.core.elements import resource_attribute
+from ..source import Source
+
+_LINE = re.compile(r'( *)I\.resource\("([^"\\]+)", "([^"\\]+)", "([A-Za-z0-9+/=]*)"\)')
+
+
+class Resource(NamedTuple):
+    """The bytes of a constant, and where they stand."""
+
+    name: str
+    type: str
+    data: str
+    line: int
+
+
+def cut_resources(source: Source) -> tuple[Source, list[Resource]]:
+    """The script without the lines that give bytes, and these."""
+    if "I.resource(" not in source.text:
+        return source, []
+    found: list[Resource] = []
+    lines = list(source.lines)
+    for number, line in enumerate(lines, start=1):
+        match = _LINE.fullmatch(line)
+        if match is not None:
+            margin, *parts = match.groups()
+            found.append(Resource(*parts, number))
+            lines[number - 1] = f"{margin}pass"
+    return replace(source, text="\n".join(lines)) if found else source, found
+
+
+def read_resource(source: Source, resource: Resource, context: Context) -> Attribute:
+    """Raises ScriptError."""
+    place = ast.Pass(lineno=resource.line, col_offset=0)
+    try:
+        type_, data = parse_type(resource.type, context), base64.b64decode(resource.data, validate=True)
+    except ValueError as error:
+        raise source.problem(place, f"resource '{resource.name}': {error}") from None
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        raise source.problem(place, f"resource '{resource.name}': {type_} is no tensor of known sizes")
+    width = max(_width(type_.element_type), 8) // 8
+    expected = width
+    for size in type_.shape:
+        expected *= size
+    if expected != len(data):
+        message = f"resource '{resource.name}' has {len(data)} bytes, and {type_} {expected}"
+        raise source.problem(place, message)
+    import numpy
+
+    kind = f"i{width}" if width <= 8 else f"c{width}"
+    return resource_attribute(numpy.frombuffer(data, kind), type_, resource.name)
+
+
+def _width(type_: Type) -> int:
+    if isinstance(type_, ir.ComplexType):
+        return 2 * _width(type_.element_type)
+    return 64 if isinstance(type_, ir.IndexType) else int(type_.width)
