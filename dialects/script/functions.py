@@ -12,11 +12,10 @@ from ...bindings.mlir import ir, print_asm
 from ...bindings.navigation import operations_of, symbol_name
 from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
-from .calls import graph_names, write_blocks
+from .calls import write_blocks
 from .expr import as_name, is_name
 from .names import Names, name_in
 from .printer import Printer, Unwritable, attribute_of, statement
-from .types import symbols_of
 from .words import quoted
 
 HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
@@ -133,8 +132,6 @@ def _function(printer: Printer, op: Operation) -> bool:
     is_prim = is_prim_func(op)
     printer.named_by_location, printer.tensor_word = not is_prim, "T.Tensor" if is_prim else "R.Tensor"
     with _own_names(printer):
-        for each in sorted(symbol for input_ in type_.inputs for symbol in symbols_of(input_)):
-            printer.names.reserve(each)
         names = _argument_names(printer, op, blocks, is_prim)
         is_named = not is_prim and _are_named(op, names)
         printer.writer.line(_decorator(printer, op, is_prim, is_named))
@@ -238,10 +235,13 @@ def _return(printer: Printer, op: Operation) -> bool:
 def _call(printer: Printer, op: Operation) -> bool:
     """`cls.f(x)`: what it gives is in the callee's signature."""
     callee = str(op.attributes["callee"]).removeprefix("@")
-    if len(op.attributes) > 1 or printer.given_by.get(callee) != [result.type for result in op.results]:
+    if printer.given_by.get(callee) != [result.type for result in op.results]:
         return False
     items = printer.texts(op.operands)
+    rest = printer.other_attributes(op, ("callee",))
+    if rest:
+        items.append(f"attrs={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}")
     printer.flush()
-    names = graph_names(printer, op)
+    names = [printer.name(op, result) for result in op.results]
     printer.writer.call(f"{', '.join(names)}{' = ' if names else ''}cls.{callee}(", items, ")")
     return True

@@ -16,7 +16,7 @@ from ..core.attributes import AttrKind
 from ..core.elements import is_resource
 from .attributes import attribute_text, number_text, special_number
 from .expr import Expr, Level, Writer
-from .names import Names, result_prefix
+from .names import Names, name_in, result_prefix
 from .resources import Resources
 from .types import is_scalar, is_tensor, type_text
 from .words import LEAVES, SILENT, case_form, quoted
@@ -184,7 +184,10 @@ class Printer:
         self._texts[value] = Expr(text)
 
     def name(self, op: Operation, value: Value) -> str:
-        """A new name for a result."""
+        """A new name for a result; in graphs the model's own, where its location has one."""
+        wanted = name_in(op.location) if self.named_by_location and len(op.results) == 1 else ""
+        if wanted:
+            return self.bind(value, self.names.exact(wanted))
         number = value.result_number if isinstance(value, ir.OpResult) else 0
         return self.bind(value, self.names.numbered(result_prefix(op, number, value.type)))
 

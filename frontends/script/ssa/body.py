@@ -265,6 +265,8 @@ class Body(Calls):
         if not names:
             return
         self.location = self.source.location(node)
+        if self._is_graph and len(names) == 1:
+            self.location = ir.Location.name(names[0], self.location)
         with self.location:
             made = with_results(sketch, types)
         sketch.erase()

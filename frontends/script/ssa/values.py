@@ -280,11 +280,14 @@ class Values:
     def _function(self, node: ast.Call, name: str) -> Sequence[Value]:
         if name not in self.functions:
             raise self.source.problem(node, f"the module has no function '{name}'", self.functions, name)
-        if node.keywords:
-            raise self.source.problem(node, "a function is called by position: cls.f(x, y)")
+        attributes: dict[str, Attribute] = {}
+        for keyword in node.keywords:
+            if keyword.arg != "attrs":
+                raise self.source.problem(node, "a function is called by position: cls.f(x, y)")
+            attributes = self.spelling.dictionary(keyword.value)
         values = [self.value(each) for each in node.args]
-        callee = {"callee": ir.FlatSymbolRefAttr.get(name, self.context)}
-        return list(self.create("func.call", values, self.functions[name], callee).results)
+        attributes["callee"] = ir.FlatSymbolRefAttr.get(name, self.context)
+        return list(self.create("func.call", values, self.functions[name], attributes).results)
 
     def _vload(self, node: ast.Call, source: Value) -> Value:
         """`A.vload([i, j], T.float32x8)`: elements one after the other."""
