@@ -19,9 +19,12 @@ _MOST_VALUES = 400
 def _constant(printer: Printer, op: Operation) -> Expr | None:
     if len(op.attributes) != 1 or "value" not in op.attributes:
         return None
-    attribute, type_ = attribute_of(op, "value"), op.results[0].type
+    attribute = attribute_of(op, "value")
+    if attribute in printer.constants:
+        return printer.constants[attribute]
+    type_ = op.results[0].type
     if is_scalar(type_):
-        return number(attribute, printer.type_text(type_))
+        return printer.constants.setdefault(attribute, number(attribute, printer.type_text(type_)))
     if is_tensor(type_):
         return _tensor(printer, op, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")
     bare = _splat(attribute) if is_number(type_) else ""

@@ -92,6 +92,8 @@ def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
 
 def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
     """Numbers that are of the type of the last operand that is no number have none themselves."""
+    if not any(expr.bare for expr in exprs):
+        return [expr.text for expr in exprs]
     last = next(
         (value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import AffineExpr, Operation, Value
 from ...bindings.mlir import ir
 from .printer import Printer, statement
 from .types import is_tensor
@@ -118,7 +118,9 @@ def _loops(printer: Printer, nest: Nest) -> bool:
             printer.bind_text(argument, element)
         for index, name in enumerate(indices):
             printer.index_names[nest.block, index] = name
+        outer, printer.nest_indices = printer.nest_indices, frozenset(indices)
         printer.block(nest.block, lambda end: _store(printer, end, elements[len(nest.inputs) :]))
+        printer.nest_indices = outer
     _write_header(printer, nest, header, indices, sizes, elements)
     _assign(printer, op, targets)
     return True
@@ -139,17 +141,19 @@ def _store(printer: Printer, end: Operation, elements: Sequence[str]) -> None:
 
 
 def _element(name: str, map_: ir.AffineMap, indices: Sequence[str]) -> str:
-    return f"{name}[{', '.join(_affine(str(each), indices) for each in map_.results) or '()'}]"
+    return f"{name}[{', '.join(_affine(each, indices) for each in map_.results) or '()'}]"
 
 
-def _affine(text: str, indices: Sequence[str]) -> str:
+def _affine(expr: AffineExpr, indices: Sequence[str]) -> str:
     """MLIR's text of an affine expression with the loops' variables."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return indices[expr.position]
 
     def replace(match: re.Match[str]) -> str:
         word = match.group()
         return {"floordiv": "//", "mod": "%"}.get(word) or indices[int(word[1:])]
 
-    return _WORDS.sub(replace, text)
+    return _WORDS.sub(replace, str(expr))
 
 
 def _write_header(
@@ -177,5 +181,6 @@ def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str
     if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in each for each in inputs):
         return None
     text = "\n".join(lines)
-    places = [(text.find(each), each) for each in inputs]
-    return None if any(place < 0 for place, _ in places) else [each for _, each in sorted(places)]
+    places = {each: re.search(rf"(?<!\w){re.escape(each)}", text) for each in inputs}
+    found = [(match.start(), each) for each, match in places.items() if match is not None]
+    return [each for _, each in sorted(found)]

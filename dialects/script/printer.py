@@ -74,6 +74,9 @@ class Printer:
         self.given_by: dict[str, list[Type]] = {}
         #: The loops' variables of linalg operations, by their blocks.
         self.index_names: dict[tuple[Block, int], str] = {}
+        #: Those of the operation whose body is written.
+        self.nest_indices: frozenset[str] | None = None
+        self.constants: dict[Attribute, Expr] = {}
         #: Whether values are called after the names in their locations: in graphs, whose names are a model's.
         self.named_by_location = False
         self.tensor_word = "R.Tensor"
