@@ -12,7 +12,6 @@ from .expr import Expr
 from .printer import Printer, expression, statement
 from .types import is_tensor
 
-
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from string import ascii_uppercase
 
 from ...bindings.ir import Attribute, Block, Operation, Type
@@ -118,6 +118,21 @@ def _functions_of(printer: Printer, module: Operation) -> Iterator[None]:
         yield
     finally:
         printer.given_by = outer
+
+
+def write_alone(printer: Printer, op: Operation) -> None:
+    """An operation out of its surroundings: its operands get names, calls know the functions of its module."""
+    for value in op.operands:
+        if not printer.text_of(value):
+            owner = value.owner
+            wanted = name_in(value.location if isinstance(owner, ir.Block) else owner.operation.location)
+            printer.bind(value, printer.names.exact(wanted) if wanted else printer.names.numbered("arg"))
+    around = op.parent.operation if op.parent is not None else None
+    while around is not None and around.name != "builtin.module":
+        around = around.parent.operation if around.parent is not None else None
+    with _functions_of(printer, around) if around is not None else nullcontext():
+        printer.operation(op)
+        printer.flush()
 
 
 # ---- functions ----

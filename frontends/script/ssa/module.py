@@ -13,7 +13,7 @@ from ....dialects.relax.function_attributes import ARGUMENT_NAME
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ..source import Source
 from .body import Body
-from .resources import Resource, read_resource
+from .resources import Shortened, read_resource
 from .spelling import Spelling, dotted
 
 _FUNCTIONS = ("R.function", "T.prim_func")
@@ -46,10 +46,10 @@ def _options(decorator: ast.expr | None) -> dict[str, ast.expr]:
 class SsaReader:
     """The operations of a script that is IR, in a module."""
 
-    def __init__(self, source: Source, context: Context, resources: Sequence[Resource] = ()):
+    def __init__(self, source: Source, context: Context, shortened: Shortened):
         self.source, self.context = source, context
-        self.spelling = Spelling(source, context)
-        for each in resources:
+        self.spelling = Spelling(source, context, shortened.types)
+        for each in shortened.resources:
             self.spelling.resources[each.name] = read_resource(source, each, context)
 
     def read(self, node: ast.ClassDef, owner: MlirModule) -> None:

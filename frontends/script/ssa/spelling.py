@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 
 from ....bindings.ir import Attribute, Context, Type
 from ....bindings.mlir import ir, parse_attribute, parse_type
@@ -61,12 +62,14 @@ def number_of(node: ast.expr) -> int | float:
 class Spelling:
     """What types and attributes of one script mean."""
 
-    def __init__(self, source: Source, context: Context):
+    def __init__(self, source: Source, context: Context, shortened: Mapping[str, str]):
         self.source, self.context = source, context
         self.resources: dict[str, Attribute] = {}
         #: Those of the words that operators have been called by.
         self.operators: dict[str, Operator] = {}
         self._types: dict[str, Type] = {}
+        # Types by the names that stand for their texts.
+        self._shortened = shortened
         self._attributes: dict[str, Attribute] = {}
         self._is_plain = source.text.isascii()
         self._i64 = ir.IntegerType.get_signless(64, context)
@@ -88,14 +91,22 @@ class Spelling:
 
     def type(self, node: ast.expr) -> Type:
         """Raises ScriptError."""
-        text = self.text(node)
+        text = node.id if isinstance(node, ast.Name) else self.text(node)
         found = self._types.get(text)
         if found is None:
             try:
-                found = self._types[text] = self._type(node)
+                found = self._types[text] = self._type(self._in_full(node, text))
             except (TypeProblem, SymbolError, ValueError, ir.MLIRError) as error:
                 raise self.source.problem(node, f"this is no type: {error}") from None
         return found
+
+    def _in_full(self, node: ast.expr, text: str) -> ast.expr:
+        if text not in self._shortened:
+            return node
+        full = ast.parse(self._shortened[text], mode="eval").body
+        for each in ast.walk(full):
+            ast.copy_location(each, node)
+        return full
 
     def _type(self, node: ast.expr) -> Type:
         word = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
