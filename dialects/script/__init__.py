@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import OperationBase
+from typing import Any
+
 from ...bindings.mlir import ir, print_asm
 from . import arithmetic, buffers, calls, control, functions, nests, operators  # noqa: F401  # their rules register
 from .functions import HEADER, write_alone
@@ -14,7 +15,7 @@ from .resources import Resources
 __all__ = ["outline", "print_script", "signature"]
 
 
-def print_script(operation: OperationBase, *, elide: bool = False) -> str:
+def print_script(operation: Any, *, elide: bool = False) -> str:
     """A module, or any other operation, as a script. `elide` leaves out large constants' elements: for people only."""
     printer, op = Printer(Resources(elide=elide)), operation.operation
     with op.context, ir.Location.unknown():

@@ -133,6 +133,9 @@ def write_alone(printer: Printer, op: Operation) -> None:
     with _functions_of(printer, around) if around is not None else nullcontext():
         printer.operation(op)
         printer.flush()
+    if not printer.writer.lines:  # text that stands where it is used
+        (value,) = op.results
+        printer.writer.line(f"{printer.names.numbered('v')} = {printer.text_of(value)}")
 
 
 # ---- functions ----
