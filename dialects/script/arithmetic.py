@@ -20,7 +20,7 @@ def _constant(printer: Printer, op: Operation) -> Expr | None:
     if len(op.attributes) != 1 or "value" not in op.attributes:
         return None
     attribute, type_ = attribute_of(op, "value"), op.results[0].type
-    if is_scalar(type_):
+    if is_scalar(type_) and str(type_) != "i0":  # which has no numbers
         return number(attribute, printer.type_text(type_))
     if is_tensor(type_):
         return _tensor(printer, op, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")

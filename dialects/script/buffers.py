@@ -39,6 +39,8 @@ def _load(printer: Printer, op: Operation) -> Expr | None:
     if not _is_named(printer, op.operands[0]) or printer.other_attributes(op):
         return None
     source, *indices = printer.take(op.operands)
+    if printer.nest is not None and not printer.nest.may_load(op.operands[0], index_texts(indices)):
+        return None
     return Expr(element(source.text, indices))
 
 
