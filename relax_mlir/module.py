@@ -25,6 +25,10 @@ from .dialects.script.outline import outline
 from .dialects.verification import verify_ir
 from .function import FunctionBuilder
 from .support.errors import RelaxError
+from .support.highlighting import highlighted
+
+#: Characters of a script in a notebook.
+_MOST_SHOWN = 100_000
 
 
 class Module:
@@ -58,7 +62,7 @@ class Module:
     def from_file(cls, path: str | Path, *, allow_unregistered: bool = False) -> Module:
         """From a file of text or bytecode, or of TVMScript where its name ends in .py. Raises RelaxError."""
         if str(path).endswith(".py"):
-            return cls.from_script(Path(path))
+            return cls.from_script(Path(path), allow_unregistered=allow_unregistered)
         try:
             source = Path(path).read_bytes()
         except OSError as error:
@@ -66,7 +70,13 @@ class Module:
         return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
 
     @classmethod
-    def from_script(cls, source: str | Path | type | Callable[..., Any], name: str = "<script>") -> Module:
+    def from_script(
+        cls,
+        source: str | Path | type | Callable[..., Any],
+        name: str = "<script>",
+        *,
+        allow_unregistered: bool = False,
+    ) -> Module:
         """From TVMScript: text, a file's path, or a class or function whose source Python finds. Raises RelaxError.
 
         Text and files are read, never run. `name` stands for the file of a text in errors.
@@ -75,8 +85,12 @@ class Module:
         from .frontends.script.source import Source
 
         if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and source.endswith(".py")):
-            return cls(read_script(Source.of_file(source)))
-        return cls(read_script(Source(source, name) if isinstance(source, str) else Source.of_object(source)))
+            read = Source.of_file(source)
+        else:
+            read = Source(source, name) if isinstance(source, str) else Source.of_object(source)
+        context = create_context()
+        context.allow_unregistered_dialects = allow_unregistered
+        return cls(read_script(read, context=context))
 
     def copy(self) -> Module:
         """The same IR once more, in the same context."""
@@ -108,12 +122,13 @@ class Module:
         return f"<{outline(self._owner.operation)}>"
 
     def _repr_html_(self) -> str:
-        """In notebooks: the outline, and behind it the whole as a script."""
+        """In notebooks: the outline, and behind it the whole as a script, without large constants."""
         first, *functions = outline(self._owner.operation).split("\n")
-        script = html.escape(print_script(self))
+        script = self.script(elide=True)
+        shown = script if len(script) <= _MOST_SHOWN else f"{script[:_MOST_SHOWN].rpartition(chr(10))[0]}\n..."
         return (
             f"<details><summary>{html.escape(first)}<pre>{html.escape(chr(10).join(functions))}</pre></summary>"
-            f"<pre>{script}</pre></details>"
+            f"<pre>{highlighted(shown)}</pre></details>"
         )
 
     @property
@@ -189,6 +204,13 @@ class Module:
             large_resource_limit=elide_resources,
             assume_verified=assume_verified,
         )
+
+    def script(self, *, elide: bool = False) -> str:
+        """The module as TVMScript, which `rx.Module.from_script` reads back as the same operations.
+
+        Large constants stand at the end of the text; with `elide` they do not, and it is for people only.
+        """
+        return print_script(self._owner, elide=elide)
 
     def bytecode(self, version: int | None = None) -> bytes:
         """The module in MLIR's binary form."""

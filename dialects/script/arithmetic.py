@@ -61,7 +61,8 @@ def _sign(printer: Printer, op: Operation) -> Expr | None:
     if not is_number(op.results[0].type) or printer.other_attributes(op):
         return None
     sign = SIGNS[op.name]
-    return _joined(*printer.take(op.operands), sign.text, sign.level)
+    left, right = printer.take(op.operands)
+    return _joined(left, sign.text, right, sign.level)
 
 
 @expression("arith.cmpf", "arith.cmpi")
@@ -70,7 +71,8 @@ def _compare(printer: Printer, op: Operation) -> Expr | None:
     sign = signs.get(int(str(op.attributes["predicate"]).partition(" ")[0]))
     if sign is None or not is_number(op.results[0].type) or printer.other_attributes(op, ("predicate",)):
         return None
-    return _joined(*printer.take(op.operands), sign, Level.COMPARE)
+    left, right = printer.take(op.operands)
+    return _joined(left, sign, right, Level.COMPARE)
 
 
 @expression("arith.negf")
@@ -81,7 +83,7 @@ def _negate(printer: Printer, op: Operation) -> Expr | None:
     return Expr(f"-{value.at(Level.SIGN)}", Level.SIGN)
 
 
-def _joined(left: Expr, right: Expr, sign: str, level: int) -> Expr:
+def _joined(left: Expr, sign: str, right: Expr, level: int) -> Expr:
     """A number beside something that tells its type has none itself."""
     if left.bare and not right.bare:
         left = left.plain()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes as Python's literals; those that Python has none for as MLIR's text: `I.attr("affine_map<(i) -> (i)>")`."""
+"""Attributes as Python's literals; what Python has none for is MLIR's text: `I.attr("affine_map<(i) -> (i)>")`."""
 
 from __future__ import annotations
 

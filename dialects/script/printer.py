@@ -18,7 +18,7 @@ from ..core.attributes import AttrKind
 from ..core.elements import is_resource
 from .attributes import attribute_text, number_text, special_number
 from .expr import Expr, Level, Writer
-from .names import Names, result_prefix
+from .names import Names, name_in, result_prefix
 from .resources import Resources
 from .types import is_scalar, is_tensor, type_text
 from .words import LEAVES, SILENT, case_form, quoted
@@ -90,6 +90,8 @@ class Printer:
         self.resources = resources
         #: What blocks that are jumped to are called.
         self.labels: dict[Block, str] = {}
+        #: What the module's functions give, by their names.
+        self.given_by: dict[str, list[Type]] = {}
         #: The loops' variables of linalg operations, by their blocks.
         self.index_names: dict[tuple[Block, int], str] = {}
         #: Whether values are called after the names in their locations: in graphs, whose names are a model's.
@@ -204,7 +206,10 @@ class Printer:
         self._texts[value] = Expr(text)
 
     def name(self, op: Operation, value: Value) -> str:
-        """A new name for a result."""
+        """A new name for a result; in graphs the model's own, where its location has one."""
+        wanted = name_in(op.location) if self.named_by_location and len(op.results) == 1 else ""
+        if wanted:
+            return self.bind(value, self.names.exact(wanted))
         number = value.result_number if isinstance(value, ir.OpResult) else 0
         return self.bind(value, self.names.numbered(result_prefix(op, number, value.type)))
 

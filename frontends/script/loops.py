@@ -35,7 +35,6 @@ from .program import (
 from .scalar_types import typed
 from .scalars import Scalars
 
-
 #: What becomes of an iteration: it goes on, the next one is begun, or the loop is left.
 _GOES_ON, _NEXT, _LEFT = 0, 1, 2
 

@@ -36,9 +36,7 @@ _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 _MAIN = "main"
 
 
-def read_script(
-    source: Source, around: Mapping[str, Any] | None = None, context: Context | None = None
-) -> MlirModule:
+def read_script(source: Source, around: Mapping[str, Any] | None = None, context: Context | None = None) -> MlirModule:
     """The module that a script describes, in a context of its own, or in one. `around` are the names around an object.
 
     Raises ScriptError.

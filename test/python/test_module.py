@@ -222,7 +222,42 @@ def test_repr_names_the_functions() -> None:
     many = rx.Module.parse("".join(f"func.func @f{index}() {{ return }}" for index in range(25)))
     assert repr(many).endswith("  f19() -> None\n  and 5 more>")
     shown = module._repr_html_()
-    assert "module of 2 functions" in shown and "&quot;float32&quot;" in shown and "def main(" in shown
+    assert "module of 2 functions" in shown and ">&quot;float32&quot;</span>" in shown and "</span> main(" in shown
+
+
+def with_constant(count: int) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((count,))]) as f:
+        f.returns(relax.add(*f, relax.const(numpy.arange(count, dtype="float32"))))
+    return module
+
+
+def test_a_script_is_read_back() -> None:
+    module = with_constant(5000)
+    text = module.script()
+    assert rx.Module.from_script(text).script() == text
+    again = rx.compile(rx.Module.from_script(text), jobs=1, cache=False)["main"](numpy.ones(5000, "float32"))
+    assert numpy.array_equal(again, numpy.arange(5000) + 1)
+    assert len(module.script(elide=True)) < 2000 < 20_000 < len(text)
+    assert rx.print_script(module) == text
+
+
+def test_a_notebook_shows_no_more_than_people_read() -> None:
+    assert len(with_constant(5000)._repr_html_()) < 5000
+    many = rx.Module.parse("".join(f"func.func @f{index}() {{ return }}" for index in range(3000)))
+    shown = many._repr_html_()
+    assert shown.endswith("\n...</pre></details>") and len(many.script()) > 100_000
+    assert "f2999" not in shown and len(shown) < 500_000
+
+
+def test_a_script_may_have_unregistered_operations(tmp_path: Path) -> None:
+    module = rx.Module.parse('func.func @f() { "their.op"() : () -> () return }', allow_unregistered=True)
+    file = tmp_path / "theirs.py"
+    file.write_text(module.script())
+    assert str(rx.Module.from_script(module.script(), allow_unregistered=True)) == str(module)
+    assert str(rx.Module.from_file(file, allow_unregistered=True)) == str(module)
+    with pytest.raises(rx.RelaxError, match="their"):
+        rx.Module.from_file(file)
 
 
 WAYS = {"pickle": lambda module: pickle.loads(pickle.dumps(module)), "copy": copy.copy, "deepcopy": copy.deepcopy}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 from ....bindings.ir import Block, Region, Type, Value
 from ....bindings.mlir import ir
@@ -264,6 +264,8 @@ class Body(Calls):
         if not names:
             return
         self.location = self.source.location(node)
+        if self._is_graph and len(names) == 1:
+            self.location = ir.Location.name(names[0], self.location)
         with self.location:
             made = with_results(sketch, types)
         sketch.erase()
@@ -313,7 +315,7 @@ class Body(Calls):
         """Nothing."""
 
 
-def _is_region(node: ast.stmt) -> Any:
+def _is_region(node: ast.stmt) -> TypeGuard[ast.With]:
     if not isinstance(node, ast.With):
         return False
     call = node.items[0].context_expr

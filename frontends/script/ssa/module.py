@@ -24,8 +24,8 @@ def ssa_class(tree: ast.Module) -> ast.ClassDef | None:
     """The class of a script that is IR; None for any other script."""
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef):
-            options = _options(_decorator(statement, (_NESTED,)))
-            if isinstance(options.get("ssa"), ast.Constant) and options["ssa"].value is True:
+            option = _options(_decorator(statement, (_NESTED,))).get("ssa")
+            if isinstance(option, ast.Constant) and option.value is True:
                 return statement
     return None
 

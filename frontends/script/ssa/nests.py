@@ -239,9 +239,8 @@ class Nest:
             return None
         if name not in self._indices:
             block = next(iter(self.arguments.values())).owner
-            dim = {
-                "dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, self.body.context), self.indices.index(name))
-            }
+            i64 = ir.IntegerType.get_signless(64, self.body.context)
+            dim = {"dim": ir.IntegerAttr.get(i64, self.indices.index(name))}
             with ir.InsertionPoint.at_block_begin(block):
                 self._indices[name] = self.body.one("linalg.index", (), ir.IndexType.get(self.body.context), dim)
         return self._indices[name]

@@ -36,8 +36,8 @@ def cut_resources(source: Source) -> tuple[Source, list[Resource]]:
     for number, line in enumerate(lines, start=1):
         match = _LINE.fullmatch(line)
         if match is not None:
-            margin, *parts = match.groups()
-            found.append(Resource(*parts, number))
+            margin, name, type_, data = match.groups()
+            found.append(Resource(name, type_, data, number))
             lines[number - 1] = f"{margin}pass"
     return replace(source, text="\n".join(lines)) if found else source, found
 

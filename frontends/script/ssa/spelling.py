@@ -46,9 +46,9 @@ def is_number(node: ast.expr) -> bool:
 
 def is_typed_number(node: ast.expr) -> bool:
     """`T.float32(1.0)`."""
-    return (
-        isinstance(node, ast.Call) and len(node.args) == 1 and is_number(node.args[0]) and dotted(node.func)[:2] == "T."
-    )
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or not is_number(node.args[0]):
+        return False
+    return dotted(node.func).startswith("T.")
 
 
 def number_of(node: ast.expr) -> int | float:
@@ -176,12 +176,12 @@ class Spelling:
         form = case_form(operation, name)
         if not form or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             return self.attribute(node)
-        return self.parsed(ast.copy_location(ast.Constant(form.format(node.value)), node))
+        return self.parsed(node, form.format(node.value))
 
-    def parsed(self, node: ast.Constant) -> Attribute:
-        """MLIR's text of an attribute."""
+    def parsed(self, node: ast.expr, text: str) -> Attribute:
+        """The attribute that MLIR's text spells."""
         try:
-            return parse_attribute(node.value, self.context)
+            return parse_attribute(text, self.context)
         except ValueError as error:
             raise self.source.problem(node, f"this is no attribute: {error}") from None
 

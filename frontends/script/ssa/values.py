@@ -285,11 +285,14 @@ class Values:
     def _function(self, node: ast.Call, name: str) -> Sequence[Value]:
         if name not in self.functions:
             raise self.source.problem(node, f"the module has no function '{name}'", self.functions, name)
-        if node.keywords:
-            raise self.source.problem(node, "a function is called by position: cls.f(x, y)")
+        attributes: dict[str, Attribute] = {}
+        for keyword in node.keywords:
+            if keyword.arg != "attrs":
+                raise self.source.problem(node, "a function is called by position: cls.f(x, y)")
+            attributes = self.spelling.dictionary(keyword.value)
         values = [self.value(each) for each in node.args]
-        callee = {"callee": ir.FlatSymbolRefAttr.get(name, self.context)}
-        return list(self.create("func.call", values, self.functions[name], callee).results)
+        attributes["callee"] = ir.FlatSymbolRefAttr.get(name, self.context)
+        return list(self.create("func.call", values, self.functions[name], attributes).results)
 
     def _vload(self, node: ast.Call, source: Value) -> Value:
         """`A.vload([i, j], T.float32x8)`: elements one after the other."""
@@ -353,8 +356,10 @@ def _const(values: Values, node: ast.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
         raise values.source.problem(node, "I.const takes one attribute")
     given = node.args[0]
-    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
-    attribute = values.spelling.parsed(given) if is_text else values.spelling.attribute(given)
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        attribute = values.spelling.parsed(given, given.value)
+    else:
+        attribute = values.spelling.attribute(given)
     if not hasattr(attribute, "type"):
         raise values.source.problem(given, f"{attribute} has no type")
     type_ = attribute.type
