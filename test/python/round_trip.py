@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
+import functools
 from typing import Any
 
 from relax_mlir.bindings.diagnostics import errors_as_relax_error
@@ -16,9 +14,6 @@ from relax_mlir.dialects.script.words import LEAVES
 from relax_mlir.dialects.verification import verify_ir
 from relax_mlir.frontends.script.module import read_script
 from relax_mlir.frontends.script.source import Source
-from relax_mlir.support.errors import RelaxError
-
-_TESTS = Path(__file__).resolve().parents[3]
 
 
 def context() -> Any:
@@ -27,32 +22,38 @@ def context() -> Any:
     return made
 
 
+@functools.cache
+def shared() -> Any:
+    """A context for many modules; one more takes longer than most of what is done in it."""
+    return context()
+
+
 def parse(text: str) -> Any:
     """Raises RelaxError for what is no valid module."""
-    made = context()
+    made = shared()
     with errors_as_relax_error(made, "no module"):
         module = ir.Module.parse(text, made)
     verify_ir(module.operation, "not valid")
     return module
 
 
-def read(script: str) -> Any:
-    """A script as a module, in a context of its own."""
-    return read_script(Source(script, "script.py"), context=context())
+def read(script: str, *, fresh: bool = False) -> Any:
+    """A script as a module. `fresh`: where dialects are loaded that scripts need and no others."""
+    return read_script(Source(script, "script.py"), context=context() if fresh else shared())
 
 
-def check(module: Any, *, fragments: int = 0) -> str:
+def check(module: Any, *, fragments: int = 0, fresh: bool = False) -> str:
     """The script of a module that comes back as it was. `fragments`: how many parts of it are MLIR's text."""
-    script = print_script(module)
+    script = print_script(module.operation)
     assert script.count("I.mlir(") == fragments, script
-    back = read(script)
-    assert print_script(back) == script
+    back = read(script, fresh=fresh)
+    assert print_script(back.operation) == script
     assert comparable(back.operation) == comparable(module.operation), script
     return script
 
 
-def check_text(text: str, *, fragments: int = 0) -> str:
-    return check(parse(text), fragments=fragments)
+def check_text(text: str, *, fragments: int = 0, fresh: bool = False) -> str:
+    return check(parse(text), fragments=fragments, fresh=fresh)
 
 
 def comparable(operation: Any) -> str:
@@ -71,13 +72,3 @@ def comparable(operation: Any) -> str:
         if op.name in LEAVES and not any(True for _ in op.results[0].uses):
             op.erase()
     return str(copy.get_asm(print_generic_op_form=True, use_local_scope=True, assume_verified=True))
-
-
-def modules_of_tests() -> Iterator[tuple[str, Any]]:
-    """Each part of each lit test that is a valid module."""
-    for path in sorted(_TESTS.rglob("*.mlir")):
-        for number, text in enumerate(re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE)):
-            try:
-                yield f"{path.name} {number}", parse(text)
-            except RelaxError:  # a test of what is not valid
-                continue
