@@ -23,7 +23,7 @@ def _constant(printer: Printer, op: Operation) -> Expr | None:
     if attribute in printer.constants:
         return printer.constants[attribute]
     type_ = op.results[0].type
-    if is_scalar(type_):
+    if is_scalar(type_) and str(type_) != "i0":  # which has no numbers
         return printer.constants.setdefault(attribute, number(attribute, printer.type_text(type_)))
     if is_tensor(type_):
         return _tensor(printer, op, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")

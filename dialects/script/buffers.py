@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Value
@@ -11,8 +10,6 @@ from ...bindings.mlir import ir
 from .expr import Expr
 from .printer import Printer, expression, statement
 from .types import is_tensor
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def index_texts(exprs: Sequence[Expr]) -> list[str]:
@@ -42,11 +39,9 @@ def _load(printer: Printer, op: Operation) -> Expr | None:
     if not _is_named(printer, op.operands[0]) or printer.other_attributes(op):
         return None
     source, *indices = printer.take(op.operands)
-    text = element(source.text, indices)
-    # In a linalg body, an element at a place that the loops tell is an input.
-    if printer.nest_indices is not None and printer.nest_indices.issuperset(_NAME.findall(text.partition("[")[2])):
+    if printer.nest is not None and not printer.nest.may_load(op.operands[0], index_texts(indices)):
         return None
-    return Expr(text)
+    return Expr(element(source.text, indices))
 
 
 @statement("tensor.insert", "memref.store")

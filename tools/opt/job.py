@@ -89,7 +89,7 @@ class Job:
         """The IR in a source, as the arguments have it read."""
         arguments = self.arguments
         if name.endswith(".py") and isinstance(source, str):
-            return Module.from_script(source, name)
+            return Module.from_script(source, name, allow_unregistered=arguments["allow-unregistered-dialect"])
         parsed = parse_module(
             source,
             name,

@@ -51,7 +51,7 @@ class Body(Calls):
             if read is None:
                 word = type(each).__name__.lower()
                 raise self.source.problem(each, f"an ssa function has no `{word}`")
-            self.location = self.source.location(each)
+            self.location, self.statement = self.source.location(each), each
             read(self, each)
 
     def blocks(self, region: Region, functions: Sequence[ast.FunctionDef]) -> None:
@@ -177,8 +177,7 @@ class Body(Calls):
         if not isinstance(target, ast.Name) or not isinstance(given, ast.List):
             raise self.source.problem(node, "vstore takes a vector and indices: A.vstore(v, [i, j])")
         held, value = self.known(target), self.value(node.args[0])
-        if not isinstance(value.type, ir.VectorType) or not hasattr(held.type, "rank"):
-            raise self.source.problem(node, f"{value.type} cannot be stored in {held.type}")
+        self.check_transfer(node, held.type, value.type)
         indices = [self.index(each) for each in given.elts]
         mask = self.mask(node)
         is_memory = isinstance(held.type, ir.MemRefType)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from ....bindings.ir import Attribute, Context, Type
+from ....bindings.ir import Attribute, Context, Operation, Type
 from ....bindings.mlir import ir, parse_attribute, parse_type
 from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
@@ -244,6 +244,13 @@ class Spelling:
             found[key.value] = self.attribute(value)
         return found
 
+    def check_held(self, node: ast.AST, made: Operation, attributes: Iterable[str]) -> None:
+        """MLIR leaves out an attribute of the wrong kind without a word, and may crash where it misses it later."""
+        held = made.attributes
+        lost = next((name for name in attributes if name not in held), None)
+        if lost is not None:
+            raise self.source.problem(node, f"'{made.name}' has another kind of attribute '{lost}'")
+
     def elements(self, node: ast.expr, told: ast.expr) -> Attribute:
         """Numbers in lists, with their element type; or one for all, with the tensor's."""
         if isinstance(told, ast.Constant) and isinstance(told.value, str):
@@ -252,7 +259,7 @@ class Spelling:
             while isinstance(inner, ast.List) and inner.elts:
                 shape.append(len(inner.elts))
                 inner = inner.elts[0]
-            type_ = encode(TensorInfo(tuple(shape), DTYPE_BY_NAME.get(told.value, told.value)), self.context)
+            type_ = self._tensor(told, tuple(shape), told.value)
         else:
             type_ = self.type(told)
         text = self._elements_text(node)
@@ -260,6 +267,12 @@ class Spelling:
             return parse_attribute(f"dense<{'' if text == '[]' else text}> : {type_}", self.context)
         except ValueError as error:
             raise self.source.problem(node, f"these are no elements of {type_}: {error}") from None
+
+    def _tensor(self, node: ast.expr, shape: tuple[int, ...], element: str) -> Type:
+        try:
+            return encode(TensorInfo(shape, DTYPE_BY_NAME.get(element, element)), self.context)
+        except TypeProblem as problem:
+            raise self.source.problem(node, str(problem)) from None
 
     def _elements_text(self, node: ast.expr) -> str:
         if isinstance(node, ast.List):
