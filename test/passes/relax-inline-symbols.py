@@ -55,9 +55,9 @@ class Module:
     # CHECK: e = tensor.empty(size, R.Tensor(("n",), "float32"))
     # CHECK: e_1 = tensor.empty(size, R.Tensor(("m",), "float32"))
     @R.function
-    def upstream_operations(
-        x: R.Tensor((4,), "float32"), y: R.Tensor(("m",), "float32"), size: T.index
-    ) -> R.Tuple(R.Tensor(("?",), "float32"), R.Tensor(("?",), "float32")):
+    def upstream_operations(x: R.Tensor((4,), "float32"), y: R.Tensor(("m",), "float32"), size: T.index) -> R.Tuple(
+        R.Tensor(("?",), "float32"), R.Tensor(("?",), "float32")
+    ):
         xn = R.match_cast(x, out_sinfo=R.Tensor(("n",), "float32"))
         a = cls.upstream(xn, size)
         yn = R.match_cast(y, out_sinfo=R.Tensor(("n",), "float32"))
