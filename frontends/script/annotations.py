@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...dialects.core.infos import (
@@ -88,10 +88,10 @@ class Annotations:
         """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
         if not isinstance(value, ast.Call) or value.keywords:
             return False
-        word = self.names.word(value.func)
-        if word is None or word[0] != TIR or word[1] not in _SYMBOL_MAKERS:
+        if not all(map(_is_text, value.args)):
             return False
-        return all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in value.args)
+        word = self.names.word(value.func)
+        return word is not None and word[0] == TIR and word[1] in _SYMBOL_MAKERS
 
     def _made_by(self, statement: ast.stmt) -> list[ast.Name]:
         """The names of the symbols that a statement makes, if it does nothing else: `n, m = T.int64(), T.int64()`."""
@@ -104,7 +104,7 @@ class Annotations:
         names = [one for one, made in pairs if isinstance(one, ast.Name) and self._is_new(made)]
         return names if len(names) == len(pairs) else []
 
-    def declare(self, statements: Sequence[ast.stmt]) -> None:
+    def declare(self, statements: Iterable[ast.stmt]) -> None:
         """The symbols that statements make, wherever they stand: signatures above name them too."""
         for statement in statements:
             for name in self._made_by(statement):
@@ -146,6 +146,8 @@ class Annotations:
 
     def _dim(self, node: ast.expr, new: bool) -> Dim:
         source = self.names.source
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return node.value
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return self._dim_of_text(node, node.value, new)
         if isinstance(node, ast.Name) and node.id in self.symbols:

@@ -42,7 +42,7 @@ class PrimFunc:
         self.source = names.source
         self.program: Program = reader.read()
         self.annotations: Annotations = reader.annotations
-        written = self.program.written
+        self._written = written = self.program.written
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
         #: Those that the caller gets: written to, and last.
         self.outputs = written if written and buffers[len(buffers) - len(written) :] == written and not in_place else []
@@ -72,11 +72,13 @@ class PrimFunc:
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
             if steps is None:
                 LoopProgram(scalars, buffers).emit(self.program.body)
-                return None
-            program = TensorProgram(scalars, buffers)
-            program.emit(steps)
-            pattern = program.pattern
-            return [program.state[each] for each in self.outputs]
+            else:
+                program = TensorProgram(scalars, buffers)
+                program.emit(steps)
+                pattern = program.pattern
+            # The memory knows the scalars: a circle would keep the syntax tree until garbage is collected.
+            del scalars.memory
+            return None if steps is None else [buffers[each] for each in self.outputs]
 
         with self.source.location(self.program.node):
             try:
@@ -94,7 +96,7 @@ class PrimFunc:
 
     def _steps(self) -> list[Nest | Allocate] | None:
         """The function as nests in their order; None where some statement is none."""
-        if not self.outputs or len(self.outputs) != len(self.program.written):
+        if not self.outputs or len(self.outputs) != len(self._written):
             return None
         reader = NestReader(self.annotations)
         try:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...emit.loops import with_results
 from . import graph_calls  # noqa: F401  # its calls register
 from .annotations import arguments_of, leaves, rebuilt
 from .graph_values import Around, GraphValues, Missing, form
-from .names import RELAX
+from .names import RELAX, statements_within, targets_of
 
 
 class GraphReader(GraphValues):
@@ -35,7 +35,7 @@ class GraphReader(GraphValues):
 
     def parameters(self) -> list[tuple[str, Info]]:
         """Names and types of the arguments; a tuple is one argument for each thing in it."""
-        self.annotations.declare(list(_simple_statements(self.function.body)))
+        self.annotations.declare(statements_within(self.function.body))
         found: list[tuple[str, Info]] = []
         arguments = self.function.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
@@ -106,14 +106,14 @@ class GraphReader(GraphValues):
 
     def statements(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
-            write = getattr(self, f"_on_{type(statement).__name__.lower()}", None)
+            write = _WRITERS.get(type(statement))
             if write is None:
                 word = type(statement).__name__.lower()
                 raise self.source.problem(statement, f"a graph's function has no `{word}`: it has assignments, "
                                           "`with R.dataflow():`, `if` and one `return` at its end")  # fmt: skip
-            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-            with self.source.location(statement, targets[0].id if isinstance(targets[0], ast.Name) else ""):
-                write(statement)
+            target = next(iter(targets_of(statement)), None)
+            with self.source.location(statement, target.id if isinstance(target, ast.Name) else ""):
+                write(self, statement)
 
     def _on_pass(self, statement: ast.Pass) -> None:
         del statement
@@ -242,10 +242,12 @@ class GraphReader(GraphValues):
         raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
 
 
-def _simple_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements, and those inside of `with` and `if`."""
-    for statement in statements:
-        yield statement
-        if isinstance(statement, (ast.With, ast.If)):
-            yield from _simple_statements(statement.body)
-            yield from _simple_statements(getattr(statement, "orelse", []))
+_WRITERS: dict[type, Callable[[GraphReader, Any], None]] = {
+    ast.Pass: GraphReader._on_pass,
+    ast.Return: GraphReader._on_return,
+    ast.Assign: GraphReader._on_assign,
+    ast.AnnAssign: GraphReader._on_annassign,
+    ast.Expr: GraphReader._on_expr,
+    ast.With: GraphReader._on_with,
+    ast.If: GraphReader._on_if,
+}

@@ -53,6 +53,12 @@ def _prim_value(graph: GraphValues, call: ast.Call) -> Any:
     return graph.value(given["value"])  # as an attribute it may be negative, which a size is not
 
 
+@_special("null_value")
+def _nothing(graph: GraphValues, call: ast.Call) -> None:
+    """An argument that is left out; where it is needed the operator says so."""
+    arguments_of(graph.names, call, ())
+
+
 @_special("TupleGetItem")
 def _tuple_get_item(graph: GraphValues, call: ast.Call) -> Any:
     given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from ...bindings.ir import Context, Value
+from ...bindings.ir import Attribute, Context, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, registered_dialects
@@ -41,6 +41,9 @@ Special = Callable[["GraphValues", ast.Call], Any]
 #: By R's words: how their calls are read. See graph_calls.py.
 SPECIAL: dict[str, Special] = {}
 
+#: An operator, its operands' types and its attributes: operations of one form differ in their operands alone.
+Form = tuple[Operator, tuple[Type, ...], str]
+
 
 class Callee(NamedTuple):
     """A function of the module, or of C: what a name stands for where it is called."""
@@ -66,6 +69,8 @@ class Around(Protocol):
     context: Context
     functions: dict[str, ast.FunctionDef]
     own_names: set[str]
+    #: The types of the results and the attributes of operations that were made before.
+    forms: dict[Form, tuple[list[Type], dict[str, Attribute]]]
 
     def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function."""
@@ -247,6 +252,8 @@ class GraphValues:
         return self.built(node, definition, tuple(arguments), named)
 
     def _argument(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value
         if isinstance(node, ast.Name) and isinstance(known := self.values.get(node.id), Value):
             return known
         word = self.names.word(node.func if isinstance(node, ast.Call) else node)
@@ -261,7 +268,15 @@ class GraphValues:
         return [leaf for item in items for leaf in leaves(self.annotations.type(item))]
 
     def built(self, node: ast.AST, definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        form = _form_of(definition, arguments, named)
+        known = self.module.forms.get(form) if form is not None else None
+        if known is not None:
+            types, attributes = known
+            name = definition.full_name
+            return ir.Operation.create(name, results=types, operands=arguments, attributes=attributes).result
         made = self.source.guarded(node, lambda: definition(*arguments, **named))
+        if form is not None and isinstance(made, Value) and list(made.owner.operands) == list(arguments):
+            self.module.forms[form] = [made.type], dict(made.owner.attributes.items())
         return () if made is None else made
 
     def stated(self, node: ast.AST, value: Any, stated: Any) -> Any:
@@ -282,6 +297,20 @@ class GraphValues:
         if info == wanted or not _says_more(wanted, info):
             return value
         return self.source.guarded(node, lambda: relax["match_cast"](value, wanted))
+
+
+def _form_of(definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Form | None:
+    """What decides an operation's attributes and its result's type; None where more does than types and constants."""
+    if definition.value_dependent or definition.explicit or definition.prepare or definition.redirect:
+        return None
+    if not all(isinstance(each, Value) for each in arguments) or not all(map(_is_plain, named.values())):
+        return None
+    return definition, tuple([each.type for each in arguments]), repr(named) if named else ""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a constant's text tells all of it."""
+    return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (bool, int, float, str)
 
 
 def form(tree: Any) -> Any:

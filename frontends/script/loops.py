@@ -23,14 +23,21 @@ from .program import (
     Evaluate,
     For,
     If,
+    Leave,
     Let,
     Loop,
     Statement,
     Store,
     While,
+    leaving,
     parts_within,
 )
+from .scalar_types import typed
 from .scalars import Scalars
+
+
+#: What becomes of an iteration: it goes on, the next one is begun, or the loop is left.
+_GOES_ON, _NEXT, _LEFT = 0, 1, 2
 
 
 class LoopProgram:
@@ -39,6 +46,8 @@ class LoopProgram:
     def __init__(self, scalars: Scalars, memrefs: dict[Buffer, Value]):
         self.scalars, self.memrefs = scalars, memrefs
         scalars.memory = self
+        #: Of the loop around, where something in it leaves it: whether this iteration goes on.
+        self._state: Value | None = None
 
     def emit(self, statements: Sequence[Statement]) -> None:
         """The statements, with memory for the buffers that they allocate until their end."""
@@ -55,6 +64,10 @@ class LoopProgram:
                     self._allocate(statement.buffer, partial(self._from, statements, position + 1))
                     return
                 _WRITERS[type(statement)](self, statement)
+                if self._state is not None and leaving([statement]):
+                    if not isinstance(statement, Leave):
+                        loops.when(self._fate() == _GOES_ON, partial(self._from, statements, position + 1))
+                    return
 
     def _allocate(self, buffer: Buffer, then: Callable[[], None]) -> None:
         sizes: list[Size] = [self.scalars.index(size) for size in buffer.sizes]
@@ -69,7 +82,7 @@ class LoopProgram:
     # ---- memory ----
 
     def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        return loops.load(self._memref(node, buffer), *self._places(indices)).of(buffer.dtype)
+        return typed(loops.load(self._memref(node, buffer), *self._places(indices)), buffer.dtype)
 
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         return self._memref(node, buffer)
@@ -124,14 +137,50 @@ class LoopProgram:
             truth = self.scalars.truth(statement.condition)
             return self.scalars.cast(statement.node, truth, "i1") if isinstance(truth, bool) else truth
 
-        loops.repeat_while([], condition, lambda: self.emit(statement.body))
+        def repeat(once: Callable[[], None], is_left: bool) -> None:
+            going = (lambda: loops.and_then(self._fate() != _LEFT, condition)) if is_left else condition
+            loops.repeat_while([], going, once)
+
+        self._repeat(statement.body, repeat)
 
     def _for(self, statement: For) -> None:
-        self._over(statement.loops, statement.body)
+        def repeat(once: Callable[[], None], is_left: bool) -> None:
+            self._over(statement.loops, (lambda: loops.when(self._fate() != _LEFT, once)) if is_left else once)
 
-    def _over(self, rest: Sequence[Loop], body: Sequence[Statement]) -> None:
-        if not rest:
+        self._repeat(statement.body, repeat)
+
+    def _repeat(self, body: Sequence[Statement], repeat: Callable[[Callable[[], None], bool], None]) -> None:
+        """`repeat(once, is_left)` makes the loop; what is left says so in memory, and what follows asks for it."""
+        outer, found = self._state, leaving(body)
+
+        def run(state: Value | None) -> None:
+            self._state = state
+            if state is not None:
+                loops.store(_GOES_ON, state)
+            repeat(once, any(each.is_break for each in found))
+
+        def once() -> None:
+            if self._state is not None:
+                loops.store(_GOES_ON, self._state)
             self.emit(body)
+
+        if found:
+            loops.scratch([], element("i8"), run)
+        else:
+            run(None)
+        self._state = outer
+
+    def _fate(self) -> Number:
+        assert self._state is not None
+        return loops.load(self._state)
+
+    def _leave(self, statement: Leave) -> None:
+        assert self._state is not None
+        loops.store(_LEFT if statement.is_break else _NEXT, self._state)
+
+    def _over(self, rest: Sequence[Loop], body: Callable[[], None]) -> None:
+        if not rest:
+            body()
             return
         loop, *inner = rest
         start: Size = 0 if loop.start is None else self.scalars.index(loop.start)
@@ -183,5 +232,6 @@ _WRITERS: dict[type, Callable[[LoopProgram, Any], None]] = {
     If: LoopProgram._if,
     While: LoopProgram._while,
     For: LoopProgram._for,
+    Leave: LoopProgram._leave,
     Block: LoopProgram._block,
 }

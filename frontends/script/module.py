@@ -11,7 +11,7 @@ from typing import Any
 
 from ...bindings.context import load_dialects
 from ...bindings.diagnostics import errors_as_relax_error
-from ...bindings.ir import Context, Operation
+from ...bindings.ir import Attribute, Context, Operation, Type
 from ...bindings.ir import Module as MlirModule
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of
@@ -24,7 +24,7 @@ from ...dialects.verification import verify_ir
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
-from .graph_values import GraphValues
+from .graph_values import Form, GraphValues
 from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
@@ -85,6 +85,7 @@ class ModuleReader:
         self.functions: dict[str, ast.FunctionDef] = {}
         self._kinds: dict[str, str] = {}
         self._graphs: dict[str, tuple[Operation, Any]] = {}
+        self.forms: dict[Form, tuple[list[Type], dict[str, Attribute]]] = {}
         self._building: list[str] = []
         self._prims: dict[str, PrimFunc] = {}
 

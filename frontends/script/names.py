@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -23,6 +23,15 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.Pow: operator.pow,
 }  # fmt: skip
+_BLOCKS = (ast.With, ast.If, ast.For, ast.While)
+#: What statements give names to.
+_TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
+    ast.Assign: lambda node: node.targets,
+    ast.AnnAssign: lambda node: (node.target,),
+    ast.AugAssign: lambda node: (node.target,),
+    ast.For: lambda node: (node.target,),
+    ast.With: lambda node: [item.optional_vars for item in node.items],
+}
 #: A power of more bits would take long to work out.
 _MOST_BITS = 4096
 
@@ -45,15 +54,18 @@ class Names:
         self._words: dict[str, tuple[str, str]] = {}
         #: Names that a function has for itself: they are no constants of the program around, whatever these are called.
         self._own: set[str] = set()
+        self._has_lets = "Let" in source.text
 
     def inside(self, function: ast.FunctionDef) -> Names:
         """The names as a function sees them."""
-        made = copy(self)
-        made._own = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-        for node in ast.walk(function):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                made._own.add(node.id)
-            elif isinstance(node, ast.keyword) and node.arg == "where" and isinstance(node.value, ast.Dict):  # T.Let
+        made, taken = copy(self), function.args
+        arguments = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
+        made._own = {each.arg for each in arguments if each is not None}
+        for statement in statements_within(function.body):
+            for target in targets_of(statement):
+                made._own.update(_names_in(target))
+        for node in ast.walk(function) if self._has_lets else ():
+            if isinstance(node, ast.keyword) and node.arg == "where" and isinstance(node.value, ast.Dict):  # T.Let
                 made._own.update(key.id for key in node.value.keys if isinstance(key, ast.Name))
         return made
 
@@ -91,20 +103,18 @@ class Names:
 
     def word(self, node: ast.AST) -> tuple[str, str] | None:
         """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
-        parts: list[str] = []
+        path = ""
         while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+            path = f"{node.attr}.{path}" if path else node.attr
             node = node.value
         if not isinstance(node, ast.Name):
             return None
-        if node.id == "tvm" and parts[-1:] == ["script"]:  # @tvm.script.ir_module, tvm.script.tir.exp
-            del parts[-1]
-            kind = _VOCABULARIES.get(parts.pop()) if len(parts) > 1 else IR
-        elif not parts:
+        if not path:
             return self._words.get(node.id)
-        else:
-            kind = None if node.id in self._own else self.vocabularies.get(node.id)
-        return None if kind is None or not parts else (kind, ".".join(reversed(parts)))
+        kind = self.vocabularies.get(node.id)
+        if kind is not None:
+            return None if node.id in self._own else (kind, path)
+        return _word_of_tvm(path) if node.id == "tvm" else None
 
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
@@ -199,6 +209,36 @@ class Names:
             if make is not None and self.word(node.func) is None:
                 return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
+
+
+def _word_of_tvm(path: str) -> tuple[str, str] | None:
+    """`script.ir_module`, `script.tir.exp`."""
+    root, _, rest = path.partition(".")
+    first, _, last = rest.partition(".")
+    kind = _VOCABULARIES.get(first) if last else IR
+    return None if root != "script" or not rest or kind is None else (kind, last or first)
+
+
+def _names_in(target: ast.expr | None) -> Sequence[str]:
+    if isinstance(target, ast.Name):
+        return (target.id,)
+    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
+    return [name for item in items for name in _names_in(item)]
+
+
+def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
+    """What a statement gives a value: names, tuples of names, elements of buffers."""
+    read = _TARGETS.get(type(statement))
+    return () if read is None else read(statement)
+
+
+def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements and those inside of `with`, `if` and loops, in their order."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, _BLOCKS):
+            yield from statements_within(statement.body)
+            yield from statements_within(getattr(statement, "orelse", ()))
 
 
 def _is_huge(left: Any, right: Any) -> bool:

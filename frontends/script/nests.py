@@ -14,11 +14,23 @@ from typing import Any
 
 import numpy
 
-from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
-from .names import TIR
-from .program import REDUCE, SPATIAL, Axis, Block, Buffer, For, Let, Loop, Statement, Store, indices_of, parts_within
+from .program import (
+    REDUCE,
+    SPATIAL,
+    Axis,
+    Block,
+    Buffer,
+    For,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    indices_of,
+    parts_within,
+    place_of,
+)
 from .source import ScriptError
 
 #: Bindings of larger domains are not tried out point by point.
@@ -175,7 +187,10 @@ class NestReader:
             if not isinstance(axis.binding, ast.Name) or axis.binding.id not in stops:
                 return False
             bound.append(axis.binding.id)
-            if equal(self._domain_of("", False, stops[axis.binding.id]).dim, domain.dim) is not True:
+            stop = stops[axis.binding.id]
+            if stop is not domain.size and equal(self._domain_of("", False, stop).dim, domain.dim) is not True:
+                return False
+            if domain.dim is None:
                 return False
         rest = [stop for name, stop in stops.items() if name not in bound]
         return len(set(bound)) == len(bound) and all(self._constant(stop) == 1 for stop in rest)
@@ -190,14 +205,13 @@ class NestReader:
             at = [self._variable(index) for index in store.indices]
             if sorted(name for name, _ in at) != sorted(parallel):
                 raise Unstructured("an element is written more than once")
-            if places.setdefault(store.buffer, [ast.dump(each) for each in store.indices]) != [
-                ast.dump(each) for each in store.indices
-            ]:
+            place = place_of(store.indices)
+            if places.setdefault(store.buffer, place) != place:
                 raise Unstructured("a buffer is written at several places")
+        named = {buffer.name: place for buffer, place in places.items()}
         for statement in (*nest.init, *nest.body):
-            value = statement.value if isinstance(statement, (Store, Let)) else None
-            if value is not None:
-                self._check_reads(value, {buffer.name: place for buffer, place in places.items()})
+            if isinstance(statement, (Store, Let)):
+                self._check_reads(statement.value, named)
         if any(domain.is_reduction for domain in nest.domains) and not all(map(nest.accumulates, nest.body)):
             raise Unstructured("a later iteration overwrites an earlier one")
         return nest
@@ -217,7 +231,7 @@ class NestReader:
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
         for node in parts_within(value):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
-                if [ast.dump(each) for each in indices_of(node)] != places[node.value.id]:
+                if place_of(indices_of(node)) != places[node.value.id]:
                     raise Unstructured("what is written is read at other places")
             elif isinstance(node, ast.Call) and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")
@@ -247,60 +261,3 @@ def _worked_out(reader: NestReader, node: ast.expr, at: Mapping[str, Any]) -> An
     if not isinstance(value, int):
         raise Unstructured("a binding that is no arithmetic of loops' variables")
     return value
-
-
-# ---- indices as affine expressions ----
-
-
-def affine_index(names: Any, node: ast.expr, dims: Mapping[str, int]) -> Any:
-    """An index as an affine expression of a nest's variables; None where it is none."""
-    if isinstance(node, ast.Name) and node.id in dims:
-        return ir.AffineExpr.get_dim(dims[node.id])
-    if isinstance(node, ast.BinOp):
-        left, right = affine_index(names, node.left, dims), affine_index(names, node.right, dims)
-        return None if left is None or right is None else _affine(node.op, left, right)
-    if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
-        word = names.word(node.func)
-        sign = {"floordiv": ast.FloorDiv(), "floormod": ast.Mod()}.get(word[1]) if word and word[0] == TIR else None
-        left, right = (affine_index(names, each, dims) for each in node.args)
-        return None if sign is None or left is None or right is None else _affine(sign, left, right)
-    value = names.found(node)
-    return ir.AffineExpr.get_constant(value) if type(value) is int and abs(value) < 1 << 62 else None
-
-
-def _affine(sign: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(sign, ast.Add):
-        return left + right
-    if isinstance(sign, ast.Sub):
-        return left - right
-    is_number = [isinstance(each.maybe_downcast(), ir.AffineConstantExpr) for each in (left, right)]
-    if isinstance(sign, ast.Mult) and any(is_number):
-        return left * right
-    if not is_number[1] or right.maybe_downcast().value <= 0:
-        return None
-    if isinstance(sign, ast.FloorDiv):
-        return ir.AffineExpr.get_floor_div(left, right)
-    return ir.AffineExpr.get_mod(left, right) if isinstance(sign, ast.Mod) else None
-
-
-def range_of(expression: Any, dims: Sequence[Dim]) -> tuple[int | None, int | None]:
-    """The lowest and the highest value of an affine expression of variables that go so far; None where unknown."""
-    expression = expression.maybe_downcast()
-    if isinstance(expression, ir.AffineConstantExpr):
-        return expression.value, expression.value
-    if isinstance(expression, ir.AffineDimExpr):
-        size = dims[expression.position]
-        return (0, size - 1) if isinstance(size, int) and size > 0 else (None, None)
-    ends = [range_of(each, dims) for each in (expression.lhs, expression.rhs)]
-    if any(each is None for pair in ends for each in pair):
-        return None, None
-    (low, high), (other_low, other_high) = ends
-    assert low is not None and high is not None and other_low is not None and other_high is not None
-    if isinstance(expression, ir.AffineAddExpr):
-        return low + other_low, high + other_high
-    if isinstance(expression, ir.AffineMulExpr):
-        products = [low * other_low, low * other_high, high * other_low, high * other_high]
-        return min(products), max(products)
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return low // other_low, high // other_low
-    return 0, other_low - 1 if high >= other_low or low < 0 else high

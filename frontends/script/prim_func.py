@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .annotations import Annotations, arguments_of
@@ -21,6 +21,7 @@ from .program import (
     Evaluate,
     For,
     If,
+    Leave,
     Let,
     Loop,
     Program,
@@ -33,6 +34,7 @@ from .program import (
 
 _AXIS_KINDS = {"spatial": SPATIAL, "S": SPATIAL, "reduce": REDUCE, "R": REDUCE, "opaque": OPAQUE, "scan": OPAQUE}
 _LOOP_KINDS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
+_LOOPS = (*_LOOP_KINDS, "grid", "thread_binding")
 _BLOCKS = ("block", "sblock")
 _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
                      "buffer_type", "axis_separators", "layout")  # fmt: skip
@@ -40,6 +42,8 @@ _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope"
 _VIEWS = ("data", "strides", "elem_offset")
 #: Hints about blocks that change nothing of what they mean.
 _HINTS = ("block_attr", "sblock_attr", "reads", "writes")
+#: Whether it is `break`: how print-outs have it.
+_LEAVING = {"break_loop": True, "continue_loop": False}
 #: So deep nobody nests loops, and Python's own limits are further away.
 _MOST_DEPTH = 64
 
@@ -56,6 +60,10 @@ class ProgramReader:
         self._handles: dict[str, int] = {}
         self._parameters: list[Buffer | Scalar | None] = []
         self._depth = 0
+        #: How each of the loops around runs; "" for one that no `break` can leave.
+        self._loops: list[str] = []
+        #: What T.env_thread gave a name.
+        self._threads: dict[str, str] = {}
 
     def read(self) -> Program:
         self.annotations.declare(self.function.body)
@@ -142,13 +150,16 @@ class ProgramReader:
 
     def _statements(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
         found: list[Statement] = []
-        for node in nodes:
+        for position, node in enumerate(nodes):
+            loop = self._launched(node)
+            if loop is not None:  # all that follows runs in it
+                return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
             found += self._statement(node)
         return tuple(found)
 
-    def _inner(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
-        """Statements whose names end with them."""
-        outer, self.scope = self.scope, dict(self.scope)
+    def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
+        """Statements whose names end with them; so do those of the loops around."""
+        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(loops, True)}
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise self.source.problem(nodes[0], f"statements are nested deeper than {_MOST_DEPTH}")
@@ -158,12 +169,11 @@ class ProgramReader:
         return found
 
     def _statement(self, node: ast.stmt) -> Iterable[Statement]:
-        read = getattr(self, f"_on_{type(node).__name__.lower()}", None)
+        read = _READERS.get(type(node))
         if read is None:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a PrimFunc has no `{word}`")
-        found: Iterable[Statement] = read(node)
-        return found
+        return read(self, node)
 
     def _on_pass(self, node: ast.Pass) -> Iterable[Statement]:
         del node
@@ -205,6 +215,9 @@ class ProgramReader:
                 return ()
             if word[1] in ("alloc_buffer", "sblock_alloc_buffer", "decl_buffer", "Buffer"):
                 return (Allocate(node, self._buffer(value, target.id)),)
+            if word[1] == "env_thread":
+                self._threads[target.id] = self._text(arguments_of(self.names, value, ("thread",), 1)["thread"])
+                return ()
             if word[1].startswith("axis."):
                 raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
         self.scope[target.id] = True
@@ -240,6 +253,9 @@ class ProgramReader:
             if not isinstance(inner, ast.Call):
                 return ()
             call = inner
+        if word[1] in _LEAVING:
+            arguments_of(self.names, call, ())
+            return (self._leave(node, _LEAVING[word[1]]),)
         if word[1] in (*_HINTS, "where"):
             raise self.source.problem(call, f"T.{word[1]} stands in a `with T.block(...):`")
         return (Evaluate(node, call),)
@@ -262,7 +278,7 @@ class ProgramReader:
     def _on_while(self, node: ast.While) -> Iterable[Statement]:
         if node.orelse:
             raise self.source.problem(node.orelse[0], "a loop has no `else`")
-        return (While(node, node.test, self._inner(node.body)),)
+        return (While(node, node.test, self._repeated("serial", node.body)),)
 
     # ---- loops ----
 
@@ -278,13 +294,56 @@ class ProgramReader:
             if not isinstance(target, ast.Name):
                 raise self.source.problem(target, "a loop's variable is a name")
             loops.append(Loop(target, target.id, start, stop, kind))
-        return (For(node, tuple(loops), self._inside([loop.name for loop in loops], node.body)),)
+        kind = loops[0].kind if len(loops) == 1 else "of several variables"
+        return (For(node, tuple(loops), self._repeated(kind, node.body, [loop.name for loop in loops])),)
 
-    def _inside(self, names: Sequence[str], nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
-        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(names, True)}
-        found = self._inner(nodes)
-        self.scope = outer
+    def _launched(self, node: ast.stmt) -> Loop | None:
+        """The thread that a statement begins: `tx = T.launch_thread("threadIdx.x", 32)`."""
+        call, target = getattr(node, "value", None), None
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+        if not isinstance(call, ast.Call) or self.names.word(call.func) != (TIR, "launch_thread"):
+            return None
+        return self._thread_of(call, target)
+
+    def _thread_of(self, call: ast.Call, target: ast.expr | None) -> Loop:
+        """Of a T.launch_thread: its first argument is the thread's name, or what T.env_thread made of it."""
+        given = arguments_of(self.names, call, ("thread", "extent"), 2)
+        thread = given["thread"]
+        if isinstance(thread, ast.Name) and thread.id in self._threads:
+            name, kind = thread.id, self._threads[thread.id]
+        elif isinstance(target, ast.Name):
+            name, kind = target.id, self._text(thread)
+        else:
+            raise self.source.problem(call, 'a thread gets a name: tx = T.launch_thread("threadIdx.x", 32)')
+        if kind in self._loops:
+            raise self.source.problem(thread, f"{kind} is a loop around this already")
+        return Loop(call, name, None, given["extent"], kind)
+
+    def _in_thread(self, node: ast.stmt, loop: Loop, nodes: Sequence[ast.stmt]) -> For:
+        return For(node, (loop,), self._repeated(loop.kind, nodes, [loop.name]))
+
+    def _repeated(self, kind: str, nodes: Sequence[ast.stmt], names: Sequence[str] = ()) -> tuple[Statement, ...]:
+        """What a loop repeats."""
+        self._loops.append(kind)
+        found = self._inner(nodes, names)
+        self._loops.pop()
         return found
+
+    def _on_break(self, node: ast.Break) -> Iterable[Statement]:
+        return (self._leave(node, True),)
+
+    def _on_continue(self, node: ast.Continue) -> Iterable[Statement]:
+        return (self._leave(node, False),)
+
+    def _leave(self, node: ast.stmt, is_break: bool) -> Leave:
+        if not self._loops:
+            raise self.source.problem(node, "there is no loop around this, or a T.init() is between")
+        kind = self._loops[-1]
+        if is_break and kind not in ("serial", "unrolled"):
+            message = f"`break` leaves one T.serial, T.unroll, range or `while`, this loop is {kind}"
+            raise self.source.problem(node, message)
+        return Leave(node, is_break)
 
     def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
         """Start, stop and kind of each loop."""
@@ -292,9 +351,9 @@ class ProgramReader:
         word = self.names.word(call.func) if call is not None else None
         is_range = call is not None and isinstance(call.func, ast.Name) and call.func.id == "range"
         name = "serial" if is_range else word[1] if word is not None and word[0] == TIR else ""
-        if call is None or name not in (*_LOOP_KINDS, "grid", "thread_binding"):
+        if call is None or name not in _LOOPS:
             hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
-            raise self.source.problem(node, f"a loop goes over {hint}", [*_LOOP_KINDS, "grid", "thread_binding"], name)
+            raise self.source.problem(node, f"a loop goes over {hint}", _LOOPS, name)
         if name == "grid":
             return [(None, each, "serial") for each in call.args]
         given = arguments_of(self.names, call, ("start", "stop", "thread" if name == "thread_binding" else "step",
@@ -329,10 +388,8 @@ class ProgramReader:
             raise self.source.problem(call, "in a PrimFunc `with` begins a T.block(...) or T.init()")
         if word[1] in _BLOCKS:
             return (self._block(node, call),)
-        if word[1] == "launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
-            name = item.optional_vars.id
-            loop = Loop(call, name, None, call.args[1], self._text(call.args[0]))
-            return (For(node, (loop,), self._inside([name], node.body)),)
+        if word[1] == "launch_thread":
+            return (self._in_thread(node, self._thread_of(call, item.optional_vars), node.body),)
         if word[1] == "init":
             raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
         raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])
@@ -346,20 +403,24 @@ class ProgramReader:
         init: tuple[Statement, ...] = ()
         access: dict[str, list[Buffer]] = {}
         rest: list[Statement] = []
-        for statement in node.body:
-            found = self._axes(statement)
-            if found is not None:
+        for position, statement in enumerate(node.body):
+            word, held = self._called(statement)
+            if held is not None and isinstance(statement, ast.Assign) and word.startswith("axis."):
+                found = self._axes(statement, held, word.partition(".")[2])
                 axes += found
                 self.scope.update(dict.fromkeys([axis.name for axis in found], True))
-            elif (hint := self._hint(statement)) is not None:
-                kind, held = hint
-                if kind == "where":
+            elif held is not None and isinstance(statement, ast.Expr) and word in (*_HINTS, "where"):
+                if word == "where":
                     where += held.args
-                elif kind in ("reads", "writes"):
-                    access.setdefault(kind, []).extend(self._regions(held))
-            elif self._is_init(statement):
-                assert isinstance(statement, ast.With)
+                elif word in ("reads", "writes"):
+                    access.setdefault(word, []).extend(self._regions(held))
+            elif isinstance(statement, ast.With) and word == "init":
+                around, self._loops = self._loops, []
                 init = self._inner(statement.body)
+                self._loops = around
+            elif (loop := self._launched(statement)) is not None:
+                rest.append(self._in_thread(statement, loop, node.body[position + 1 :]))
+                break
             else:
                 rest += self._statement(statement)
         self.scope = outer
@@ -367,14 +428,20 @@ class ProgramReader:
         self._check_writes(block, access)
         return block
 
-    def _axes(self, node: ast.stmt) -> list[Axis] | None:
-        """The block's variables that a statement makes; None if it makes none."""
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            return None
-        word = self.names.word(node.value.func)
-        if word is None or word[0] != TIR or not word[1].startswith("axis."):
-            return None
-        call, kind = node.value, word[1].partition(".")[2]
+    def _called(self, node: ast.stmt) -> tuple[str, ast.Call | None]:
+        """What a block's statement calls of T, be it assigned, alone or what `with` begins."""
+        call = None
+        if isinstance(node, (ast.Assign, ast.Expr)):
+            call = node.value
+        elif isinstance(node, ast.With):
+            call = node.items[0].context_expr
+        if not isinstance(call, ast.Call):
+            return "", None
+        word = self.names.word(call.func)
+        return (word[1], call) if word is not None and word[0] == TIR else ("", None)
+
+    def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[Axis]:
+        """The block's variables that a statement makes."""
         target = node.targets[0]
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
         made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
@@ -408,17 +475,6 @@ class ProgramReader:
             raise self.source.problem(call, f"{len(kinds)} kinds for {len(items)} loops")
         return [(_AXIS_KINDS[letter], None, None, item) for letter, item in zip(kinds, items, strict=True)]
 
-    def _hint(self, node: ast.stmt) -> tuple[str, ast.Call] | None:
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
-            return None
-        word = self.names.word(node.value.func)
-        return (word[1], node.value) if word is not None and word[0] == TIR and word[1] in (*_HINTS, "where") else None
-
-    def _is_init(self, node: ast.stmt) -> bool:
-        if not isinstance(node, ast.With) or not isinstance(node.items[0].context_expr, ast.Call):
-            return False
-        return self.names.word(node.items[0].context_expr.func) == (TIR, "init")
-
     def _regions(self, call: ast.Call) -> list[Buffer]:
         """The buffers that T.reads or T.writes names, each alone or as parts."""
         nodes = [item for each in call.args for item in (each.elts if isinstance(each, ast.List) else [each])]
@@ -445,3 +501,20 @@ class ProgramReader:
 
     def buffers(self) -> list[str]:
         return [name for name, held in self.scope.items() if isinstance(held, Buffer)]
+
+
+_READERS: dict[type, Callable[[ProgramReader, Any], Iterable[Statement]]] = {
+    ast.Pass: ProgramReader._on_pass,
+    ast.Return: ProgramReader._on_return,
+    ast.Assign: ProgramReader._on_assign,
+    ast.AnnAssign: ProgramReader._on_annassign,
+    ast.AugAssign: ProgramReader._on_augassign,
+    ast.Expr: ProgramReader._on_expr,
+    ast.Assert: ProgramReader._on_assert,
+    ast.If: ProgramReader._on_if,
+    ast.While: ProgramReader._on_while,
+    ast.For: ProgramReader._on_for,
+    ast.Break: ProgramReader._on_break,
+    ast.Continue: ProgramReader._on_continue,
+    ast.With: ProgramReader._on_with,
+}

@@ -88,6 +88,13 @@ class While(Statement):
     body: tuple[Statement, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Leave(Statement):
+    """`break`, or `continue`."""
+
+    is_break: bool
+
+
 @dataclass(frozen=True)
 class Loop:
     """One variable of a `for`. `kind`: serial, parallel, vectorized, unrolled, or the thread's name."""
@@ -162,12 +169,23 @@ def every(statements: Sequence[Statement]) -> Iterator[Statement]:
             yield from every(statement.otherwise)
 
 
+def leaving(statements: Sequence[Statement]) -> list[Leave]:
+    """What leaves the loop around the statements, or an iteration of it."""
+    found: list[Leave] = []
+    for statement in statements:
+        if isinstance(statement, Leave):
+            found.append(statement)
+        elif isinstance(statement, Block):
+            found += leaving(statement.body)
+        elif isinstance(statement, If):
+            found += leaving((*statement.then, *statement.otherwise))
+    return found
+
+
 _PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
-    ast.Name: lambda node: (),
-    ast.Constant: lambda node: (),
     ast.BinOp: lambda node: (node.left, node.right),
     ast.UnaryOp: lambda node: (node.operand,),
-    ast.Call: lambda node: [*node.args, *(each.value for each in node.keywords)],
+    ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,
     ast.Subscript: lambda node: indices_of(node),
     ast.Compare: lambda node: (node.left, *node.comparators),
     ast.BoolOp: lambda node: node.values,
@@ -180,7 +198,8 @@ _PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
 
 def parts_of(node: ast.expr) -> Sequence[ast.expr]:
     """The expressions that one consists of, without the names of functions and buffers."""
-    return _PARTS.get(type(node), lambda _: ())(node)
+    read = _PARTS.get(type(node))
+    return () if read is None else read(node)
 
 
 def parts_within(node: ast.expr) -> Iterator[ast.expr]:
@@ -192,9 +211,14 @@ def parts_within(node: ast.expr) -> Iterator[ast.expr]:
         waiting += parts_of(part)
 
 
-def indices_of(node: ast.Subscript) -> list[ast.expr]:
+def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:
     """What stands in the brackets: `A[i, j]` has two, `A[()]` none."""
-    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
+
+
+def place_of(indices: Sequence[ast.expr]) -> list[str]:
+    """What tells places in a buffer apart: the indices' texts."""
+    return [each.id if isinstance(each, ast.Name) else ast.dump(each) for each in indices]
 
 
 def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
@@ -206,8 +230,7 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) ->
         shown = ast.unparse(base)
         raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
     items = tuple(indices_of(node))
-    wrong = next((each for each in items if isinstance(each, (ast.Slice, ast.Starred))), None)
-    if wrong is not None:
+    if any([isinstance(each, (ast.Slice, ast.Starred)) for each in items]):
         raise source.problem(node, "parts of buffers are read and written element by element, in loops")
     if len(items) != len(buffer.dims):
         count = len(buffer.dims)

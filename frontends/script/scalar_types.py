@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.core.infos import bit_width, dtype_name, is_bool, is_dtype, is_float
+from ...dialects.core.infos import bit_width, dtype_name, is_bool, is_dtype, is_float, is_unsigned
 from ...dialects.script.types import dtype_name as shown
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
@@ -33,6 +33,11 @@ def common_of(values: Sequence[Any]) -> str:
 def natural(value: Any) -> str:
     """The type of a Python number that nothing stands beside."""
     return "i1" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32"
+
+
+def typed(value: Number, dtype: str) -> Number:
+    """A new number as one of a type, whose sign MLIR's does not tell."""
+    return value.of(dtype) if is_unsigned(dtype) else value
 
 
 def same(one: str, other: str) -> bool:

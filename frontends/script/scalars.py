@@ -43,6 +43,7 @@ from .scalar_types import (
     natural,
     same,
     shown,
+    typed,
 )
 from .source import Source
 
@@ -134,34 +135,19 @@ class Scalars:
     # ---- expressions ----
 
     def value(self, node: ast.expr) -> Any:
-        self._depth += 1
-        if self._depth > _MOST_DEPTH:
-            raise self.source.problem(node, "the expression is nested too deep")
-        try:
-            return self._value(node)
-        finally:
-            self._depth -= 1
-
-    def _value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
             return self._named(node)
-        if isinstance(node, ast.BinOp):
-            return self._of_long_sum(node)
-        if isinstance(node, ast.UnaryOp):
-            return self._unary(node)
-        if isinstance(node, ast.Compare):
-            return self._compared(node)
-        if isinstance(node, ast.BoolOp):
-            values = [self.truth(each) for each in node.values]
-            return self.logical(isinstance(node.op, ast.And), values)
-        if isinstance(node, ast.IfExp):
-            return self.chosen(node, node.test, node.body, node.orelse)
-        if isinstance(node, ast.Subscript):
-            return self._element(node)
-        if isinstance(node, ast.Call):
-            return self._call(node)
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise self.source.problem(node, "the expression is nested too deep")
+        try:
+            return _VALUES.get(type(node), Scalars._of_constants)(self, node)
+        finally:
+            self._depth -= 1
+
+    def _of_constants(self, node: ast.expr) -> Any:
         try:
             return self.names.constant(node)
         except NotConstant:
@@ -232,6 +218,9 @@ class Scalars:
                 found = found & value if is_and else found | value
         return found
 
+    def _joined(self, node: ast.BoolOp) -> Any:
+        return self.logical(isinstance(node.op, ast.And), [self.truth(each) for each in node.values])
+
     def _element(self, node: ast.Subscript) -> Any:
         base = node.value
         if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
@@ -286,7 +275,7 @@ class Scalars:
                 raise self.source.problem(node, f"numbers are needed, this is {kind_of(each)}")
         if not isinstance(x, Number) or not isinstance(y, Number):
             return self._beside(node, x, y)
-        if same(x.dtype, y.dtype):
+        if x.element == y.element and x.is_unsigned == y.is_unsigned:
             return x, y
         dtype = common(x.dtype, y.dtype)
         return self.cast(node, x, dtype), self.cast(node, y, dtype)
@@ -315,7 +304,7 @@ class Scalars:
             elif not min(low, 0) <= value <= max(high, 2 ** bit_width(dtype) - 1):
                 raise self.source.problem(node, f"{value} is out of the range of {shown(dtype)}")
         try:
-            return constant(value, element(dtype)).of(dtype)
+            return constant(value, dtype)
         except (OverflowError, ValueError) as error:
             raise self.source.problem(node, f"{value} is no {shown(dtype)}: {error}") from None
 
@@ -393,13 +382,14 @@ class Scalars:
         attributes = {key: self.value(each) for key, each in given.items() if key in definition.attrs}
         names = [key for key in given if key not in definition.attrs]
         values = [self.value(given[key]) for key in names]
-        dtype = common_of(values) if any(isinstance(value, Number) for value in values) else "f32"
+        dtype = common_of(values) if any([isinstance(value, Number) for value in values]) else "f32"
         dtype = "i64" if dtype == INDEX else dtype
-        # Those of two kinds of numbers, as ldexp, take each as it is.
-        kinds = {is_float(self._type_alone(value)) for value in values}
         attempts = [[dtype] * len(values)]
-        if len(kinds) > 1:
-            attempts.insert(0, [self._type_alone(value) for value in values])
+        if len(values) > 1:
+            # Those of two kinds of numbers, as ldexp, take each as it is.
+            alone = [self._type_alone(value) for value in values]
+            if len(set(map(is_float, alone))) > 1:
+                attempts.insert(0, alone)
         for types in attempts:
             operands = [self.cast(node, *pair) for pair in zip(values, types, strict=True)]
             try:
@@ -409,7 +399,7 @@ class Scalars:
                 problem = error
         else:
             raise self.source.problem(node, problem.message)
-        results = [Number(each).of(dtype) if not is_float(dtype) else Number(each) for each in made]
+        results = [typed(Number(each), dtype) for each in made]
         return results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
@@ -450,7 +440,18 @@ class Scalars:
             made = with_results(sketch, [element(dtype)])
         finally:
             sketch.erase()
-        return Number(made.result).of(dtype)
+        return typed(Number(made.result), dtype)
+
+
+_VALUES: dict[type, Callable[[Scalars, Any], Any]] = {
+    ast.BinOp: Scalars._of_long_sum,
+    ast.UnaryOp: Scalars._unary,
+    ast.Compare: Scalars._compared,
+    ast.BoolOp: Scalars._joined,
+    ast.IfExp: lambda scalars, node: scalars.chosen(node, node.test, node.body, node.orelse),
+    ast.Subscript: Scalars._element,
+    ast.Call: Scalars._call,
+}
 
 
 def _reads(node: ast.expr) -> bool:

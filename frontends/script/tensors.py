@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
-from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.symbols import equal
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
+from .affine import Index, Variables
 from .names import TIR
-from .nests import Domain, Nest, affine_index, range_of
+from .nests import Domain, Nest
 from .program import Allocate, Buffer, Let, Statement, Store, element_of, parts_of, parts_within
+from .scalar_types import typed
 from .scalars import Scalars
 
 
@@ -25,8 +27,13 @@ class Read(NamedTuple):
     """An element that each point of a nest reads: the same buffer at the same places is one operand."""
 
     buffer: Buffer
-    map: Any
-    key: tuple[int, str]
+    indices: Sequence[Index]
+    map: AffineMap
+
+    @property
+    def dims(self) -> list[int | None]:
+        """The variable that each index is alone."""
+        return [index.dim for index in self.indices]
 
 
 class _Place(NamedTuple):
@@ -61,10 +68,10 @@ class TensorProgram:
         self.scalars, self.state = scalars, state
         scalars.memory = self
         self.pattern = OpPattern.OPAQUE
-        self._elements: dict[tuple[int, str], Number] = {}
-        self._dims: dict[str, int] = {}
-        #: How far each variable goes.
-        self._sizes: list[Dim] = []
+        self._elements: dict[tuple[Buffer, AffineMap], Number] = {}
+        #: Of each element that an expression reads, in the nest that is emitted; None where its index is not affine.
+        self._read_at: dict[ast.expr, Read | None] = {}
+        self._variables = Variables(scalars.names, [])
         self._written: dict[int, Number] = {}
 
     def emit(self, steps: Sequence[Nest | Allocate]) -> None:
@@ -92,24 +99,25 @@ class TensorProgram:
         for domain, size in zip(domains, sizes, strict=True):
             if isinstance(size, int) and size >= 1 << 62:
                 raise self.scalars.source.problem(domain.size, f"a loop does not go {size} times")
-        self._dims = {domain.name: position for position, domain in enumerate(domains)}
-        self._sizes = [domain.dim for domain in domains]
+        self._variables = Variables(self.scalars.names, [(domain.name, domain.dim) for domain in domains])
+        self._read_at = {}
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
         reads = self._reads(statements, outputs)
-        at = {store.buffer: _place(self._dims, self.scalars, store) for store in stores}
+        at = {store.buffer: _place(self._variables.positions, self.scalars, store) for store in stores}
         for store in stores:
-            map_ = self._map(store.indices)
-            assert map_ is not None
-            self._check_range(store.node, store.buffer, map_)
+            indices = self._variables.indices(store.indices)
+            assert indices is not None
+            self._check_range(store.node, store.buffer, indices)
         places = [at[buffer] for buffer in outputs]
         are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
         parts = [_Part(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
         maps = [linalg.select_dims(len(domains), place.dims) for place in places]
         targets = [part.of(self.state[buffer]) for buffer, part in zip(outputs, parts, strict=True)]
         inputs = [self._covering(read, domains, sizes) for read in reads]
-        unseen = self._unseen(domains, [*(read.map for read in reads), *maps])
-        if unseen:
+        seen = {dim for read in reads for dim in read.dims}.union(*[place.dims for place in places])
+        unseen = [position for position in range(len(domains)) if position not in seen]
+        if unseen:  # no operand tells their sizes: one that nobody reads does
             shape = linalg.empty([sizes[dim] for dim in unseen], element("f32"))
             unseen_map = [linalg.select_dims(len(domains), unseen)]
         results = linalg.generic(
@@ -128,54 +136,57 @@ class TensorProgram:
 
     def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[Read]:
         """What is read at affine places wherever the point: operands. What only one branch reads is read there."""
-        found: dict[tuple[int, str], Read] = {}
+        found: dict[tuple[Buffer, AffineMap], Read] = {}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             for node in self._always(statement.value):
                 held = self.scalars.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
                 if not isinstance(held, Buffer) or held in outputs:
                     continue
-                buffer, indices = element_of(self.scalars.source, node, self.scalars.env)
-                map_ = self._map(indices)
-                if map_ is not None:
-                    self._check_range(node, buffer, map_)
-                    key = (id(buffer), str(map_))
-                    found.setdefault(key, Read(buffer, map_, key))
+                read = self._read(node, *element_of(self.scalars.source, node, self.scalars.env))
+                if read is not None and (read.buffer, read.map) not in found:
+                    self._check_range(node, read.buffer, read.indices)
+                    found[read.buffer, read.map] = read
         return list(found.values())
+
+    def _read(self, node: ast.expr, buffer: Buffer, indices: Sequence[ast.expr]) -> Read | None:
+        if node not in self._read_at:
+            affine = self._variables.indices(indices)
+            self._read_at[node] = None if affine is None else Read(buffer, affine, self._variables.map(affine))
+        return self._read_at[node]
 
     def _always(self, node: ast.expr) -> Iterator[ast.Subscript]:
         """The elements that an expression reads whatever its conditions are."""
-        parts = parts_of(node)
-        word = self.scalars.names.word(node.func) if isinstance(node, ast.Call) else None
-        if (
-            isinstance(node, ast.IfExp)
-            or word == (TIR, "if_then_else")
-            or word == (TIR, "Select")
-            and not all(self.is_safe(self.scalars, each) for each in parts[1:])
-        ):
-            parts = parts[:1]
-        elif isinstance(node, ast.Subscript):
-            yield node
-        for part in parts:
-            yield from self._always(part)
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            parts = parts_of(node)
+            if not parts:
+                continue
+            if isinstance(node, ast.Subscript):
+                yield node
+            elif isinstance(node, ast.IfExp) or (isinstance(node, ast.Call) and self._is_choice(node)):
+                parts = parts[:1]
+            waiting += parts[::-1]
 
-    def _map(self, indices: Sequence[ast.expr]) -> AffineMap | None:
-        results = [affine_index(self.scalars.names, index, self._dims) for index in indices]
-        return None if any(each is None for each in results) else ir.AffineMap.get(len(self._dims), 0, results)
+    def _is_choice(self, call: ast.Call) -> bool:
+        """Whether of two arguments only that one may be read which the first asks for."""
+        word = self.scalars.names.word(call.func)
+        if word != (TIR, "Select"):
+            return word == (TIR, "if_then_else")
+        return not all(self.is_safe(self.scalars, each) for each in parts_of(call)[1:])
 
-    def _is_inside(self, buffer: Buffer, map_: AffineMap) -> bool:
+    def _is_inside(self, read: Read) -> bool:
         """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
-        for result, dim in zip(map_.results, buffer.dims, strict=True):
-            low, high = range_of(result, self._sizes)
+        for (_, variable, low, high), dim in zip(read.indices, read.buffer.dims, strict=True):
             is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
-            if not is_in_range and not (_is_dim(result) and equal(self._sizes[_dim(result)], dim) is True):
+            if not is_in_range and (variable is None or equal(self._variables.sizes[variable], dim) is not True):
                 return False
         return True
 
-    def _check_range(self, node: ast.AST, buffer: Buffer, map_: AffineMap) -> None:
+    def _check_range(self, node: ast.AST, buffer: Buffer, indices: Sequence[Index]) -> None:
         """Refuses indices that are known to leave the buffer."""
-        for axis, (result, dim) in enumerate(zip(map_.results, buffer.dims, strict=True)):
-            low, high = range_of(result, self._sizes)
+        for axis, ((_, _, low, high), dim) in enumerate(zip(indices, buffer.dims, strict=True)):
             if (low is not None and low < 0) or (isinstance(dim, int) and high is not None and high >= dim):
                 reach = f"goes from {low} to {high}" if low != high else f"is {low}"
                 message = f"'{buffer.name}' has {dim} elements along dimension {axis}, but the index {reach}"
@@ -189,17 +200,12 @@ class TensorProgram:
     def _covering(self, read: Read, domains: Sequence[Domain], sizes: Sequence[Size]) -> Value:
         """The buffer as far as the nest's plain variables go: linalg wants these sizes to agree."""
         tensor = self.state[read.buffer]
-        dims = [_dim(result) if _is_dim(result) else None for result in read.map.results]
+        dims = read.dims
         if self._is_whole(read.buffer, domains, dims):
             return tensor
         own = linalg.sizes(tensor)
         covered = [each if dim is None else sizes[dim] for each, dim in zip(own, dims, strict=True)]
         return tensors.slice_of(tensor, [0] * len(covered), covered)
-
-    def _unseen(self, domains: Sequence[Domain], maps: Sequence[AffineMap]) -> list[int]:
-        """Variables that are no operand's index alone: an operand that nobody reads tells their sizes."""
-        seen = {_dim(result) for map_ in maps for result in map_.results if _is_dim(result)}
-        return [position for position in range(len(domains)) if position not in seen]
 
     # ---- the body ----
 
@@ -215,10 +221,12 @@ class TensorProgram:
             with ir.InsertionPoint.at_block_begin(block):
                 return linalg.index(dim)
 
-        scalars.env = {**outer, **{name: partial(index, place) for name, place in self._dims.items()}}
-        self._elements = {read.key: each.of(read.buffer.dtype) for read, each in zip(reads, elements, strict=False)}
+        scalars.env = {**outer, **{name: partial(index, place) for name, place in self._variables.positions.items()}}
+        self._elements = {
+            (read.buffer, read.map): typed(each, read.buffer.dtype) for read, each in zip(reads, elements, strict=False)
+        }
         last = elements[len(elements) - len(outputs) :]
-        self._written = {id(buffer): each.of(buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
+        self._written = {id(buffer): typed(each, buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             with scalars.source.location(statement.node):
@@ -233,14 +241,14 @@ class TensorProgram:
         """An element of an operand where it is one, else one that is taken out of the tensor."""
         if id(buffer) in self._written:
             return self._written[id(buffer)]
-        map_ = self._map(indices)
-        known = None if map_ is None else self._elements.get((id(buffer), str(map_)))
+        read = self._read(node, buffer, indices)
+        known = None if read is None else self._elements.get((buffer, read.map))
         if known is not None:
             return known
         if buffer not in self.state:
             raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
         places = [as_index(scalars.index(index)) for index in indices]
-        return linalg.extract(self.state[buffer], places).of(buffer.dtype)
+        return typed(linalg.extract(self.state[buffer], places), buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
         for each in parts_within(node):
@@ -248,8 +256,8 @@ class TensorProgram:
                 continue
             buffer = scalars.env.get(each.value.id)
             if isinstance(buffer, Buffer) and id(buffer) not in self._written:
-                map_ = self._map(element_of(scalars.source, each, scalars.env)[1])
-                if map_ is None or not self._is_inside(buffer, map_):
+                read = self._read(each, *element_of(scalars.source, each, scalars.env))
+                if read is None or not self._is_inside(read):
                     return False
         return True
 
@@ -271,15 +279,6 @@ def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
     return place
 
 
-def _dim(expression: Any) -> int:
-    position: int = ir.AffineDimExpr(expression).position
-    return position
-
-
-def _is_dim(expression: Any) -> bool:
-    return isinstance(expression.maybe_downcast(), ir.AffineDimExpr)
-
-
 def _pattern_of(nest: Nest, reads: Sequence[Read], outputs: Sequence[AffineMap], is_whole: bool) -> OpPattern:
     """How a function that is this nest alone can be fused."""
     if len(outputs) != 1 or not is_whole:
@@ -288,6 +287,6 @@ def _pattern_of(nest: Nest, reads: Sequence[Read], outputs: Sequence[AffineMap],
         return OpPattern.OUT_EWISE_FUSABLE if len(reads) > 1 else OpPattern.COMM_REDUCE
     if all(read.map == outputs[0] for read in reads):
         return OpPattern.ELEMWISE
-    dims = [[_dim(each) if _is_dim(each) else -1 for each in read.map.results] for read in reads]
+    dims = [[-1 if dim is None else dim for dim in read.dims] for read in reads]
     is_broadcast = all(each == sorted(each) and -1 not in each for each in dims)
     return OpPattern.BROADCAST if is_broadcast and outputs[0].is_permutation else OpPattern.INJECTIVE

@@ -108,7 +108,7 @@ class Body(Calls):
             return self.value(node)
         if self._is_graph:
             self.location = ir.Location.name(name, self.location)
-        if dotted(node.func) in ("I.const", "R.const"):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "const":
             self.leaves = {}  # one that has a name is an operation of its own
         results = self.call(node, 1, types)
         if len(results) != 1:

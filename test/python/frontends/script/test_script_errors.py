@@ -148,7 +148,7 @@ def test_error_shows_the_line_and_marks_what_is_wrong():
         graph("return " + "+".join(["x"] * 5000)),
         prim("\n".join("    " * i + "with T.block('b'):" for i in range(5000))),
         prim(COPY + "B[i, j] = " + "+".join(["A[i, j]"] * 5000)),
-        prim(COPY + "B[i, j] = " + "T.exp(" * 150 + "A[i, j]" + ")" * 150 + "".join(["*T.exp(A[i, j])"] * 900)),
+        prim(COPY + "B[i, j] = " + "T.exp(-" * 160 + "A[i, j]" + ")" * 160),
     ],
     ids=["parentheses", "signs", "a sum", "blocks", "a program's sum", "functions"],
 )
