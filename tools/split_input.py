@@ -7,6 +7,8 @@ import re
 from typing import NamedTuple
 
 SPLIT_MARKER = "// -----"
+#: The same where comments are Python's.
+SCRIPT_MARKER = "# -----"
 
 
 class Chunk(NamedTuple):

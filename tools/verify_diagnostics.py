@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`--verify-diagnostics`: compares what a run reports with the file's `expected-error {{...}}` comments.
 
-The form is `// expected-SEVERITY[-re] [@above|@below|@+N|@-N|@unknown] {{text}}` at the end of a line, with
-SEVERITY one of error, warning, remark, note. The diagnostic must contain the text; with -re, `{{regex}}` in
-the text is a regular expression. `@above` and `@below` mean the nearest line that is without an expectation,
-`@unknown` a diagnostic without a line.
+The form is `// expected-SEVERITY[-re] [@above|@below|@+N|@-N|@unknown] {{text}}` at the end of a line (`#` in a
+script), with SEVERITY one of error, warning, remark, note. The diagnostic must contain the text; with -re,
+`{{regex}}` in the text is a regular expression. `@above` and `@below` mean the nearest line that is without an
+expectation, `@unknown` a diagnostic without a line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EXPECTATION = re.compile(
 )
 # A comment that begins like an expectation; one that is none would silently check nothing.
 _INTENTION = re.compile(
-    r"//\s*(?P<whole>expected-(?:(?P<known>error|warning|remark|note)\b|(?P<other>\w+)[^{]*\{\{).*)"
+    r"(?://|#)\s*(?P<whole>expected-(?:(?P<known>error|warning|remark|note)\b|(?P<other>\w+)[^{]*\{\{).*)"
 )
 _SECOND_EXPECTATION = re.compile(r"\}\}.*expected-(?:error|warning|remark|note)\b")
 

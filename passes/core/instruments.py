@@ -60,6 +60,7 @@ class PrintIR(Instrument):
 
     With `folder`, each dump is a file in a tree of folders, one for each operation that passes run on, and numbers tell
     the order: `builtin_module_m/func_func_f/0_1_cse.mlir` is the second dump of @f, after the first of the module.
+    Where `show` gives scripts, say so by `shows_scripts`: the lines around them are comments of Python then.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class PrintIR(Instrument):
         after_failure: bool = False,
         module_scope: bool = False,
         show: Callable[[Any], str] | None = None,
+        shows_scripts: bool = False,
         folder: str | None = None,
     ):
         self._stream = stream
@@ -81,6 +83,7 @@ class PrintIR(Instrument):
         self._after_failure = after_failure
         self._module_scope = module_scope
         self._show = show or (lambda op: print_asm(op, assume_verified=True))
+        self._shows_scripts = shows_scripts
         self._folder = folder
         # By the operations' hashes, as handles of operations that a pass erases must not be kept.
         self._dumps: dict[int, int] = {}
@@ -113,22 +116,23 @@ class PrintIR(Instrument):
         shown = outermost(op) if self._module_scope else op
         # A failed pass leaves IR that may not verify: only the generic form is safe to print.
         text = print_asm(shown, print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
-        dump = f"// -----// IR Dump {when} {name}{where} //----- //\n" + text.rstrip("\n") + "\n\n"
+        comment, suffix = ("#", "py") if self._shows_scripts and not generic else ("//", "mlir")
+        dump = f"{comment} -----// IR Dump {when} {name}{where} //----- {comment}\n" + text.rstrip("\n") + "\n\n"
         if self._folder is None:
             self._stream.write(dump)
         else:
-            self._write_file(self._folder, name.partition(" ")[0], op, dump)
+            self._write_file(self._folder, f"{name.partition(' ')[0]}.{suffix}", op, dump)
 
-    def _write_file(self, folder: str, pass_name: str, op: Operation, dump: str) -> None:
+    def _write_file(self, folder: str, file: str, op: Operation, dump: str) -> None:
         self._dumps[hash(op)] = self._dumps.get(hash(op), -1) + 1
         around = [op, *ancestors(op)][::-1]
         # Upstream's numbers: an operation around takes the first one as if it had been dumped itself.
         numbers = [str(self._dumps.setdefault(hash(each), 0)) for each in around]
-        path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{pass_name}.mlir")
+        path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{file}")
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(dump)
+            with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
+                stream.write(dump)
         except OSError as error:
             raise RelaxError(f"cannot write the IR to '{path}': {error.strerror}") from None
 

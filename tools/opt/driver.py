@@ -19,13 +19,15 @@ from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin, load_plugins
 from ..command_line import Arguments, spelling
 from ..guard import announce
-from ..split_input import near_split_markers, split_input
+from ..split_input import SCRIPT_MARKER, SPLIT_MARKER, near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
 from .job import Job
 from .options import INFORMATION, OPTIONS, parse
 
 # Options that name files to write.
 _WRITTEN = ("o", "mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
+# What begins no text of MLIR's, where a name stands right behind `#`; comments and empty lines may be before it.
+_SCRIPT = re.compile(r"(?:[ \t]*(?:#[ !][^\n]*|#)?\r?\n)*(?:from |import |@\w|r?\"{3})")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 
@@ -72,7 +74,8 @@ class Driver:
                 raise RelaxError("--verify-diagnostics needs text: bytecode has no comments", location=name)
             return self._process(job, [data], arguments)
         text = decode_source(data, name)
-        marker = arguments["split-input-file"]
+        job.reads_scripts = is_script(source, text)
+        marker = _marker(arguments["split-input-file"], job.reads_scripts)
         for line in near_split_markers(text, marker) if marker else ():
             warning = Diagnostic("warning", "near miss with file split marker", name, line, 1)
             self._print_diagnostic(warning, {name: text})
@@ -91,7 +94,8 @@ class Driver:
         announce("writing the output")
         # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
         if not failed or arguments["o"] == "-":
-            self._write(_join(outputs, arguments["output-split-marker"]), arguments["o"])
+            marker = _marker(arguments["output-split-marker"], arguments["print-script"])
+            self._write(_join(outputs, marker), arguments["o"])
         self.stderr.write(job.reports())
         return 1 if failed else 0
 
@@ -241,6 +245,16 @@ def as_diagnostic(error: RelaxError) -> Diagnostic:
 
 def _files_read(arguments: Arguments) -> list[str]:
     return [name for name in (*arguments.files, arguments["irdl-file"]) if name is not None]
+
+
+def is_script(path: str, text: str) -> bool:
+    """By the file's name; what has none tells by its beginning."""
+    return path.endswith(".py") or path == "-" and _SCRIPT.match(text) is not None
+
+
+def _marker(marker: str | None, in_script: bool) -> str:
+    """The line between parts, which is a comment; empty where there are none."""
+    return SCRIPT_MARKER if in_script and marker == SPLIT_MARKER else marker or ""
 
 
 def _join(outputs: Sequence[str | bytes], marker: str) -> str | bytes:

@@ -37,6 +37,8 @@ class Job:
         self.arguments = arguments
         self.name = name
         self.stderr = stderr
+        #: Whether sources are TVMScript.
+        self.reads_scripts = False
         self._timing = Timing() if arguments["mlir-timing"] else None
         self._statistics = _new_statistics() if arguments["mlir-pass-statistics"] else None
         self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
@@ -54,6 +56,8 @@ class Job:
             self.stderr.write(f"Pass Manager with passes:\n{pipeline}\n")
         if arguments["verify-roundtrip"]:
             check_roundtrip(module, self._read)
+            if arguments["print-script"]:
+                check_script(module, self._read_script)
         self._run_pipeline(module, pipeline)
         announce("printing the output")
         return self._timed("Output", lambda: self._print(module))
@@ -76,20 +80,20 @@ class Job:
             raise RelaxError("--no-implicit-module needs text: MLIR reads bytecode into a module", location=self.name)
         if self.arguments["run-reproducer"] and isinstance(source, str):
             source = without_reproducer(source)
-        if self.arguments["irdl-names"] and isinstance(source, str):
+        if self.arguments["irdl-names"] and isinstance(source, str) and not self.reads_scripts:
             from .irdl_names import from_irdl
 
             source = from_irdl(source)
         # Malformed bytecode can have MLIR's reader loop for ever; a large file gets its time.
         limit = limited(_PATIENCE_S + len(source) / 10_000) if isinstance(source, bytes) else nullcontext()
         with limit:
+            if self.reads_scripts and isinstance(source, str):
+                return self._read_script(source, self.name)
             return self._read(source, self.name)
 
     def _read(self, source: str | bytes, name: str) -> Module:
         """The IR in a source, as the arguments have it read."""
         arguments = self.arguments
-        if name.endswith(".py") and isinstance(source, str):
-            return Module.from_script(source, name, allow_unregistered=arguments["allow-unregistered-dialect"])
         parsed = parse_module(
             source,
             name,
@@ -98,6 +102,12 @@ class Job:
             prepare=self._define_dialects,
         )
         return Module(parsed)
+
+    def _read_script(self, source: str, name: str) -> Module:
+        from . import scripts  # seldom needed
+
+        allow_unregistered = self.arguments["allow-unregistered-dialect"]
+        return scripts.read(source, name, self._define_dialects, allow_unregistered=allow_unregistered)
 
     def _define_dialects(self, context: Context) -> None:
         if self._irdl is not None:
@@ -153,20 +163,26 @@ class Job:
                 after_failure=arguments["mlir-print-ir-after-failure"],
                 module_scope=arguments["mlir-print-ir-module-scope"],
                 show=self._show,
+                shows_scripts=arguments["print-script"],
                 folder=arguments["mlir-print-ir-tree-dir"],
             )
         ]
 
     def _show(self, op: Operation) -> str:
         if self.arguments["print-script"]:
-            from ...dialects.script import print_script
+            from .scripts import script_of
 
-            return print_script(op)
+            return script_of(op, elide=self._elides())
         if self.arguments["mlir-print-unique-ssa-ids"]:
             from ...bindings import unique_names  # seldom needed
 
             return unique_names.print_asm(op, **self._print_options())
         return str(print_asm(op, **self._print_options()))
+
+    def _elides(self) -> bool:
+        arguments = self.arguments
+        limits = (arguments["mlir-elide-elementsattrs-if-larger"], arguments["mlir-elide-resource-strings-if-larger"])
+        return limits != (None, None)
 
     def _print_options(self) -> dict[str, Any]:
         arguments = self.arguments
@@ -239,3 +255,10 @@ def check_roundtrip(module: Module, read: Callable[[str | bytes, str], Module]) 
         again = read(data, what)
         if again.print(generic=True, debug_info=True) != text:
             raise RelaxError(f"the module does not survive a round trip through {what}")
+
+
+def check_script(module: Module, read: Callable[[str, str], Module]) -> None:
+    """Raises RelaxError when a script does not read back to the same one: each constant is there once."""
+    text = module.script()
+    if read(text, "script").script() != text:
+        raise RelaxError("the module does not survive a round trip through a script")

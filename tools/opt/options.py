@@ -9,25 +9,25 @@ from collections.abc import Callable, Sequence
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
-from ..split_input import SPLIT_MARKER
+from ..split_input import SCRIPT_MARKER, SPLIT_MARKER
 
 _GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "where the output goes: a file, which is written whole or not at all, or standard output ('-', the default)", "file", "-"),
     "pass-pipeline": Option("text", _GENERAL, "the passes to run, as builtin.module(a{opt=1},func.func(b,c)); passes without nesting may be flags instead: --a=opt=1", "pipeline"),
-    "split-input-file": Option("text", _GENERAL, f"cut the input behind each line that ends in the marker ({SPLIT_MARKER} where none is given) and process each part by itself; an error in one does not stop the others", "marker", bare=SPLIT_MARKER),
-    "output-split-marker": Option("text", _GENERAL, f"the line between the outputs of the parts; {SPLIT_MARKER} is the default", "marker", SPLIT_MARKER),
-    "verify-diagnostics": Option("text", _GENERAL, "for tests: succeed if the input's comments, as '// expected-error {{text}}', announce all that is reported, and all that they announce is reported; with only-expected, others may be reported too", "all|only-expected", choices=("all", "only-expected"), bare="all"),
+    "split-input-file": Option("text", _GENERAL, f"cut the input behind each line that ends in the marker (where none is given {SPLIT_MARKER}, in a script {SCRIPT_MARKER}) and process each part by itself; an error in one does not stop the others", "marker", bare=SPLIT_MARKER),
+    "output-split-marker": Option("text", _GENERAL, f"the line between the outputs of the parts; {SPLIT_MARKER} is the default, {SCRIPT_MARKER} between scripts", "marker", SPLIT_MARKER),
+    "verify-diagnostics": Option("text", _GENERAL, "for tests: succeed if the input's comments, as '// expected-error {{text}}', in a script '# expected-error {{text}}', announce all that is reported, and all that they announce is reported; with only-expected, others may be reported too", "all|only-expected", choices=("all", "only-expected"), bare="all"),
     "verify-each": Option("flag", _GENERAL, "do not check after each pass that the IR is valid: faster, and a pass that breaks it is found later or never", default=True),
-    "verify-roundtrip": Option("flag", _GENERAL, "fail if the input, printed as text or written as bytecode, is not read back as the same IR", default=False),
+    "verify-roundtrip": Option("flag", _GENERAL, "fail if the input, printed as text or written as bytecode, is not read back as the same IR; with --print-script also if its script is not read back as the same script", default=False),
     "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of dialects that nobody has defined; nothing checks them", default=False),
     "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
     "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
     "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),
     "load-plugin": Option("list", _GENERAL, "import this Python module or file first; the passes, dialects and targets that it registers are known then; may be given several times", "module"),
     "mlir-disable-threading": Option("flag", _GENERAL, "changes nothing, for scripts that pass it to mlir-opt: nothing runs in threads here", default=False),
-    "print-script": Option("flag", _PRINT, "print in a short form like Python's instead of MLIR's syntax; it is for people, nothing reads it back", default=False),
+    "print-script": Option("flag", _PRINT, "print TVMScript instead of MLIR's syntax, here and wherever the IR is shown: relax-opt reads it back as the same operations, from a file called *.py or from standard input", default=False),
     "emit-bytecode": Option("flag", _PRINT, "write MLIR's binary form instead of text", default=False),
     "emit-bytecode-version": Option("number", _PRINT, "write an older version of the binary form, for older tools; the newest is the default", "version"),
     "mlir-print-op-generic": Option("flag", _PRINT, "print each operation as \"name\"(operands) {attributes} : types, even if it has a syntax of its own", default=False),
@@ -36,8 +36,8 @@ OPTIONS: dict[str, Option] = {
     "mlir-print-local-scope": Option("flag", _PRINT, "print types, attributes and locations where they are used, not as aliases (#map, #loc1) around the IR", default=False),
     "mlir-print-unique-ssa-ids": Option("flag", _PRINT, "give no two values the same name, not even in different functions", default=False),
     "mlir-print-op-on-diagnostic": Option("flag", _PRINT, "leave out the note 'see current operation' that MLIR adds to errors about operations", default=True),
-    "mlir-elide-elementsattrs-if-larger": Option("number", _PRINT, "print __elided__ for constants with more than n elements; the output cannot be read back", "n"),
-    "mlir-elide-resource-strings-if-larger": Option("number", _PRINT, "leave out the data of resources that take more than n characters as text", "n"),
+    "mlir-elide-elementsattrs-if-larger": Option("number", _PRINT, "print __elided__ for constants with more than n elements; the output cannot be read back; a script leaves out those of more than a line, whatever n is", "n"),
+    "mlir-elide-resource-strings-if-larger": Option("number", _PRINT, "leave out the data of resources that take more than n characters as text; a script's whatever n is", "n"),
     "mlir-print-ir-before": Option("names", _WATCH, "print the IR, to standard error, before each run of these passes (separated by commas)", "pass"),
     "mlir-print-ir-after": Option("names", _WATCH, "print the IR after each run of these passes", "pass"),
     "mlir-print-ir-before-all": Option("flag", _WATCH, "print the IR before every pass", default=False),
@@ -45,7 +45,7 @@ OPTIONS: dict[str, Option] = {
     "mlir-print-ir-after-change": Option("flag", _WATCH, "print the IR after passes that have changed it, and not after the others", default=False),
     "mlir-print-ir-after-failure": Option("flag", _WATCH, "print the IR that a failing pass leaves behind, in generic form", default=False),
     "mlir-print-ir-module-scope": Option("flag", _WATCH, "print all of the module, even if the pass runs on a function in it", default=False),
-    "mlir-print-ir-tree-dir": Option("text", _WATCH, "write what the options above print to files in this folder: a folder for each operation that passes run on, builtin_module_m/func_func_f/0_1_cse.mlir", "folder"),
+    "mlir-print-ir-tree-dir": Option("text", _WATCH, "write what the options above print to files in this folder: a folder for each operation that passes run on, builtin_module_m/func_func_f/0_1_cse.mlir, or .py with --print-script", "folder"),
     "mlir-timing": Option("flag", _WATCH, "print, to standard error, how long parsing, each pass, and printing took", default=False),
     "mlir-pass-statistics": Option("flag", _WATCH, "print what each pass did: on how many operations it ran, which operations are more or fewer behind it, and how often each pattern written in Python was applied; what upstream's passes count themselves is compiled out of MLIR's wheel", default=False),
     "mlir-pass-statistics-display": Option("text", _WATCH, "list the statistics by the passes' names (list), or in the order in which passes first ran, under what they ran on (pipeline, the default)", "list|pipeline", "pipeline", ("list", "pipeline")),

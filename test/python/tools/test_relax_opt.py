@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.bindings.mlir import wheel_folder
+from relax_mlir.tools.opt.driver import is_script
 
 import relax_mlir as rx
 
@@ -325,3 +326,17 @@ def test_the_tree_of_dumps_is_upstreams(pipeline: str, when: Sequence[str], tmp_
         trees.append([(str(path.relative_to(folder)), path.read_text().strip().split("\n")[1:]) for path in files])
     assert trees[0] == trees[1]
     assert len(trees[0]) > 1
+
+
+BODY = '@R.function\ndef main(x: R.Tensor((4,), "float32")):\n    return x\n'
+
+
+@pytest.mark.parametrize("head", ["", "from a import R\n", "import a\n", "# SPDX\n\n  #\n", '"""What it is."""\n'])
+def test_a_script_without_a_name_is_known_by_its_beginning(head: str) -> None:
+    assert is_script("-", head + BODY) and is_script("model.py", "")
+    assert not is_script("model.mlir", head + BODY)
+
+
+@pytest.mark.parametrize("text", [TEXT, "", "// @f\n" + TEXT, "#a = 1\nmodule {}", '"a.b"() : () -> ()', "from.a\n"])
+def test_other_text_without_a_name_is_mlirs(text: str) -> None:
+    assert not is_script("-", text)
