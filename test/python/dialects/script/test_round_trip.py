@@ -15,7 +15,6 @@ from relax_mlir.targets.core.code import stages_of
 from round_trip import check, parse, read
 
 import relax_mlir as rx
-from relax_mlir import relax
 
 _TESTS = Path(__file__).resolve().parents[3]
 _FILES = sorted(_TESTS.rglob("*.mlir"))
@@ -100,7 +99,9 @@ def test_each_stage_before_memory(name: str) -> None:
     assert stages == 6
 
 
-@pytest.mark.parametrize(("name", "stop"), [("windows", ""), ("norms", "legalize"), ("indexing", "fuse"), ("control", "apply")])
+@pytest.mark.parametrize(
+    ("name", "stop"), [("windows", ""), ("norms", "legalize"), ("indexing", "fuse"), ("control", "apply")]
+)
 def test_what_is_read_back_computes_the_same(name: str, stop: str) -> None:
     """From a stage on, too: what is printed there is a program like any other."""
     module = rx.Module.from_script(HEAD + PROGRAMS[name])
