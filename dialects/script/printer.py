@@ -131,7 +131,7 @@ class Printer:
         is_dense = isinstance(attribute, ir.DenseElementsAttr)
         if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > _MOST_ELEMENTS):
             return f"I.resource({quoted(self.resources.name(attribute))})"
-        return attribute_text(attribute)
+        return attribute_text(attribute, self.attribute_text)
 
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
         """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
