@@ -25,6 +25,8 @@ def print_script(operation: Any, *, elide: bool = False) -> str:
         if not is_not_utf8(error):
             raise
         raise RelaxError("a name that is not UTF-8 cannot stand in a script") from None
+    except Unwritable as error:
+        raise RelaxError(f"the module's attributes cannot stand in a script: {error}") from None
 
 
 def _printed(op: Operation, *, elide: bool) -> str:

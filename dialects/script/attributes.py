@@ -17,10 +17,11 @@ from .words import quoted
 def attribute_text(attribute: Attribute, inner: Callable[[Attribute], str] | None = None) -> str:
     """What reads back as the same attribute. `inner` writes what is in a list or a dictionary."""
     kind = type(attribute).__name__
-    if kind in _NESTED:
-        return _NESTED[kind](attribute, inner or attribute_text)
-    write = _WRITERS.get(kind)
-    text = write(attribute) if write is not None else ""
+    nested, write = _NESTED.get(kind), _WRITERS.get(kind)
+    try:
+        text = nested(attribute, inner or attribute_text) if nested else write(attribute) if write else ""
+    except TypeError:  # it has something in it that the bindings have no class for
+        text = ""
     return text or f"I.attr({quoted(str(attribute))})"
 
 
@@ -48,7 +49,8 @@ def _array(attribute: Attribute, inner: Callable[[Attribute], str]) -> str:
 
 
 def _dictionary(attribute: Attribute, inner: Callable[[Attribute], str]) -> str:
-    return f"{{{', '.join(f'{quoted(item.name)}: {inner(item.attr)}' for item in attribute)}}}"
+    # Not `item.attr`, which ends the process where the bindings have no class for it.
+    return f"{{{', '.join(f'{quoted(item.name)}: {inner(attribute[item.name])}' for item in attribute)}}}"
 
 
 def _symbol(attribute: Attribute) -> str:

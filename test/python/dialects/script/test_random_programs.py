@@ -275,7 +275,9 @@ class TensorProgram:
     def emit_move(self, pools: Pools, a: int, start: int, b: int, end: int) -> None:
         define, part = self.emitter.define, "tensor<2xi64>"
         taken = define(f"tensor.extract_slice {pick(pools[0], a)}[%c{start}] [2] [1] : {_T} to {part}")
-        pools[0].append(define(f"tensor.insert_slice {taken} into {pick(pools[0], b)}[{end}] [2] [1] : {part} into {_T}"))
+        pools[0].append(
+            define(f"tensor.insert_slice {taken} into {pick(pools[0], b)}[{end}] [2] [1] : {part} into {_T}")
+        )
 
     def emit_if(self, pools: Pools, then: Any, y: int, otherwise: Any, z: int) -> None:
         result = self.emitter.define(f"scf.if %flag -> {_T} {{")
@@ -301,4 +303,6 @@ def test_tensors(nodes: list[Node], tensor: int, number: int) -> None:
     program = TensorProgram()
     tensors, scalars = program.emit(nodes, (["%a", "%b"], ["%x", "%y"]))
     parameters = f"%a: {_T}, %b: {_T}, %x: i64, %y: i64, %flag: i1"
-    check_text(function(parameters, program.emitter.lines, [(pick(tensors, tensor), _T), (pick(scalars, number), "i64")]))
+    check_text(
+        function(parameters, program.emitter.lines, [(pick(tensors, tensor), _T), (pick(scalars, number), "i64")])
+    )
