@@ -62,6 +62,25 @@ func.func @unwritable(%x: i32)  {
   return
 }
 
+"t.m"() ({ ^bb0: }) : () -> ()
+"t.m"() ({}) : () -> ()
+"t.m"() ({ %k = arith.constant 1 : i32 }) : () -> ()
+
+func.func @nest(%A: tensor<4xf32>, %B: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.generic {indexing_maps=[affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],iterator_types=["parallel"]} ins(%A: tensor<4xf32>) outs(%B: tensor<4xf32>) { ^bb0(%a: f32, %b: f32):
+   %1 = "t.a"(%a) {c = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>} : (f32) -> f32
+   linalg.yield %1 : f32 } -> tensor<4xf32>
+  return %0 : tensor<4xf32> }
+func.func @behind(%A: tensor<4xf32>, %B: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.generic {indexing_maps=[affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],iterator_types=["parallel"]} ins(%A: tensor<4xf32>) outs(%B: tensor<4xf32>) { ^bb0(%a: f32, %b: f32):
+   linalg.yield %a : f32 } -> tensor<4xf32>
+  return %0 : tensor<4xf32> }
+
+"t.m"() ({ %0 = "t.a"(%1) : (i32) -> i32
+  %1 = "t.b"(%0) : (i32) -> i32 }) : () -> ()
+
+func.func @argument(%a: i32 {t.a = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>}) { return }
+
 // CHECK: @I.ir_module(ssa=True)
 // CHECK-NEXT: class Module:
 // CHECK-NEXT:     @R.function(named=False)
@@ -141,6 +160,40 @@ func.func @unwritable(%x: i32)  {
 // CHECK:     I.mlir(r"""module {
 // CHECK-NEXT:   func.func @unwritable(%arg0: i32) {
 // CHECK-NEXT:     %0 = "t.a"(%arg0) {b = dense<(1.000000e+00,2.000000e+00)> : tensor<2xcomplex<f32>>} : (i32) -> i32
+// CHECK-NEXT:     return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }""")
+// CHECK:     with t.m():
+// CHECK-NEXT:         def bb0():
+// CHECK-NEXT:             pass
+// CHECK-NEXT:     with t.m():
+// CHECK-NEXT:         pass
+// CHECK-NEXT:     with t.m():
+// CHECK-NEXT:         def bb0():
+// CHECK-NEXT:             pass
+// CHECK-NEXT:     I.mlir(r"""#map = affine_map<(d0) -> (d0)>
+// CHECK-NEXT: module {
+// CHECK-NEXT:   func.func @nest(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT:     %0 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%arg0 : tensor<4xf32>) outs(%arg1 : tensor<4xf32>) {
+// CHECK-NEXT:     ^bb0(%in: f32, %out: f32):
+// CHECK-NEXT:       %1 = "t.a"(%in) {c = dense<(1.000000e+00,2.000000e+00)> : tensor<2xcomplex<f32>>} : (f32) -> f32
+// CHECK-NEXT:       linalg.yield %1 : f32
+// CHECK-NEXT:     } -> tensor<4xf32>
+// CHECK-NEXT:     return %0 : tensor<4xf32>
+// CHECK-NEXT:   }
+// CHECK-NEXT: }""")
+// CHECK:     @R.function(named=False)
+// CHECK-NEXT:     def behind(arg0: R.Tensor((4,), "float32"), arg1: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+// CHECK-NEXT:         for i in T.grid(4): arg1[i] = arg0[i]
+// CHECK-NEXT:         return arg1
+// CHECK:     I.mlir(r"""module {
+// CHECK-NEXT:   "t.m"() ({
+// CHECK-NEXT:     %0 = "t.a"(%1) : (i32) -> i32
+// CHECK-NEXT:     %1 = "t.b"(%0) : (i32) -> i32
+// CHECK-NEXT:   }) : () -> ()
+// CHECK-NEXT: }""")
+// CHECK:     I.mlir(r"""module {
+// CHECK-NEXT:   func.func @argument(%arg0: i32 {t.a = dense<(1.000000e+00,2.000000e+00)> : tensor<2xcomplex<f32>>}) {
 // CHECK-NEXT:     return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }""")

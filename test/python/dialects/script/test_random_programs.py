@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs come back as the same operations in the same order: numbers and memory, tensors, unknown operations."""
+"""Random programs come back as the same operations in the same order: numbers and memory, tensors."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class NumberProgram:
         starts = ", ".join(f"{name} = {pick(pool, start)}" for name, (start, _) in zip(names, carried, strict=True))
         types = self._types(len(carried))
         lines.append(f"{left}scf.while ({starts}) : ({types}) -> ({types}) {{" if carried else
-                     f"scf.while : () -> () {{")  # fmt: skip
+                     "scf.while : () -> () {")  # fmt: skip
         inner = self.emit(body, [*pool, *names])
         values = [pick(inner, end) for _, end in carried]
         given = f" {', '.join(values)} : {types}" if values else ""
