@@ -103,7 +103,10 @@ class Spelling:
     def _in_full(self, node: ast.expr, text: str) -> ast.expr:
         if text not in self._shortened:
             return node
-        full = ast.parse(self._shortened[text], mode="eval").body
+        try:
+            full = ast.parse(self._shortened[text], mode="eval").body
+        except SyntaxError as error:
+            raise self.source.problem(node, f"this is not Python: {error.msg}") from None
         for each in ast.walk(full):
             ast.copy_location(each, node)
         return full
