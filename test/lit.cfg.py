@@ -18,8 +18,8 @@ sys.path.insert(0, str(TEST_FOLDER))  # lit's workers import the format from her
 import lit_inprocess
 
 config.name = "relax-mlir"
-config.suffixes = [".mlir"]
-config.excludes = ["python", "Inputs"]
+config.suffixes = [".mlir", ".py"]
+config.excludes = ["python", "fuzz", "Inputs", *(file.name for file in TEST_FOLDER.glob("lit*.py"))]
 config.test_source_root = str(TEST_FOLDER)
 config.test_exec_root = str(TEST_FOLDER.parent / "build" / "lit")
 # Compiled code is kept in a folder of this run: nothing stale helps a test, and the user's folder stays as it is.

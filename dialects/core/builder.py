@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...bindings.handles import Result, building, is_foreign
@@ -69,6 +69,24 @@ def _gathered(definition: OpDef, args: Sequence[Any]) -> Sequence[Any]:
     while end < len(args) and as_value(args[end]) is not None:
         end += 1
     return [*args[:position], list(args[position:end]), *args[end:]]
+
+
+def infer_types(
+    definition: OpDef,
+    values: Sequence[Value],
+    sizes: Sequence[int],
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> list[Type]:
+    """What an operator gives; `sizes`: how many values each operand has. Raises OpProblem, TypeProblem, SymbolError."""
+    infos = definition.segment([operand_info(value) for value in values], sizes)
+    decoded = {
+        name: kind.decode(attributes[name]) if name in attributes else kind.default
+        for name, kind in definition.attrs.items()
+    }
+    call = Call(definition, infos, decoded)
+    check_operand_kinds(call)
+    return [encode(info, context) for info in definition.infer_results(call)]
 
 
 class _Build:
@@ -212,16 +230,8 @@ class _Build:
         self.definition.dialect.load(self.context)
 
     def _infer(self, values: Sequence[Value], attributes: dict[str, Attribute]) -> list[Type]:
-        definition = self.definition
         self._make_known()
-        infos = definition.segment([operand_info(value) for value in values], self.sizes)
-        decoded = {
-            name: kind.decode(attributes[name]) if name in attributes else kind.default
-            for name, kind in definition.attrs.items()
-        }
-        call = Call(definition, infos, decoded)
-        check_operand_kinds(call)
-        return [encode(info, self.context) for info in definition.infer_results(call)]
+        return infer_types(self.definition, values, self.sizes, attributes, self.context)
 
     def _stated_types(self, given: Any) -> list[Type]:
         if given is None:

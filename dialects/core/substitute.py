@@ -125,6 +125,8 @@ def _substitute_attributes(operation: Operation, sizes: Mapping[str, Dim]) -> No
         return
     for name in _names(operation):
         attribute = operation.attributes[name]
+        if not _texts(attribute):  # numbers only, perhaps as another kind of attribute
+            continue
         operation.attributes[name] = (
             ir.ArrayAttr.get([_replaced(item, sizes) for item in attribute], operation.context)
             if isinstance(attribute, ir.ArrayAttr)

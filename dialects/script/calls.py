@@ -14,9 +14,7 @@ from ...bindings.mlir import ir
 from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
 from .operators import operator_items
-from .names import name_in
 from .printer import Printer, attribute_of, statement
-from .types import is_tensor
 from .words import MIXED, quoted, word_of
 
 _SEGMENTS = "operandSegmentSizes"
@@ -44,20 +42,11 @@ def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated:
     if types and (stated or len(types) > 1):
         items.append(f"out_sinfo={types[0] if len(types) == 1 else '[' + ', '.join(types) + ']'}")
     printer.flush()
-    names = graph_names(printer, op)
+    names = [printer.name(op, result) for result in op.results]
     annotation = f": {types[0]}" if len(types) == 1 and not stated else ""
     head = f"{', '.join(names)}{annotation} = " if names else ""
     printer.writer.call(f"{head}{word_of(op.name)}(", items, ")")
     return True
-
-
-def graph_names(printer: Printer, op: Operation) -> list[str]:
-    """Names of results; in graphs a model's own, where locations have them."""
-    if printer.named_by_location and len(op.results) == 1:
-        wanted = name_in(op.location)
-        if wanted:
-            return [printer.bind(op.results[0], printer.names.exact(wanted))]
-    return [printer.name(op, result) for result in op.results]
 
 
 def _targets(printer: Printer, op: Operation) -> str:
@@ -103,7 +92,11 @@ def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
 
 def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
     """Numbers that are of the type of the last operand that is no number have none themselves."""
-    last = next((value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None)
+    if not any(expr.bare for expr in exprs):
+        return [expr.text for expr in exprs]
+    last = next(
+        (value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None
+    )
     return [
         expr.bare if expr.bare and value.type == last else expr.text for expr, value in zip(exprs, values, strict=True)
     ]

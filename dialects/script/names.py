@@ -32,9 +32,6 @@ class Names:
         self._own: list[str] = []
         self._counters: dict[str, int] = {}
 
-    def reserve(self, name: str) -> None:
-        self._taken.add(name)
-
     def exact(self, wanted: str) -> str:
         """The wanted name, or the first free one of `wanted_1`, `wanted_2`, ..."""
         if wanted not in self._taken:

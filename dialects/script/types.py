@@ -9,7 +9,7 @@ from ...bindings.ir import Type
 from ...bindings.mlir import ir
 from ..core.codec import TypeProblem, decode, encode
 from ..core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo
-from ..core.symbols import Dim, SymExpr
+from ..core.symbols import Dim
 from .expr import as_tuple, is_name
 from .words import quoted
 
@@ -109,10 +109,3 @@ def tensor_dims(type_: Type) -> tuple[Dim, ...]:
         return tuple(None if size == dynamic else size for size in type_.shape)
     assert isinstance(info, TensorInfo) and info.shape is not None
     return info.shape
-
-
-def symbols_of(type_: Type) -> set[str]:
-    """The names of symbolic sizes in a type."""
-    if not isinstance(type_, ir.RankedTensorType) or type_.encoding is None:
-        return set()
-    return {name for dim in tensor_dims(type_) if isinstance(dim, SymExpr) for name in dim.variables}

@@ -99,7 +99,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("passes/relax_inline.py", "test/passes/relax-inline.mlir"),
+        ("passes/relax_inline.py", "test/passes/relax-inline.py"),
         ("passes/core/pipeline.py", "test/python/test_pipeline.py"),
         ("passes/fuse/block.py", "test/python/passes/test_fuse_tir.py"),
         ("frontends/onnx/operators/microsoft_attention.py", "test/python/frontends/onnx/test_attention.py"),

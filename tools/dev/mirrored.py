@@ -88,9 +88,17 @@ def _nearness(repository: Path) -> Nearness:
 
 
 def _tests(repository: Path) -> Iterator[str]:
-    for path in [*repository.glob("test/python/**/test_*.py"), *repository.glob("test/**/*.mlir")]:
-        if "Inputs" not in path.parts:
-            yield str(path.relative_to(repository))
+    for path in [*repository.glob("test/**/*.mlir"), *repository.glob("test/**/*.py")]:
+        test = str(path.relative_to(repository))
+        is_test = is_lit(test) or path.name.startswith("test_")
+        if is_test and "Inputs" not in path.parts:
+            yield test
+
+
+def is_lit(test: str) -> bool:
+    """Whether lit runs it: modules, and scripts that stand beside them."""
+    folder, *rest = Path(test).parts[1:]
+    return bool(rest) and folder not in ("python", "fuzz")
 
 
 def _folders(test: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mirrored import PRODUCT, mirrored_tests
+from mirrored import PRODUCT, is_lit, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -74,8 +74,8 @@ class Copy:
         return Run(True, _cpu_s() - before, output)
 
     def _commands(self, tests: Sequence[str], spend_s: float, nearest_to: str) -> list[list[str]]:
-        python = [test for test in tests if not test.endswith(".mlir")]
-        lit = [test for test in tests if test.endswith(".mlir")]
+        python = [test for test in tests if not is_lit(test)]
+        lit = [test for test in tests if is_lit(test)]
         commands = []
         if lit:
             commands.append([str(Path(sys.executable).with_name("lit")), "-j1", "-sv", "--no-progress-bar", *lit])

@@ -11,7 +11,10 @@ from ....bindings.context import UPSTREAM_DIALECTS, load_dialects
 from ....bindings.ir import Attribute, Block, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
+from ....dialects.core.builder import infer_types
+from ....dialects.core.codec import TypeProblem
 from ....dialects.core.dialect import registered_dialects
+from ....dialects.core.opdef import OpProblem
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
 from ....dialects.script.words import MIXED, operation_of
@@ -49,7 +52,7 @@ class Calls(Values):
                 raise self.source.problem(node, 'I.op takes the operation\'s name first: I.op("scf.yield", x)')
             name, args = first.value, args[1:]
         dialect, _, short = name.partition(".")
-        if not short:
+        if not short and not (dotted(node.func) == "I.op" and self.context.allow_unregistered_dialects):
             raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
         definition = self._row(node, dialect, short)
         if definition is not None and dialect != "tir":
@@ -65,9 +68,11 @@ class Calls(Values):
         if lists:
             operands = self._mixed(node, name, operands, lists, attributes)
         try:
-            return self.create(name, operands, types, attributes, successors, regions)
+            made = self.create(name, operands, types, attributes, successors, regions)
         except (ValueError, RuntimeError, TypeError, ir.MLIRError) as error:
             raise self.source.problem(node, f"this cannot be '{name}': {str(error).strip()[:200]}") from None
+        self.spelling.check_held(node, made, attributes)
+        return made
 
     def _row(self, node: ast.Call, dialect: str, short: str) -> Operator | None:
         """The operator's row; None for an upstream dialect's operation. Raises ScriptError for what nobody has."""
@@ -185,19 +190,35 @@ class Calls(Values):
                 attributes.update(self.spelling.dictionary(each))
             else:
                 operands[name] = self._operand(each, definition, name)
-        if types is None and count:
-            hint = f'write it before the sign: y: R.Tensor((4, "n"), "float32") = {dotted(node.func)}(...)'
-            raise self.source.problem(node, f"the type of the result is not written; {hint}")
         groups = [operands.get(operand.name) for operand in definition.operands]
         if len(groups) - groups.count(None) < len(operands):  # a name was given for one that there is not
             known = {operand.name for operand in definition.operands}
             name, each = next((name, each) for name, each in given if name in operands and name not in known)
             self._operand(each, definition, name)
+        values = [value for group in groups if group for value in group]
+        if types is None and (count or not definition.explicit):
+            types = self._inferred(node, definition, values, [len(group or ()) for group in groups], attributes)
         if definition.segmented:
             sizes = [len(group or ()) for group in groups]
             attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
-        values = [value for group in groups if group for value in group]
         return self.create(definition.full_name, values, types or (), attributes)
+
+    def _inferred(
+        self,
+        node: ast.Call,
+        definition: Operator,
+        values: Sequence[Value],
+        sizes: Sequence[int],
+        attributes: dict[str, Attribute],
+    ) -> list[Type]:
+        """The types of results where none are written."""
+        if definition.explicit:
+            hint = f'{dotted(node.func)}(..., out_sinfo=R.Tensor((4, "n"), "float32"))'
+            raise self.source.problem(node, f"the type of the result is not written: {hint}")
+        try:
+            return infer_types(definition, values, sizes, attributes, self.context)
+        except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as error:
+            raise self.source.problem(node, f"{definition.full_name}: {error}") from None
 
     def _operand(self, node: ast.expr, definition: Operator, name: str) -> list[Value]:
         found = next((operand for operand in definition.operands if operand.name == name), None)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-canonicalize --print-script | FileCheck %s
+# RUN: relax-opt %s --pass-pipeline='builtin.module(func.func(relax-canonicalize))' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-canonicalize --relax-canonicalize --print-script | FileCheck %s
+"""The rules have their tests by family: relax-canonicalize-elementwise.py, -dimensions.py, -shapes.py, -constants.py;
+and in test/python/passes the proof that results stay the same to the last bit."""
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # Attributes that equal their defaults say nothing; axis = 1 does.
+    # CHECK-LABEL: def defaults(
+    # CHECK: rows: {{.*}} = R.concat((a, a))
+    # CHECK-NEXT: columns: {{.*}} = R.concat((a, a), axis=1)
+    # CHECK-NEXT: y: {{.*}} = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), attrs={"mynpu.tag": 7})
+    # CHECK-NEXT: sums: {{.*}} = R.sum(a, axis=(0,))
+    @R.function
+    def defaults(
+        a: R.Tensor((2, 2), "float32"), x: R.Tensor((1, 3, 8, 8), "float32"), w: R.Tensor((4, 3, 3, 3), "float32")
+    ) -> R.Tuple(
+        R.Tensor((4, 2), "float32"),
+        R.Tensor((2, 4), "float32"),
+        R.Tensor((1, 4, 8, 8), "float32"),
+        R.Tensor((2,), "float32"),
+    ):
+        rows = R.concat((a, a), axis=0)
+        columns = R.concat((a, a), axis=1)
+        y = R.nn.conv2d(
+            x, w, strides=(1, 1), padding=(1, 1, 1, 1), groups=1, data_layout="NCHW", attrs={"mynpu.tag": 7}
+        )
+        sums = R.sum(a, axis=(0,), keepdims=False)
+        return rows, columns, y, sums
+
+    # What nobody uses goes, but for what has an effect.
+    # CHECK-LABEL: def dead(
+    # CHECK-NEXT: R.print((a,))
+    # CHECK-NEXT: return
+    @R.function
+    def dead(a: R.Tensor((2,), "float32")):
+        e = R.exp(a)
+        R.print((a,))
+        return
+
+    # Rules reach into control flow.
+    # CHECK-LABEL: def regions(
+    # CHECK-NEXT: if c:
+    # CHECK-NEXT: y = a
+    # CHECK-NEXT: else:
+    @R.function
+    def regions(c: T.bool, a: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        if c:
+            y = R.negative(R.negative(a))
+        else:
+            y = R.exp(a)
+        return y
+
+    # A more precise operand must not change what a result is stated to be.
+    # CHECK-LABEL: def stated_types(
+    # CHECK-NEXT: once: R.Tensor(("?",), "float32") = R.negative(a)
+    # CHECK-NEXT: twice: R.Tensor(("?",), "float32") = R.negative(once)
+    @R.function
+    def stated_types(a: R.Tensor((2,), "float32")) -> R.Tensor(("?",), "float32"):
+        once: R.Tensor(("?",), "float32") = R.negative(a)
+        twice: R.Tensor(("?",), "float32") = R.negative(once)
+        return twice
