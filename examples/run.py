@@ -27,9 +27,8 @@ def main() -> int:
     rx.Pipeline(PIPELINE, instruments=[timing, rx.Callback(after=show)]).run(module)
     print(f"\n{timing.report()}")
     print("The same from the command line:")
-    print(
-        f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' --mlir-print-ir-after-all --print-script\n"
-    )
+    flags = "--mlir-print-ir-after-all --print-script"
+    print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' {flags}\n")
     print("# examples/mandelbrot.py: a graph with a loop, compiled and run\n")
     mandelbrot.main()
     print("\n# examples/digits/classify.py: an ONNX model from file to native code\n")
