@@ -120,7 +120,7 @@ def test_words_of_other_dialects_are_imported_and_no_others() -> None:
 
 
 def test_a_name_of_the_function_around_hides_that_of_the_file() -> None:
-    SIZE = 5
+    SIZE = 5  # noqa: F841  # the script uses it
 
     @R.function
     def main(x: R.Tensor((SIZE,), "float32")):  # type: ignore[valid-type, no-untyped-def]
