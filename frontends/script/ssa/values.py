@@ -224,7 +224,8 @@ class Values:
         base = node.value
         if isinstance(base, ast.Attribute) and base.attr == "shape":
             source, axis = self.value(base.value), self.index(node.slice)
-            if is_number(node.slice) and not 0 <= number_of(node.slice) < getattr(source.type, "rank", 0):
+            is_ranked = isinstance(source.type, (ir.RankedTensorType, ir.MemRefType))
+            if is_ranked and is_number(node.slice) and not 0 <= number_of(node.slice) < source.type.rank:
                 raise self.source.problem(node, f"{source.type} has no dimension {ast.unparse(node.slice)}")
             kind = "memref.dim" if isinstance(source.type, ir.MemRefType) else "tensor.dim"
             return self.one(kind, (source, axis), self._index)
