@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -131,7 +132,7 @@ class Printer:
         is_dense = isinstance(attribute, ir.DenseElementsAttr)
         if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > _MOST_ELEMENTS):
             return f"I.resource({quoted(self.resources.name(attribute))})"
-        return attribute_text(attribute)
+        return attribute_text(attribute, self.attribute_text)
 
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
         """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
@@ -197,6 +198,7 @@ class Printer:
     def forget_waiting(self) -> None:
         """What is being written is given up."""
         self._waiting, self._is_waiting = [], set()
+        self.nest = None
 
     def bind(self, value: Value, name: str) -> str:
         self._texts[value] = Expr(name)
@@ -347,8 +349,13 @@ class Printer:
 
 def attribute_of(op: Operation, name: str) -> Attribute:
     """Raises Unwritable for what the bindings have no class for: elements of complex numbers."""
+    return held(op.attributes, name)
+
+
+def held(attributes: Any, name: str) -> Attribute:
+    """One of several attributes. Raises Unwritable."""
     try:
-        return op.attributes[name]
+        return attributes[name]
     except TypeError as error:
         raise Unwritable(str(error)) from None
 

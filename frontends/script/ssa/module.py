@@ -130,8 +130,9 @@ class SsaReader:
         except ir.MLIRError as error:
             first = str(error.error_diagnostics[0]) if error.error_diagnostics else str(error)
             raise self.source.problem(node, f"MLIR refuses this: {first[:300]}") from None
-        for each in parsed.body.operations:
-            each.operation.clone(ip=ir.InsertionPoint.current)
+        block = ir.InsertionPoint.current.block
+        for each in list(parsed.body.operations):
+            block.append(each)  # not a copy, which would use the values of those that stay
         return True
 
     # ---- functions ----
