@@ -40,9 +40,7 @@ class Module:
     # CHECK: half: R.Tensor((4,), "bfloat16") = R.astype(
     # CHECK: return larger, sum, e, small, half
     @R.function
-    def left(
-        x: R.Tensor((4,), "float32"), shape: R.Shape((300,))
-    ) -> R.Tuple(
+    def left(x: R.Tensor((4,), "float32"), shape: R.Shape((300,))) -> R.Tuple(
         R.Tensor((300,), "float32"),
         R.Tensor((4,), "float32"),
         R.Tensor((4,), "float32"),
