@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, print_asm
 from . import arithmetic, buffers, calls, control, functions, nests, operators  # noqa: F401  # their rules register
-from .functions import HEADER
+from .functions import HEADER, write_alone
 from .outline import outline, signature
-from .printer import Printer
+from .printer import Printer, Unwritable
 from .resources import Resources
 
 __all__ = ["outline", "print_script", "signature"]
@@ -17,11 +17,14 @@ __all__ = ["outline", "print_script", "signature"]
 
 def print_script(operation: Any, *, elide: bool = False) -> str:
     """A module, or any other operation, as a script. `elide` leaves out large constants' elements: for people only."""
-    printer = Printer(Resources(elide=elide))
-    op = operation.operation
-    if op.name == "builtin.module":
-        printer.writer.line(HEADER)
+    printer, op = Printer(Resources(elide=elide)), operation.operation
     with op.context, ir.Location.unknown():
-        printer.operation(op)
-        printer.flush()
+        if op.name == "builtin.module":
+            printer.writer.line(HEADER)
+            printer.operation(op)
+        else:
+            try:
+                write_alone(printer, op)
+            except Unwritable:
+                return print_asm(op, assume_verified=True, large_elements_limit=16 if elide else None).rstrip() + "\n"
     return "\n".join(printer.writer.lines).rstrip("\n") + "\n"

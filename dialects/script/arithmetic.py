@@ -19,9 +19,12 @@ _MOST_VALUES = 400
 def _constant(printer: Printer, op: Operation) -> Expr | None:
     if len(op.attributes) != 1 or "value" not in op.attributes:
         return None
-    attribute, type_ = attribute_of(op, "value"), op.results[0].type
-    if is_scalar(type_):
-        return number(attribute, printer.type_text(type_))
+    attribute = attribute_of(op, "value")
+    if attribute in printer.constants:
+        return printer.constants[attribute]
+    type_ = op.results[0].type
+    if is_scalar(type_) and str(type_) != "i0":  # which has no numbers
+        return printer.constants.setdefault(attribute, number(attribute, printer.type_text(type_)))
     if is_tensor(type_):
         return _tensor(printer, op, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")
     bare = _splat(attribute) if is_number(type_) else ""
@@ -61,7 +64,8 @@ def _sign(printer: Printer, op: Operation) -> Expr | None:
     if not is_number(op.results[0].type) or printer.other_attributes(op):
         return None
     sign = SIGNS[op.name]
-    return _joined(*printer.take(op.operands), sign.text, sign.level)
+    left, right = printer.take(op.operands)
+    return _joined(left, sign.text, right, sign.level)
 
 
 @expression("arith.cmpf", "arith.cmpi")
@@ -70,7 +74,8 @@ def _compare(printer: Printer, op: Operation) -> Expr | None:
     sign = signs.get(int(str(op.attributes["predicate"]).partition(" ")[0]))
     if sign is None or not is_number(op.results[0].type) or printer.other_attributes(op, ("predicate",)):
         return None
-    return _joined(*printer.take(op.operands), sign, Level.COMPARE)
+    left, right = printer.take(op.operands)
+    return _joined(left, sign, right, Level.COMPARE)
 
 
 @expression("arith.negf")
@@ -81,7 +86,7 @@ def _negate(printer: Printer, op: Operation) -> Expr | None:
     return Expr(f"-{value.at(Level.SIGN)}", Level.SIGN)
 
 
-def _joined(left: Expr, right: Expr, sign: str, level: int) -> Expr:
+def _joined(left: Expr, sign: str, right: Expr, level: int) -> Expr:
     """A number beside something that tells its type has none itself."""
     if left.bare and not right.bare:
         left = left.plain()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes as Python's literals; those that Python has none for as MLIR's text: `I.attr("affine_map<(i) -> (i)>")`."""
+"""Attributes as Python's literals; what Python has none for is MLIR's text: `I.attr("affine_map<(i) -> (i)>")`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ...bindings.ir import Attribute
 from ...bindings.mlir import ir
-from .expr import as_tuple
+from .expr import as_tuple, is_name
 from .types import type_text
 from .words import quoted
 
@@ -50,7 +50,7 @@ def _dictionary(attribute: Attribute) -> str:
 
 def _symbol(attribute: Attribute) -> str:
     name = str(attribute).removeprefix("@")
-    return f"cls.{name}" if name.isidentifier() and name.isascii() else ""
+    return f"cls.{name}" if is_name(name) else ""
 
 
 _WRITERS: dict[str, Callable[[Attribute], str]] = {
@@ -88,8 +88,10 @@ def special_number(attribute: Attribute) -> str:
     """ "inf", "-inf" or "nan", where that says which one it is."""
     if not isinstance(attribute, ir.FloatAttr) or math.isfinite(attribute.value):
         return ""
+    text = str(attribute.value)
     with ir.Location.unknown(attribute.context):
-        return str(attribute.value) if ir.FloatAttr.get(attribute.type, attribute.value) == attribute else ""
+        # Anew, as a reader does: NaNs have a sign and bits of their own.
+        return text if ir.FloatAttr.get(attribute.type, float(text)) == attribute else ""
 
 
 def float_text(value: float, type_: object) -> str:
@@ -102,7 +104,6 @@ def float_text(value: float, type_: object) -> str:
 
 
 def _same_float(text: str, value: float) -> bool:
-    import struct
 
     try:
         return struct.pack("f", float(text)) == struct.pack("f", value)

@@ -39,22 +39,27 @@ def _load(printer: Printer, op: Operation) -> Expr | None:
     if not _is_named(printer, op.operands[0]) or printer.other_attributes(op):
         return None
     source, *indices = printer.take(op.operands)
+    if printer.nest is not None and not printer.nest.may_load(op.operands[0], index_texts(indices)):
+        return None
     return Expr(element(source.text, indices))
 
 
 @statement("tensor.insert", "memref.store")
 def _store(printer: Printer, op: Operation) -> bool:
-    value, target, *indices = op.operands
+    value, target, *_ = op.operands
     if not _is_named(printer, target) or printer.other_attributes(op):
         return False
-    if not is_tensor(target.type):
-        text, name, *places = printer.take(op.operands)
-        return printer.emit(f"{element(name.text, places)} = {text.plain().text}")
-    name = printer.overwritten(op, target, [value], op.operands)
+    name = _stored_to(printer, op, target, value)
     text, _, *places = printer.take(op.operands)
     printer.emit(f"{element(name, places)} = {text.plain().text}")
-    printer.assign(name, op.results[0])
+    for result in op.results:
+        printer.assign(name, result)
     return True
+
+
+def _stored_to(printer: Printer, op: Operation, target: Value, value: Value) -> str:
+    """The name that a store assigns to: a tensor's, which is a new one's from here on, or a buffer's."""
+    return printer.overwritten(op, target, [value], op.operands) if is_tensor(target.type) else printer.text_of(target)
 
 
 # ---- vectors ----
@@ -98,13 +103,12 @@ def _vstore(printer: Printer, op: Operation) -> bool:
     vector, target, *_ = op.operands
     if not _is_named(printer, target) or not _is_plain_transfer(op, target, vector):
         return False
-    is_value = is_tensor(target.type)
-    name = printer.overwritten(op, target, [vector], op.operands) if is_value else printer.text_of(target)
+    name = _stored_to(printer, op, target, vector)
     text, _, *rest = printer.take(op.operands)
     rank = len(target.type.shape)
     # As the operation has it: what is stored, where, and the mask.
     items = [text.text, f"[{', '.join(index_texts(rest[:rank]))}]", *(f"mask={each.text}" for each in rest[rank:])]
     printer.emit(f"{name}.vstore({', '.join(items)})")
-    if is_value:
-        printer.assign(name, op.results[0])
+    for result in op.results:
+        printer.assign(name, result)
     return True

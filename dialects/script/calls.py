@@ -15,7 +15,6 @@ from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
 from .operators import operator_items
 from .printer import Printer, attribute_of, statement
-from .types import is_tensor
 from .words import MIXED, quoted, word_of
 
 _SEGMENTS = "operandSegmentSizes"
@@ -93,7 +92,11 @@ def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
 
 def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
     """Numbers that are of the type of the last operand that is no number have none themselves."""
-    last = next((value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None)
+    if not any(expr.bare for expr in exprs):
+        return [expr.text for expr in exprs]
+    last = next(
+        (value.type for expr, value in zip(reversed(exprs), reversed(list(values)), strict=True) if not expr.bare), None
+    )
     return [
         expr.bare if expr.bare and value.type == last else expr.text for expr, value in zip(exprs, values, strict=True)
     ]

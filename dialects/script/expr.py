@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 _NO_NAME = re.compile(r"\W+", re.ASCII)
 _MOST_NAME = 40
+#: Names that are shortened may get a number, and stay what they are when they come back.
+_MOST_KEPT = 60
 #: Calls and signatures that are wider are wrapped.
 WIDTH = 110
 _INDENT = "    "
@@ -18,6 +20,8 @@ _INDENT = "    "
 
 def as_name(text: str) -> str:
     """An identifier like the text; empty where nothing in it could stand in one."""
+    if len(text) <= _MOST_KEPT and is_name(text):
+        return text
     name = _NO_NAME.sub("_", text).strip("_")[:_MOST_NAME]
     if name[:1].isdecimal():
         name = f"_{name}"

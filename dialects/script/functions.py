@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from string import ascii_uppercase
 
 from ...bindings.ir import Attribute, Block, Operation, Type
@@ -39,7 +39,7 @@ def _module(printer: Printer, op: Operation) -> bool:
     printer.writer.gap()
     printer.writer.line(f"@I.ir_module({', '.join(options)})" if options else "@I.ir_module")
     printer.writer.line(f"class {name if is_name(name) and not outermost else _CLASS}:")
-    with printer.suite():
+    with printer.suite(), _functions_of(printer, op):
         _members(printer, op)
         if outermost:
             for line in printer.resources.lines():
@@ -107,6 +107,37 @@ def _own_names(printer: Printer) -> Iterator[None]:
         printer.names = outer
 
 
+@contextmanager
+def _functions_of(printer: Printer, module: Operation) -> Iterator[None]:
+    """What calls by name give: the functions of the innermost module."""
+    outer, printer.given_by = printer.given_by, {}
+    for op in operations_of(module.regions[0].blocks[0]):
+        if op.name == "func.func" and is_name(symbol_name(op)):
+            printer.given_by[symbol_name(op)] = list(op.attributes["function_type"].value.results)
+    try:
+        yield
+    finally:
+        printer.given_by = outer
+
+
+def write_alone(printer: Printer, op: Operation) -> None:
+    """An operation out of its surroundings: its operands get names, calls know the functions of its module."""
+    for value in op.operands:
+        if not printer.text_of(value):
+            owner = value.owner
+            wanted = name_in(value.location if isinstance(owner, ir.Block) else owner.operation.location)
+            printer.bind(value, printer.names.exact(wanted) if wanted else printer.names.numbered("arg"))
+    around = op.parent.operation if op.parent is not None else None
+    while around is not None and around.name != "builtin.module":
+        around = around.parent.operation if around.parent is not None else None
+    with _functions_of(printer, around) if around is not None else nullcontext():
+        printer.operation(op)
+        printer.flush()
+    if not printer.writer.lines:  # text that stands where it is used
+        (value,) = op.results
+        printer.writer.line(f"{printer.names.numbered('v')} = {printer.text_of(value)}")
+
+
 # ---- functions ----
 
 
@@ -136,16 +167,16 @@ def _function(printer: Printer, op: Operation) -> bool:
 
 
 def _decorator(printer: Printer, op: Operation, is_prim: bool, is_named: bool) -> str:
-    options, shown = [], set(_FUNCTION_SHOWN)
+    options, shown = [], list(_FUNCTION_SHOWN)
     name = symbol_name(op)
     if not is_name(name):
         options.append(f"name={quoted(name)}")
     if is_prim:
-        shown.add(PRIM_FUNC)
+        shown.append(PRIM_FUNC)
     elif not is_named and op.attributes["function_type"].value.inputs:
         options.append("named=False")
     if "sym_visibility" in op.attributes and str(op.attributes["sym_visibility"]) == '"private"':
-        shown.add("sym_visibility")
+        shown.append("sym_visibility")
         options.append("private=True")
     rest = printer.other_attributes(op, shown)
     if rest:
@@ -162,18 +193,14 @@ def _signature(
         f"{name}: {_annotated(printer, op, 'arg_attrs', index, input_, hidden)}"
         for index, (name, input_) in enumerate(zip(names, type_.inputs, strict=True))
     ]
-    results = [
-        _annotated(printer, op, "res_attrs", index, result, ()) for index, result in enumerate(type_.results)
-    ]
+    results = [_annotated(printer, op, "res_attrs", index, result, ()) for index, result in enumerate(type_.results)]
     given = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
     name = symbol_name(op)
     head = f"def {name if is_name(name) else as_name(name) or 'function'}("
     printer.writer.call(head, inputs, f"){f' -> {given}' if results else ''}:{' ...' if is_empty else ''}", each=True)
 
 
-def _annotated(
-    printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]
-) -> str:
+def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]) -> str:
     """A type, with what an argument or result has besides."""
     text = printer.type_text(type_)
     found = [] if name not in op.attributes else op.attributes[name][index]
@@ -202,9 +229,10 @@ def _given_name(op: Operation, index: int) -> str:
     if "arg_attrs" not in op.attributes:
         return ""
     attributes: Attribute = op.attributes["arg_attrs"][index]
-    name = attributes[ARGUMENT_NAME] if ARGUMENT_NAME in attributes else None
+    if ARGUMENT_NAME not in attributes or not isinstance(attributes[ARGUMENT_NAME], ir.StringAttr):
+        return ""
     try:
-        return name.value if isinstance(name, ir.StringAttr) else ""
+        return str(attributes[ARGUMENT_NAME].value)
     except (RuntimeError, UnicodeDecodeError):
         return ""
 
@@ -225,7 +253,7 @@ def _return(printer: Printer, op: Operation) -> bool:
 def _call(printer: Printer, op: Operation) -> bool:
     """`cls.f(x)`: what it gives is in the callee's signature."""
     callee = str(op.attributes["callee"]).removeprefix("@")
-    if not is_name(callee) or not _is_declared(op, callee):
+    if printer.given_by.get(callee) != [result.type for result in op.results]:
         return False
     items = printer.texts(op.operands)
     rest = printer.other_attributes(op, ("callee",))
@@ -235,23 +263,3 @@ def _call(printer: Printer, op: Operation) -> bool:
     names = [printer.name(op, result) for result in op.results]
     printer.writer.call(f"{', '.join(names)}{' = ' if names else ''}cls.{callee}(", items, ")")
     return True
-
-
-def _is_declared(op: Operation, name: str) -> bool:
-    """Whether the function of that name, in the module around, gives what the call says."""
-    function = op
-    while function.name != "func.func":
-        if function.parent is None:
-            return False
-        function = function.parent.operation
-    if function.parent is None or not _has_table(function.parent.operation):
-        return False
-    table = ir.SymbolTable(function.parent.operation)
-    found = table[name] if name in table else None
-    if found is None or found.operation.name != "func.func":
-        return False
-    return list(found.operation.attributes["function_type"].value.results) == [each.type for each in op.results]
-
-
-def _has_table(op: Operation) -> bool:
-    return op.name == "builtin.module"

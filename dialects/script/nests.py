@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import AffineExpr, Operation, Value
 from ...bindings.mlir import ir
-from .printer import Printer, statement
+from .printer import Inside, Printer, statement
 from .types import is_tensor
 from .words import quoted
 
@@ -25,7 +25,7 @@ _MOST_LINE = 110
 @statement("linalg.generic")
 def _generic(printer: Printer, op: Operation) -> bool:
     nest = Nest(op)
-    if not nest.is_plain(printer):
+    if printer.nest is not None or not nest.is_plain(printer):
         return False
     return _fill(printer, nest) or _loops(printer, nest)
 
@@ -52,9 +52,17 @@ class Nest:
             return False
         if any(isinstance(each.type, ir.VectorType) for each in self.inputs):
             return False
-        return all(printer.text_of(each).isidentifier() for each in shaped) and len(set(self.outputs)) == len(
-            self.outputs
-        )
+        if any("ceildiv" in str(each) for each in self.maps):  # Python has no sign for it
+            return False
+        return all(printer.text_of(each).isidentifier() for each in shaped) and self._are_different()
+
+    def _are_different(self) -> bool:
+        """Whether each element that is read or written has a text of its own."""
+        read = zip(self.inputs, map(str, self.maps), strict=False)
+        elements = [(value, map_) for value, map_ in read if isinstance(value.type, ir.ShapedType)]
+        if not is_tensor(self.outputs[0].type):  # a tensor that is given is a new one
+            elements += zip(self.outputs, map(str, self.maps[len(self.inputs) :]), strict=True)
+        return len(set(elements)) == len(elements) and len(set(self.outputs)) == len(self.outputs)
 
     def sizes(self, names: Sequence[str]) -> list[str]:
         """Each loop's size, by the first operand that has it as a dimension of its own."""
@@ -118,8 +126,10 @@ def _loops(printer: Printer, nest: Nest) -> bool:
             printer.bind_text(argument, element)
         for index, name in enumerate(indices):
             printer.index_names[nest.block, index] = name
+        outer, printer.nest = printer.nest, (inside := Inside(frozenset(indices), frozenset(op.operands)))
         printer.block(nest.block, lambda end: _store(printer, end, elements[len(nest.inputs) :]))
-    _write_header(printer, nest, header, indices, sizes, elements)
+        printer.nest = outer
+    _write_header(printer, nest, header, indices, sizes, elements, are_listed=inside.are_listed)
     _assign(printer, op, targets)
     return True
 
@@ -139,26 +149,35 @@ def _store(printer: Printer, end: Operation, elements: Sequence[str]) -> None:
 
 
 def _element(name: str, map_: ir.AffineMap, indices: Sequence[str]) -> str:
-    return f"{name}[{', '.join(_affine(str(each), indices) for each in map_.results) or '()'}]"
+    return f"{name}[{', '.join(_affine(each, indices) for each in map_.results) or '()'}]"
 
 
-def _affine(text: str, indices: Sequence[str]) -> str:
+def _affine(expr: AffineExpr, indices: Sequence[str]) -> str:
     """MLIR's text of an affine expression with the loops' variables."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return indices[expr.position]
 
     def replace(match: re.Match[str]) -> str:
         word = match.group()
         return {"floordiv": "//", "mod": "%"}.get(word) or indices[int(word[1:])]
 
-    return _WORDS.sub(replace, text)
+    return _WORDS.sub(replace, str(expr))
 
 
 def _write_header(
-    printer: Printer, nest: Nest, header: int, indices: Sequence[str], sizes: Sequence[str], elements: Sequence[str]
+    printer: Printer,
+    nest: Nest,
+    header: int,
+    indices: Sequence[str],
+    sizes: Sequence[str],
+    elements: Sequence[str],
+    *,
+    are_listed: bool,
 ) -> None:
     lines = printer.writer.lines
     items = [f"{kind}({size})" if kind else size for kind, size in zip(nest.iterators, sizes, strict=True)]
     inputs = list(elements[: len(nest.inputs)])
-    if _named_in(lines[header + 1 :], inputs, list(elements[len(nest.inputs) :])) != inputs:
+    if are_listed or _named_in(lines[header + 1 :], inputs, list(elements[len(nest.inputs) :])) != inputs:
         items.append(f"reads=[{', '.join(inputs)}]")
     rest = printer.other_attributes(nest.op, _SHOWN)
     if rest:
@@ -177,5 +196,6 @@ def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str
     if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in each for each in inputs):
         return None
     text = "\n".join(lines)
-    places = [(text.find(each), each) for each in inputs]
-    return None if any(place < 0 for place, _ in places) else [each for _, each in sorted(places)]
+    places = {each: re.search(rf"(?<!\w){re.escape(each)}", text) for each in inputs}
+    found = [(match.start(), each) for each, match in places.items() if match is not None]
+    return [each for _, each in sorted(found)]

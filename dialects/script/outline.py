@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...bindings.ir import Attribute, OperationBase, Type
 from ...bindings.mlir import ir, readable
 from ..relax.function_attributes import ARGUMENT_NAME

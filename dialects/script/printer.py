@@ -7,8 +7,10 @@ operands from left to right and then the operation, is the order of the operatio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -28,6 +30,8 @@ _MOST_DEPTH = 80
 _MOST_USES = 8
 #: Constants of more elements, or bytes of text, stand at the end of the module.
 _MOST_ELEMENTS = 32
+
+_NAMES = re.compile(r"[A-Za-z_]\w*")
 
 #: Gives the text of an operation's one result; None where it has no form for it. Asks `printer.take` for its operands.
 ExpressionWriter = Callable[["Printer", Operation], "Expr | None"]
@@ -61,6 +65,22 @@ class Unwritable(Exception):
     """A function that has no form as a script: its regions nest too deep, or it uses values above their definition."""
 
 
+@dataclass
+class Inside:
+    """The body of a nest: elements at places that its loops tell are what it reads, unless its inputs are listed."""
+
+    indices: frozenset[str]
+    operands: frozenset[Value]
+    are_listed: bool = False
+
+    def may_load(self, value: Value, places: Sequence[str]) -> bool:
+        """Whether an element that is loaded here can be told from an input."""
+        if not set(_NAMES.findall(" ".join(places))) <= self.indices:
+            return True
+        self.are_listed = True
+        return value not in self.operands
+
+
 class Printer:
     """Writes operations; the rules call it back for values, names, lines and regions."""
 
@@ -70,10 +90,15 @@ class Printer:
         self.resources = resources
         #: What blocks that are jumped to are called.
         self.labels: dict[Block, str] = {}
+        #: What the module's functions give, by their names.
+        self.given_by: dict[str, list[Type]] = {}
         #: The loops' variables of linalg operations, by their blocks.
         self.index_names: dict[tuple[Block, int], str] = {}
+        self.constants: dict[Attribute, Expr] = {}
         #: Whether values are called after the names in their locations: in graphs, whose names are a model's.
         self.named_by_location = False
+        #: The innermost linalg operation that is a nest and whose body is being written.
+        self.nest: Inside | None = None
         self.tensor_word = "R.Tensor"
         self._texts: dict[Value, Expr] = {}
         # Texts that wait for the one operation of their block that uses them, in the order of their operations.

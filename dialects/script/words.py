@@ -49,6 +49,10 @@ LEAVES = frozenset({"arith.constant", "relax.constant", "linalg.index", "relax.s
 _LETTERS = {"relax": "R", "tir": "T"}
 _DIALECTS = {letter: dialect for dialect, letter in _LETTERS.items()}
 
+# What else words may start with, or end with.
+_OTHERS = frozenset({"I", "cls"})
+_METHODS = frozenset({"vload", "vstore"})
+
 #: Operations with sizes that are partly constant: how many operands stand before them, and the attributes with what is.
 MIXED = {
     "tensor.extract_slice": (1, ("static_offsets", "static_sizes", "static_strides")),
@@ -68,6 +72,8 @@ def word_of(name: str) -> str:
     parts = [_LETTERS.get(dialect, dialect), *(f"{part}_" if keyword.iskeyword(part) else part for part in rest)]
     word = ".".join(parts)
     is_word = bool(rest) and all(part.isidentifier() and part.isascii() for part in parts)
+    if dialect in _OTHERS or parts[-1] in _METHODS:
+        return ""
     return word if is_word and operation_of(word) == name else ""
 
 

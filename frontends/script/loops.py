@@ -35,7 +35,6 @@ from .program import (
 from .scalar_types import typed
 from .scalars import Scalars
 
-
 #: What becomes of an iteration: it goes on, the next one is begun, or the loop is left.
 _GOES_ON, _NEXT, _LEFT = 0, 1, 2
 
@@ -145,7 +144,10 @@ class LoopProgram:
 
     def _for(self, statement: For) -> None:
         def repeat(once: Callable[[], None], is_left: bool) -> None:
-            self._over(statement.loops, (lambda: loops.when(self._fate() != _LEFT, once)) if is_left else once)
+            def unless_left() -> None:
+                loops.when(self._fate() != _LEFT, once)
+
+            self._over(statement.loops, unless_left if is_left else once)
 
         self._repeat(statement.body, repeat)
 

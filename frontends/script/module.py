@@ -29,16 +29,14 @@ from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
 from .ssa.module import SsaReader, ssa_class
-from .ssa.resources import cut_resources
+from .ssa.resources import Shortened
 
 _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 #: What runs where a script is a tensor program alone.
 _MAIN = "main"
 
 
-def read_script(
-    source: Source, around: Mapping[str, Any] | None = None, context: Context | None = None
-) -> MlirModule:
+def read_script(source: Source, around: Mapping[str, Any] | None = None, context: Context | None = None) -> MlirModule:
     """The module that a script describes, in a context of its own, or in one. `around` are the names around an object.
 
     Raises ScriptError.
@@ -48,11 +46,13 @@ def read_script(
     with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         owner = ir.Module.create()
         try:
-            source, resources = cut_resources(source)
-            tree = source.parse()
+            shortened = Shortened(source) if "ssa=True" in source.text else None
+            tree = source.parse(shortened.text if shortened is not None else "")
             ir_class = ssa_class(tree)
-            if ir_class is not None:
-                SsaReader(source, context, resources).read(ir_class, owner)
+            if shortened is not None and ir_class is not None:
+                SsaReader(source, context, shortened).read(ir_class, owner)
+            elif shortened is not None:  # the words stand somewhere else
+                ModuleReader(source, Names(source, around), owner).read(source.parse())
             else:
                 ModuleReader(source, Names(source, around), owner).read(tree)
         except RecursionError:

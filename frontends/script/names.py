@@ -63,7 +63,7 @@ class Names:
         made._own = {each.arg for each in arguments if each is not None}
         for statement in statements_within(function.body):
             for target in targets_of(statement):
-                made._own.update(_names_in(target))
+                made._own.update(names_in(target))
         for node in ast.walk(function) if self._has_lets else ():
             if isinstance(node, ast.keyword) and node.arg == "where" and isinstance(node.value, ast.Dict):  # T.Let
                 made._own.update(key.id for key in node.value.keys if isinstance(key, ast.Name))
@@ -219,11 +219,12 @@ def _word_of_tvm(path: str) -> tuple[str, str] | None:
     return None if root != "script" or not rest or kind is None else (kind, last or first)
 
 
-def _names_in(target: ast.expr | None) -> Sequence[str]:
+def names_in(target: ast.expr | None) -> Sequence[str]:
+    """The names that a target gives values."""
     if isinstance(target, ast.Name):
         return (target.id,)
     items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
-    return [name for item in items for name in _names_in(item)]
+    return [name for item in items for name in names_in(item)]
 
 
 def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:

@@ -7,8 +7,10 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .annotations import Annotations, arguments_of
+from .annotations import arguments_of
+from .buffers import BufferReader
 from .names import TIR, Names
+from .parts import vector_store
 from .program import (
     OPAQUE,
     REDUCE,
@@ -25,7 +27,6 @@ from .program import (
     Let,
     Loop,
     Program,
-    Scalar,
     Statement,
     Store,
     While,
@@ -36,10 +37,6 @@ _AXIS_KINDS = {"spatial": SPATIAL, "S": SPATIAL, "reduce": REDUCE, "R": REDUCE, 
 _LOOP_KINDS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
 _LOOPS = (*_LOOP_KINDS, "grid", "thread_binding")
 _BLOCKS = ("block", "sblock")
-_BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
-                     "buffer_type", "axis_separators", "layout")  # fmt: skip
-#: What would make a buffer another view of memory.
-_VIEWS = ("data", "strides", "elem_offset")
 #: Hints about blocks that change nothing of what they mean.
 _HINTS = ("block_attr", "sblock_attr", "reads", "writes")
 #: Whether it is `break`: how print-outs have it.
@@ -48,19 +45,14 @@ _LEAVING = {"break_loop": True, "continue_loop": False}
 _MOST_DEPTH = 64
 
 
-class ProgramReader:
+class ProgramReader(BufferReader):
     """One function's syntax as a Program."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
-        self.names, self.source, self.function = names.inside(function), names.source, function
-        self.annotations = Annotations(self.names)
+        super().__init__(names, function)
         self.attributes: dict[str, Any] = {}
-        #: The names that there are: buffers, and True for numbers.
-        self.scope: dict[str, Buffer | bool] = {}
-        self._handles: dict[str, int] = {}
-        self._parameters: list[Buffer | Scalar | None] = []
         self._depth = 0
-        #: How each of the loops around runs; "" for one that no `break` can leave.
+        #: How each of the loops around runs.
         self._loops: list[str] = []
         #: What T.env_thread gave a name.
         self._threads: dict[str, str] = {}
@@ -79,82 +71,19 @@ class ProgramReader:
         parameters = tuple(each for each in self._parameters if each is not None)
         return Program(self.function, self.function.name, parameters, body, self.attributes)
 
-    # ---- parameters and buffers ----
-
-    def _parameter(self, argument: ast.arg) -> None:
-        source, annotation = self.source, argument.annotation
-        if annotation is None:
-            raise source.problem(argument, f"parameter '{argument.arg}' has no type: T.Buffer(...), T.handle, T.int64")
-        call = annotation if isinstance(annotation, ast.Call) else None
-        word = self.names.word(call.func if call is not None else annotation)
-        if word is None or word[0] != TIR:
-            raise source.problem(annotation, "this is no parameter's type: T.Buffer(...), T.handle, T.int64")
-        if word[1] == "handle":
-            self._handles[argument.arg] = len(self._parameters)
-            self._parameters.append(None)
-        elif word[1] == "Buffer" and call is not None:
-            self._parameters.append(self._buffer(call, argument.arg))
-        else:
-            dtype = self.annotations.dtype(call.func if call is not None else annotation)
-            self._parameters.append(Scalar(argument, argument.arg, dtype))
-            self.scope[argument.arg] = True
-            self.annotations.add(argument, argument.arg)
-
-    def _buffer(self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None) -> Buffer:
-        """A buffer that a call describes, known by its name from here on."""
-        held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
-        for view in _VIEWS:
-            if view in held and not self._is_plain(view, held[view]):
-                raise self.source.problem(
-                    held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
-                )
-        scope = self._text(held["scope"]) if "scope" in held else "global"
-        shape = held["shape"]
-        sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
-        dims = self.annotations.shape(shape, new=True)
-        if len(dims) != len(sizes):  # a constant's
-            sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
-        for symbol in self.annotations.symbols:
-            self.scope.setdefault(symbol, True)
-        dtype = self.annotations.dtype(held["dtype"]) if "dtype" in held else "f32"
-        buffer = Buffer(call, name, sizes, dims, dtype, scope)
-        self.scope[name] = buffer
-        return buffer
-
-    def _is_plain(self, what: str, node: ast.expr) -> bool:
-        """Whether a buffer's view says what is so anyway."""
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return not node.elts
-        return isinstance(node, ast.Constant) and node.value in ((None, 0) if what == "elem_offset" else (None,))
-
-    def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
-        given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)
-        param = given.pop("param")
-        name = param.id if isinstance(param, ast.Name) else ""
-        if name not in self._handles:
-            raise self.source.problem(param, "T.match_buffer takes a parameter that is a T.handle", self._handles, name)
-        if "shape" not in given:
-            raise self.source.problem(call, "T.match_buffer lacks the shape")
-        position = self._handles[name]
-        if self._parameters[position] is not None:
-            raise self.source.problem(param, f"parameter '{name}' is matched twice")
-        self._parameters[position] = self._buffer(call, target.id, given)
-
-    def _text(self, node: ast.expr) -> str:
-        value = self.names.found(node)
-        if not isinstance(value, str):
-            raise self.source.problem(node, "expected text")
-        return value
-
     # ---- statements ----
 
     def _statements(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
         found: list[Statement] = []
+        nodes = list(nodes)
         for position, node in enumerate(nodes):
-            loop = self._launched(node)
-            if loop is not None:  # all that follows runs in it
+            word, call = self._called(node)
+            if call is not None and (loop := self._launched(node, word, call)) is not None:
                 return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
-            found += self._statement(node)
+            if call is not None and (region := self._matched_region(node, word, call)) is not None:
+                nodes[position + 1 :] = region.within(self.names, nodes[position + 1 :])
+            else:
+                found += self._statement(node)
         return tuple(found)
 
     def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
@@ -230,9 +159,14 @@ class ProgramReader:
         value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
         return (self._store(node, node.target, value),)
 
-    def _store(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Store:
-        buffer, indices = self.element(target)
-        return Store(node, buffer, indices, value)
+    def _store(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Statement:
+        vector = vector_store(self.names, target, value)
+        if vector is None:
+            return Store(node, *self.element(target), value)
+        name, lanes, target, value = vector
+        stop = ast.copy_location(ast.Constant(lanes), target)
+        store = Store(node, *self.element(target), value)
+        return For(node, (Loop(target, name, None, stop, "vectorized"),), (store,))
 
     def element(self, node: ast.Subscript) -> tuple[Buffer, tuple[ast.expr, ...]]:
         """The buffer and the indices of `A[i, j]`."""
@@ -297,14 +231,11 @@ class ProgramReader:
         kind = loops[0].kind if len(loops) == 1 else "of several variables"
         return (For(node, tuple(loops), self._repeated(kind, node.body, [loop.name for loop in loops])),)
 
-    def _launched(self, node: ast.stmt) -> Loop | None:
-        """The thread that a statement begins: `tx = T.launch_thread("threadIdx.x", 32)`."""
-        call, target = getattr(node, "value", None), None
-        if isinstance(node, ast.Assign):
-            target = node.targets[0]
-        if not isinstance(call, ast.Call) or self.names.word(call.func) != (TIR, "launch_thread"):
+    def _launched(self, node: ast.stmt, word: str, call: ast.Call) -> Loop | None:
+        """The thread in which all runs that follows a statement: `tx = T.launch_thread("threadIdx.x", 32)`."""
+        if word != "launch_thread" or isinstance(node, ast.With):
             return None
-        return self._thread_of(call, target)
+        return self._thread_of(call, node.targets[0] if isinstance(node, ast.Assign) else None)
 
     def _thread_of(self, call: ast.Call, target: ast.expr | None) -> Loop:
         """Of a T.launch_thread: its first argument is the thread's name, or what T.env_thread made of it."""
@@ -403,7 +334,8 @@ class ProgramReader:
         init: tuple[Statement, ...] = ()
         access: dict[str, list[Buffer]] = {}
         rest: list[Statement] = []
-        for position, statement in enumerate(node.body):
+        nodes = list(node.body)
+        for position, statement in enumerate(nodes):
             word, held = self._called(statement)
             if held is not None and isinstance(statement, ast.Assign) and word.startswith("axis."):
                 found = self._axes(statement, held, word.partition(".")[2])
@@ -418,9 +350,11 @@ class ProgramReader:
                 around, self._loops = self._loops, []
                 init = self._inner(statement.body)
                 self._loops = around
-            elif (loop := self._launched(statement)) is not None:
-                rest.append(self._in_thread(statement, loop, node.body[position + 1 :]))
+            elif held is not None and (loop := self._launched(statement, word, held)) is not None:
+                rest.append(self._in_thread(statement, loop, nodes[position + 1 :]))
                 break
+            elif held is not None and (region := self._matched_region(statement, word, held)) is not None:
+                nodes[position + 1 :] = region.within(self.names, nodes[position + 1 :])
             else:
                 rest += self._statement(statement)
         self.scope = outer
@@ -429,7 +363,7 @@ class ProgramReader:
         return block
 
     def _called(self, node: ast.stmt) -> tuple[str, ast.Call | None]:
-        """What a block's statement calls of T, be it assigned, alone or what `with` begins."""
+        """What a statement calls of T, be it assigned, alone or what `with` begins."""
         call = None
         if isinstance(node, (ast.Assign, ast.Expr)):
             call = node.value
@@ -498,9 +432,6 @@ class ProgramReader:
                 named = ", ".join(buffer.name for buffer in access["writes"]) or "nothing"
                 message = f"block '{block.name}' writes '{store.buffer.name}', but T.writes names {named}"
                 raise self.source.problem(store.node, message)
-
-    def buffers(self) -> list[str]:
-        return [name for name, held in self.scope.items() if isinstance(held, Buffer)]
 
 
 _READERS: dict[type, Callable[[ProgramReader, Any], Iterable[Statement]]] = {

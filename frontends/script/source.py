@@ -79,14 +79,15 @@ class Source:
 
     # ---- the syntax tree ----
 
-    def parse(self) -> ast.Module:
-        """Raises ScriptError for what is not Python."""
-        if len(self.text) > _MOST_TEXT:
-            raise ScriptError(f"the script has {len(self.text) >> 20} MiB of text", location=self.file)
+    def parse(self, text: str = "") -> ast.Module:
+        """Raises ScriptError for what is not Python. `text` may be shorter: with the same tokens at the same places."""
+        text = text or self.text
+        if len(text) > _MOST_TEXT:
+            raise ScriptError(f"the script has {len(text) >> 20} MiB of text", location=self.file)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of Python's about what it would do
-                return ast.parse(self.text, self.file)
+                return ast.parse(text, self.file)
         except SyntaxError as error:
             place = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
             raise self.problem(place, f"this is not Python: {error.msg}") from None

@@ -6,14 +6,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 from ....bindings.ir import Block, Region, Type, Value
 from ....bindings.mlir import ir
 from ....emit.loops import with_results
 from . import nests
 from .operators import Calls
-from .spelling import Spelling, dotted, is_number
+from .spelling import Spelling, dotted
 
 
 class Body(Calls):
@@ -51,7 +51,7 @@ class Body(Calls):
             if read is None:
                 word = type(each).__name__.lower()
                 raise self.source.problem(each, f"an ssa function has no `{word}`")
-            self.location = self.source.location(each)
+            self.location, self.statement = self.source.location(each), each
             read(self, each)
 
     def blocks(self, region: Region, functions: Sequence[ast.FunctionDef]) -> None:
@@ -118,7 +118,9 @@ class Body(Calls):
     def annotated(self, node: ast.AnnAssign) -> None:
         """`y: R.Tensor((4,), "float32") = R.nn.relu(x)`."""
         if not isinstance(node.target, ast.Name) or not isinstance(node.value, ast.Call):
-            raise self.source.problem(node, "a type stands before the sign of a call's one result: y: R.Tensor(...) = ...")
+            raise self.source.problem(
+                node, "a type stands before the sign of a call's one result: y: R.Tensor(...) = ..."
+            )
         types = [self.spelling.type(node.annotation)]
         self.bind(node.target.id, self._named_value(node.target.id, node.value, types))
 
@@ -175,8 +177,7 @@ class Body(Calls):
         if not isinstance(target, ast.Name) or not isinstance(given, ast.List):
             raise self.source.problem(node, "vstore takes a vector and indices: A.vstore(v, [i, j])")
         held, value = self.known(target), self.value(node.args[0])
-        if not isinstance(value.type, ir.VectorType) or not hasattr(held.type, "rank"):
-            raise self.source.problem(node, f"{value.type} cannot be stored in {held.type}")
+        self.check_transfer(node, held.type, value.type)
         indices = [self.index(each) for each in given.elts]
         mask = self.mask(node)
         is_memory = isinstance(held.type, ir.MemRefType)
@@ -314,7 +315,7 @@ class Body(Calls):
         """Nothing."""
 
 
-def _is_region(node: ast.stmt) -> Any:
+def _is_region(node: ast.stmt) -> TypeGuard[ast.With]:
     if not isinstance(node, ast.With):
         return False
     call = node.items[0].context_expr
@@ -346,7 +347,11 @@ def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
                         yield base.id
         elif isinstance(each, ast.Expr):
             function = each.value.func if isinstance(each.value, ast.Call) else None
-            if isinstance(function, ast.Attribute) and function.attr == "vstore" and isinstance(function.value, ast.Name):
+            if (
+                isinstance(function, ast.Attribute)
+                and function.attr == "vstore"
+                and isinstance(function.value, ast.Name)
+            ):
                 yield function.value.id
         elif isinstance(each, (ast.For, ast.With)):
             yield from assigned_in(each.body)

@@ -13,7 +13,7 @@ from ....dialects.relax.function_attributes import ARGUMENT_NAME
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ..source import Source
 from .body import Body
-from .resources import Resource, read_resource
+from .resources import Shortened, read_resource
 from .spelling import Spelling, dotted
 
 _FUNCTIONS = ("R.function", "T.prim_func")
@@ -24,8 +24,8 @@ def ssa_class(tree: ast.Module) -> ast.ClassDef | None:
     """The class of a script that is IR; None for any other script."""
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef):
-            options = _options(_decorator(statement, (_NESTED,)))
-            if isinstance(options.get("ssa"), ast.Constant) and options["ssa"].value is True:
+            option = _options(_decorator(statement, (_NESTED,))).get("ssa")
+            if isinstance(option, ast.Constant) and option.value is True:
                 return statement
     return None
 
@@ -46,16 +46,16 @@ def _options(decorator: ast.expr | None) -> dict[str, ast.expr]:
 class SsaReader:
     """The operations of a script that is IR, in a module."""
 
-    def __init__(self, source: Source, context: Context, resources: Sequence[Resource] = ()):
+    def __init__(self, source: Source, context: Context, shortened: Shortened):
         self.source, self.context = source, context
-        self.spelling = Spelling(source, context)
-        for each in resources:
+        self.spelling = Spelling(source, context, shortened.types)
+        for each in shortened.resources:
             self.spelling.resources[each.name] = read_resource(source, each, context)
 
     def read(self, node: ast.ClassDef, owner: MlirModule) -> None:
         self._resources(node)
         options = self._known(node, _decorator(node, (_NESTED,)), ("ssa", "name", "attrs"))
-        self._describe(owner.operation, options, self._text(options.get("name")))
+        self._describe(node, owner.operation, options, self._text(options.get("name")))
         with ir.InsertionPoint(owner.body):
             self._members(node)
 
@@ -73,12 +73,13 @@ class SsaReader:
             raise self.source.problem(node, "a name is text")
         return node.value
 
-    def _describe(self, module: Operation, options: dict[str, ast.expr], name: str) -> None:
+    def _describe(self, node: ast.ClassDef, module: Operation, options: dict[str, ast.expr], name: str) -> None:
         attributes = self.spelling.dictionary(options["attrs"]) if "attrs" in options else {}
         if name:
             attributes["sym_name"] = ir.StringAttr.get(name, self.context)
         for each, value in attributes.items():
             module.attributes[each] = value
+        self.spelling.check_held(node, module, attributes)
 
     def _resources(self, node: ast.ClassDef) -> None:
         for each in node.body:
@@ -114,7 +115,7 @@ class SsaReader:
             raise self.source.problem(node, f"class '{node.name}' is no @I.ir_module")
         options = self._known(node, decorator, ("name", "attrs"))
         module = ir.Operation.create("builtin.module", regions=1, loc=self.source.location(node))
-        self._describe(module, options, self._text(options["name"]) if "name" in options else node.name)
+        self._describe(node, module, options, self._text(options["name"]) if "name" in options else node.name)
         with ir.InsertionPoint(module.regions[0].blocks.append()):
             self._members(node)
 
@@ -163,9 +164,9 @@ class SsaReader:
         options = self._known(node, decorator, ("private", "name", "named", "attrs"))
         location = self.source.location(node)
         names, inputs, given = self._inputs(node, named=not is_prim and not self._is(options.get("named"), False))
-        function = ir.Operation.create(
-            "func.func", attributes=self._attributes(node, options, is_prim, inputs, given), regions=1, loc=location
-        )
+        attributes = self._attributes(node, options, is_prim, inputs, given)
+        function = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location)
+        self.spelling.check_held(node, function, attributes)
         if _is_declaration(node):
             return
         places = [ir.Location.name(name, location) for name in names]

@@ -114,7 +114,9 @@ class Nest:
         for each in target.elts if isinstance(target, ast.Tuple) else [target]:
             element = self._element(each) if isinstance(each, ast.Subscript) else None
             if element is None:
-                raise self.source.problem(each, "a nest gives elements at places that its loops tell: C[i, j]")
+                raise self.source.problem(
+                    each, "a nest gives elements at places that are affine in its loops' variables: C[i, j]"
+                )
             self.outputs.append(element)
         if len({each.name for each in self.outputs}) < len(self.outputs):
             raise self.source.problem(target, "a nest gives elements of different tensors")
@@ -136,10 +138,11 @@ class Nest:
 
     def _listed(self, node: ast.expr) -> Element:
         if isinstance(node, ast.Name):
+            self.body.known(node)
             return Element(node.id, None)
         element = self._element(node) if isinstance(node, ast.Subscript) else None
         if element is None:
-            raise self.source.problem(node, "a nest reads numbers, and elements at places that its loops tell: A[i, k]")
+            raise self.source.problem(node, "a nest reads numbers, and elements at affine places: A[i, 2 * k + 1]")
         return element
 
     def _named(self) -> list[Element]:
@@ -149,8 +152,13 @@ class Nest:
             several = [each for each in ast.walk(statement) if isinstance(each, ast.Subscript)]
             found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
         _subscripts(self.last.value, found)
-        elements = dict.fromkeys(self._element(each) for each in found)
+        elements = dict.fromkeys(self._element(each) for each in found if self._is_read(each))
         return [each for each in elements if each is not None and each not in self.outputs]
+
+    def _is_read(self, node: ast.Subscript) -> bool:
+        """Tensors that the body itself makes are none that the nest reads."""
+        base = node.value
+        return isinstance(node.ctx, ast.Load) and isinstance(base, ast.Name) and base.id in self.body.named
 
     def _element(self, node: ast.Subscript) -> Element | None:
         """What the node names; None for what has a place that only the body's values tell."""
@@ -167,25 +175,35 @@ class Nest:
             places = []
         if not all(name in self._dims for name in _NAME.findall(self.body.spelling.text(node).partition("[")[2])):
             return None
-        results = [self._affine(place) for place in places]
+        affine = [self._affine(place) for place in places]
+        results = [each for each in affine if each is not None]
+        if len(results) < len(affine):
+            return None
         self.body.check_rank(node, self.body.known(node.value), len(results))
         return Element(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
 
-    def _affine(self, node: ast.expr) -> AffineExpr:
+    def _affine(self, node: ast.expr) -> AffineExpr | None:
+        """A place that is affine in the loops' variables; None for any other."""
         if isinstance(node, ast.Name):
             return self._dims[node.id]
         if is_number(node):
             value = number_of(node)
-            if isinstance(value, int):
-                return ir.AffineExpr.get_constant(value, self.body.context)
-        if isinstance(node, ast.BinOp):
-            make = _AFFINE.get(type(node.op))
-            if make is not None:
-                left, right = self._affine(node.left), self._affine(node.right)
-                if isinstance(node.op, ast.Sub):
-                    right = ir.AffineExpr.get_mul(right, ir.AffineExpr.get_constant(-1, self.body.context))
-                return make(left, right)
-        raise self.source.problem(node, "a place is affine in the loops' variables: i, 2 * i + k, i // 4")
+            return ir.AffineExpr.get_constant(value, self.body.context) if value in _PLACES else None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self._negated(self._affine(node.operand))
+        make = _AFFINE.get(type(node.op)) if isinstance(node, ast.BinOp) else None
+        if make is None:
+            return None
+        assert isinstance(node, ast.BinOp)
+        left, right = self._affine(node.left), self._affine(node.right)
+        if isinstance(node.op, ast.Sub):
+            right = self._negated(right)
+        if left is None or right is None or not _is_affine(node.op, left, right):
+            return None
+        return make(left, right)
+
+    def _negated(self, value: AffineExpr | None) -> AffineExpr | None:
+        return value and ir.AffineExpr.get_mul(value, ir.AffineExpr.get_constant(-1, self.body.context))
 
     def operand(self, element: Element) -> Value:
         value = self.body.named[element.name]
@@ -221,7 +239,8 @@ class Nest:
             return None
         if name not in self._indices:
             block = next(iter(self.arguments.values())).owner
-            dim = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, self.body.context), self.indices.index(name))}
+            i64 = ir.IntegerType.get_signless(64, self.body.context)
+            dim = {"dim": ir.IntegerAttr.get(i64, self.indices.index(name))}
             with ir.InsertionPoint.at_block_begin(block):
                 self._indices[name] = self.body.one("linalg.index", (), ir.IndexType.get(self.body.context), dim)
         return self._indices[name]
@@ -233,6 +252,13 @@ class Nest:
             raise self.source.problem(value, f"{len(self.outputs)} elements for {len(nodes)} values")
         kinds = [self.arguments[each].type for each in self.outputs]
         return [self.body.typed(each, kind) for each, kind in zip(nodes, kinds, strict=True)]
+
+
+def _is_affine(sign: ast.operator, left: AffineExpr, right: AffineExpr) -> bool:
+    constants = [each.value for each in (left, right) if isinstance(each, ir.AffineConstantExpr)]
+    if isinstance(sign, (ast.FloorDiv, ast.Mod)):
+        return isinstance(right, ir.AffineConstantExpr) and right.value > 0
+    return bool(constants) or not isinstance(sign, ast.Mult)
 
 
 def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
@@ -249,6 +275,7 @@ def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
         found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
 
 
+_PLACES = range(-(2**63), 2**63)
 _AFFINE = {
     ast.Add: ir.AffineExpr.get_add,
     ast.Sub: ir.AffineExpr.get_add,

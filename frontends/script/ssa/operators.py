@@ -52,7 +52,7 @@ class Calls(Values):
                 raise self.source.problem(node, 'I.op takes the operation\'s name first: I.op("scf.yield", x)')
             name, args = first.value, args[1:]
         dialect, _, short = name.partition(".")
-        if not short:
+        if not short and not (dotted(node.func) == "I.op" and self.context.allow_unregistered_dialects):
             raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
         definition = self._row(node, dialect, short)
         if definition is not None and dialect != "tir":
@@ -68,9 +68,11 @@ class Calls(Values):
         if lists:
             operands = self._mixed(node, name, operands, lists, attributes)
         try:
-            return self.create(name, operands, types, attributes, successors, regions)
+            made = self.create(name, operands, types, attributes, successors, regions)
         except (ValueError, RuntimeError, TypeError, ir.MLIRError) as error:
             raise self.source.problem(node, f"this cannot be '{name}': {str(error).strip()[:200]}") from None
+        self.spelling.check_held(node, made, attributes)
+        return made
 
     def _row(self, node: ast.Call, dialect: str, short: str) -> Operator | None:
         """The operator's row; None for an upstream dialect's operation. Raises ScriptError for what nobody has."""

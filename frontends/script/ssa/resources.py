@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large constants at the end of a module. Their lines are taken out first: Python's parser need not see a model's
-weights."""
+"""What Python's parser need not see of a script: large constants at the end, types of results that come again."""
 
 from __future__ import annotations
 
 import ast
 import base64
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 from ....bindings.ir import Attribute, Context, Type
@@ -15,6 +13,9 @@ from ....bindings.mlir import ir, parse_type
 from ....dialects.core.elements import resource_attribute
 from ..source import Source
 
+# Of the result of an operator: half of what Python's parser would have to do.
+_ANNOTATED = re.compile(r"^( +\w+: )(R\.Tensor\([^#\n]*?\))( = R\.)", re.MULTILINE)
+_TYPE = "_type"
 _LINE = re.compile(r'( *)I\.resource\("([^"\\]+)", "([^"\\]+)", "([A-Za-z0-9+/=]*)"\)')
 
 
@@ -27,19 +28,34 @@ class Resource(NamedTuple):
     line: int
 
 
-def cut_resources(source: Source) -> tuple[Source, list[Resource]]:
-    """The script without the lines that give bytes, and these."""
-    if "I.resource(" not in source.text:
-        return source, []
-    found: list[Resource] = []
-    lines = list(source.lines)
-    for number, line in enumerate(lines, start=1):
-        match = _LINE.fullmatch(line)
-        if match is not None:
-            margin, *parts = match.groups()
-            found.append(Resource(*parts, number))
-            lines[number - 1] = f"{margin}pass"
-    return replace(source, text="\n".join(lines)) if found else source, found
+class Shortened:
+    """A script's text with names for what is long, at the same places."""
+
+    def __init__(self, source: Source):
+        self.resources: list[Resource] = []
+        #: Types as they were written, by the names that stand for them.
+        self.types: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        text = self._without_resources(source) if "I.resource(" in source.text else source.text
+        self.text = _ANNOTATED.sub(self._named, text)
+
+    def _without_resources(self, source: Source) -> str:
+        lines = list(source.lines)
+        for number, line in enumerate(lines, start=1):
+            match = _LINE.fullmatch(line)
+            if match is not None:
+                margin, name, type_, data = match.groups()
+                self.resources.append(Resource(name, type_, data, number))
+                lines[number - 1] = f"{margin}pass"
+        return "\n".join(lines)
+
+    def _named(self, match: re.Match[str]) -> str:
+        before, text, after = match.groups()
+        name = self._names.get(text)
+        if name is None:
+            name = self._names[text] = f"{_TYPE}{len(self._names)}"
+            self.types[name] = text
+        return f"{before}{name.ljust(len(text))}{after}"
 
 
 def read_resource(source: Source, resource: Resource, context: Context) -> Attribute:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Mapping
 
-from ....bindings.ir import Attribute, Context, Type
+from ....bindings.ir import Attribute, Context, Operation, Type
 from ....bindings.mlir import ir, parse_attribute, parse_type
 from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
@@ -45,7 +46,9 @@ def is_number(node: ast.expr) -> bool:
 
 def is_typed_number(node: ast.expr) -> bool:
     """`T.float32(1.0)`."""
-    return isinstance(node, ast.Call) and len(node.args) == 1 and is_number(node.args[0]) and dotted(node.func)[:2] == "T."
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or not is_number(node.args[0]):
+        return False
+    return dotted(node.func).startswith("T.")
 
 
 def number_of(node: ast.expr) -> int | float:
@@ -59,12 +62,14 @@ def number_of(node: ast.expr) -> int | float:
 class Spelling:
     """What types and attributes of one script mean."""
 
-    def __init__(self, source: Source, context: Context):
+    def __init__(self, source: Source, context: Context, shortened: Mapping[str, str]):
         self.source, self.context = source, context
         self.resources: dict[str, Attribute] = {}
         #: Those of the words that operators have been called by.
         self.operators: dict[str, Operator] = {}
         self._types: dict[str, Type] = {}
+        # Types by the names that stand for their texts.
+        self._shortened = shortened
         self._attributes: dict[str, Attribute] = {}
         self._is_plain = source.text.isascii()
         self._i64 = ir.IntegerType.get_signless(64, context)
@@ -86,14 +91,22 @@ class Spelling:
 
     def type(self, node: ast.expr) -> Type:
         """Raises ScriptError."""
-        text = self.text(node)
+        text = node.id if isinstance(node, ast.Name) else self.text(node)
         found = self._types.get(text)
         if found is None:
             try:
-                found = self._types[text] = self._type(node)
+                found = self._types[text] = self._type(self._in_full(node, text))
             except (TypeProblem, SymbolError, ValueError, ir.MLIRError) as error:
                 raise self.source.problem(node, f"this is no type: {error}") from None
         return found
+
+    def _in_full(self, node: ast.expr, text: str) -> ast.expr:
+        if text not in self._shortened:
+            return node
+        full = ast.parse(self._shortened[text], mode="eval").body
+        for each in ast.walk(full):
+            ast.copy_location(each, node)
+        return full
 
     def _type(self, node: ast.expr) -> Type:
         word = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
@@ -173,12 +186,12 @@ class Spelling:
         form = case_form(operation, name)
         if not form or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             return self.attribute(node)
-        return self.parsed(ast.copy_location(ast.Constant(form.format(node.value)), node))
+        return self.parsed(node, form.format(node.value))
 
-    def parsed(self, node: ast.Constant) -> Attribute:
-        """MLIR's text of an attribute."""
+    def parsed(self, node: ast.expr, text: str) -> Attribute:
+        """The attribute that MLIR's text spells."""
         try:
-            return parse_attribute(node.value, self.context)
+            return parse_attribute(text, self.context)
         except ValueError as error:
             raise self.source.problem(node, f"this is no attribute: {error}") from None
 
@@ -231,6 +244,13 @@ class Spelling:
             found[key.value] = self.attribute(value)
         return found
 
+    def check_held(self, node: ast.AST, made: Operation, attributes: Iterable[str]) -> None:
+        """MLIR leaves out an attribute of the wrong kind without a word, and may crash where it misses it later."""
+        held = made.attributes
+        lost = next((name for name in attributes if name not in held), None)
+        if lost is not None:
+            raise self.source.problem(node, f"'{made.name}' has another kind of attribute '{lost}'")
+
     def elements(self, node: ast.expr, told: ast.expr) -> Attribute:
         """Numbers in lists, with their element type; or one for all, with the tensor's."""
         if isinstance(told, ast.Constant) and isinstance(told.value, str):
@@ -239,7 +259,7 @@ class Spelling:
             while isinstance(inner, ast.List) and inner.elts:
                 shape.append(len(inner.elts))
                 inner = inner.elts[0]
-            type_ = encode(TensorInfo(tuple(shape), DTYPE_BY_NAME.get(told.value, told.value)), self.context)
+            type_ = self._tensor(told, tuple(shape), told.value)
         else:
             type_ = self.type(told)
         text = self._elements_text(node)
@@ -247,6 +267,12 @@ class Spelling:
             return parse_attribute(f"dense<{'' if text == '[]' else text}> : {type_}", self.context)
         except ValueError as error:
             raise self.source.problem(node, f"these are no elements of {type_}: {error}") from None
+
+    def _tensor(self, node: ast.expr, shape: tuple[int, ...], element: str) -> Type:
+        try:
+            return encode(TensorInfo(shape, DTYPE_BY_NAME.get(element, element)), self.context)
+        except TypeProblem as problem:
+            raise self.source.problem(node, str(problem)) from None
 
     def _elements_text(self, node: ast.expr) -> str:
         if isinstance(node, ast.List):

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from ....bindings.context import load_dialects
 from ....bindings.ir import Attribute, Location, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....dialects.core.codec import TypeProblem, encode, encode_dims
@@ -57,6 +58,7 @@ class Values:
         self.leaves: dict[object, Value] = {}
         self.nest: Around | None = None
         self.location: Location = ir.Location.unknown(self.context)
+        self.statement: ast.AST = ast.Pass(lineno=1, col_offset=0)
         # What names were before they were assigned in the region that is being read.
         self.changed: list[tuple[str, Value | None]] = []
         self._index = ir.IndexType.get(self.context)
@@ -90,15 +92,18 @@ class Values:
         successors: Sequence[Any] = (),
         regions: int = 0,
     ) -> Operation:
-        return ir.Operation.create(
-            name,
-            results=types,
-            operands=operands,
-            attributes=attributes,
-            successors=successors,
-            regions=regions,
-            loc=self.location,
-        )
+        try:
+            return ir.Operation.create(
+                name,
+                results=types,
+                operands=operands,
+                attributes=attributes,
+                successors=successors,
+                regions=regions,
+                loc=self.location,
+            )
+        except IndexError:  # behind a terminator
+            raise self.source.problem(self.statement, "nothing stands behind what ends a block") from None
 
     def one(self, name: str, operands: Sequence[Value], type_: Type, attributes: Any = None) -> Value:
         return self.create(name, operands, [type_], attributes).results[0]
@@ -229,9 +234,7 @@ class Values:
         indices = [self.index(each) for each in self.places(node)]
         self.check_rank(node, source, len(indices))
         is_memory = isinstance(source.type, ir.MemRefType)
-        return self.one(
-            "memref.load" if is_memory else "tensor.extract", (source, *indices), source.type.element_type
-        )
+        return self.one("memref.load" if is_memory else "tensor.extract", (source, *indices), source.type.element_type)
 
     def check_rank(self, node: ast.Subscript, source: Value, count: int) -> None:
         if not isinstance(source.type, (ir.RankedTensorType, ir.MemRefType)):
@@ -296,8 +299,11 @@ class Values:
         if len(node.args) != 2 or not isinstance(node.args[0], ast.List):
             raise self.source.problem(node, "vload takes indices and a type: A.vload([i, j], T.float32x8)")
         type_ = self.spelling.type(node.args[1])
+        self.check_transfer(node, source.type, type_)
         indices = [self.index(each) for each in node.args[0].elts]
-        padding = self.number(ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type)
+        padding = self.number(
+            ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type
+        )
         mask = self.mask(node)
         attributes = self.transfer(source, type_, [1, len(indices), 1, len(mask)])
         return self.one("vector.transfer_read", (source, *indices, padding, *mask), type_, attributes)
@@ -308,6 +314,14 @@ class Values:
             if keyword.arg != "mask":
                 raise self.source.problem(keyword.value, "there is no such argument", ("mask",), keyword.arg or "**")
         return [self.value(keyword.value) for keyword in node.keywords]
+
+    def check_transfer(self, node: ast.Call, held: Type, vector: Type) -> None:
+        """A vector's dimensions are the last ones of what holds its elements."""
+        load_dialects(self.context, ("vector",))
+        if not isinstance(held, (ir.RankedTensorType, ir.MemRefType)) or not isinstance(vector, ir.VectorType):
+            raise self.source.problem(node, f"{vector} is no part of {held}")
+        if vector.rank > held.rank:
+            raise self.source.problem(node, f"{vector} has more dimensions than {held}")
 
     def transfer(self, source: Value, vector: Type, segments: list[int]) -> dict[str, Attribute]:
         """The attributes of a vector's elements that lie one after the other, all of them inside."""
@@ -342,8 +356,10 @@ def _const(values: Values, node: ast.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
         raise values.source.problem(node, "I.const takes one attribute")
     given = node.args[0]
-    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
-    attribute = values.spelling.parsed(given) if is_text else values.spelling.attribute(given)
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        attribute = values.spelling.parsed(given, given.value)
+    else:
+        attribute = values.spelling.attribute(given)
     if not hasattr(attribute, "type"):
         raise values.source.problem(given, f"{attribute} has no type")
     type_ = attribute.type

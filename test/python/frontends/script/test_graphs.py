@@ -192,6 +192,14 @@ def mlp_of(x, w0, b0, w1, b1):
     return numpy.maximum(x @ w0 + b0, 0) @ w1 + b1
 
 
+@I.ir_module
+class LeftOut:
+    @R.function
+    def main(q: R.Tensor((1, 3, 2, 8)), k: R.Tensor((1, 5, 2, 8)), v: R.Tensor((1, 5, 2, 8))):
+        nothing = R.null_value()
+        return R.nn.attention(q, k, R.nn.attention(k, k, v, nothing), bias=nothing, scale=R.null_value())
+
+
 def conv_of(x, w):
     a = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = numpy.lib.stride_tricks.sliding_window_view(a, (3, 3), (2, 3))
@@ -216,6 +224,11 @@ CASES = {
     "mlp": (MLP, (floats(5, 784), floats(784, 32), floats(32), floats(32, 10), floats(10)), mlp_of),
     "conv": (Conv, (floats(1, 3, 8, 8), floats(4, 3, 3, 3)), conv_of),
     "attention": (Attention, (floats(1, 3, 2, 8), floats(1, 5, 2, 8), floats(1, 5, 2, 8)), attention_of),
+    "left_out": (
+        LeftOut,
+        (floats(1, 3, 2, 8), floats(1, 5, 2, 8), floats(1, 5, 2, 8)),
+        lambda q, k, v: attention_of(q, k, attention_of(k, k, v)),
+    ),
     "tuples": (Tuples, (floats(4, 6),), lambda x: (-x[:, :2], numpy.exp(x[:, 2:]))),
     "if": (Branches, (numpy.array(True), floats(4)), lambda _, x: (x + 1) ** 2 + x),
     "else": (Branches, (numpy.array(False), floats(4)), lambda _, x: numpy.zeros_like(x)),

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parameters and buffers of a tensor program: what its signature, T.match_buffer and T.alloc_buffer say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from .annotations import Annotations, arguments_of
+from .names import TIR, Names
+from .parts import Region, region_of
+from .program import Buffer, Scalar
+from .scalar_types import shown
+
+_BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
+                     "buffer_type", "axis_separators", "layout")  # fmt: skip
+#: What would make a buffer another view of memory.
+_VIEWS = ("data", "strides", "elem_offset")
+
+
+class BufferReader:
+    """The buffers and numbers that one function has."""
+
+    def __init__(self, names: Names, function: ast.FunctionDef):
+        self.names, self.source, self.function = names.inside(function), names.source, function
+        self.annotations = Annotations(self.names)
+        #: The names that there are: buffers, and True for numbers.
+        self.scope: dict[str, Buffer | bool] = {}
+        self._handles: dict[str, int] = {}
+        self._parameters: list[Buffer | Scalar | None] = []
+
+    def _parameter(self, argument: ast.arg) -> None:
+        source, annotation = self.source, argument.annotation
+        if annotation is None:
+            raise source.problem(argument, f"parameter '{argument.arg}' has no type: T.Buffer(...), T.handle, T.int64")
+        call = annotation if isinstance(annotation, ast.Call) else None
+        word = self.names.word(call.func if call is not None else annotation)
+        if word is None or word[0] != TIR:
+            raise source.problem(annotation, "this is no parameter's type: T.Buffer(...), T.handle, T.int64")
+        if word[1] == "handle":
+            self._handles[argument.arg] = len(self._parameters)
+            self._parameters.append(None)
+        elif word[1] == "Buffer" and call is not None:
+            self._parameters.append(self._buffer(call, argument.arg))
+        else:
+            dtype = self.annotations.dtype(call.func if call is not None else annotation)
+            self._parameters.append(Scalar(argument, argument.arg, dtype))
+            self.scope[argument.arg] = True
+            self.annotations.add(argument, argument.arg)
+
+    def _buffer(self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None) -> Buffer:
+        """A buffer that a call describes, known by its name from here on."""
+        held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
+        for view in _VIEWS:
+            if view in held and not self._is_plain(view, held[view]):
+                raise self.source.problem(
+                    held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
+                )
+        scope = self._text(held["scope"]) if "scope" in held else "global"
+        shape = held["shape"]
+        sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
+        dims = self.annotations.shape(shape, new=True)
+        if len(dims) != len(sizes):  # a constant's
+            sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
+        for symbol in self.annotations.symbols:
+            self.scope.setdefault(symbol, True)
+        dtype = self.annotations.dtype(held["dtype"]) if "dtype" in held else "f32"
+        buffer = Buffer(call, name, sizes, dims, dtype, scope)
+        self.scope[name] = buffer
+        return buffer
+
+    def _is_plain(self, what: str, node: ast.expr) -> bool:
+        """Whether a buffer's view says what is so anyway."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return not node.elts
+        return isinstance(node, ast.Constant) and node.value in ((None, 0) if what == "elem_offset" else (None,))
+
+    def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
+        given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)
+        param = given.pop("param")
+        name = param.id if isinstance(param, ast.Name) else ""
+        if name not in self._handles:
+            raise self.source.problem(param, "T.match_buffer takes a parameter that is a T.handle", self._handles, name)
+        if "shape" not in given:
+            raise self.source.problem(call, "T.match_buffer lacks the shape")
+        position = self._handles[name]
+        if self._parameters[position] is not None:
+            raise self.source.problem(param, f"parameter '{name}' is matched twice")
+        self._parameters[position] = self._buffer(call, target.id, given)
+
+    def _matched_region(self, node: ast.stmt, word: str, call: ast.Call) -> Region | None:
+        """What a statement makes a part of a buffer known as: `A_sub = T.match_buffer(A[0:16], (16,))`."""
+        if word != "match_buffer" or not isinstance(node, ast.Assign):
+            return None
+        target = node.targets[0]
+        given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 2)
+        param = given["param"]
+        base = param.value if isinstance(param, ast.Subscript) else param
+        buffer = self.scope.get(base.id) if isinstance(base, ast.Name) else None
+        if not isinstance(buffer, Buffer) or not isinstance(target, ast.Name):
+            return None
+        if "data" in given:
+            raise self.source.problem(given["data"], "a region is of the buffer that it is matched with")
+        dtype = self.annotations.dtype(given["dtype"]) if "dtype" in given else "f32"
+        if dtype != buffer.dtype:
+            raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(dtype)}")
+        return region_of(self.names, target.id, given, buffer)
+
+    def _text(self, node: ast.expr) -> str:
+        value = self.names.found(node)
+        if not isinstance(value, str):
+            raise self.source.problem(node, "expected text")
+        return value
+
+    def buffers(self) -> list[str]:
+        return [name for name, held in self.scope.items() if isinstance(held, Buffer)]

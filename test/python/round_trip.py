@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Prints a module as a script, reads that back, and compares: the same text again, and the same operations."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from relax_mlir.bindings.diagnostics import errors_as_relax_error
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.dialects.context import create_context
+from relax_mlir.dialects.script import print_script
+from relax_mlir.dialects.script.words import LEAVES
+from relax_mlir.dialects.verification import verify_ir
+from relax_mlir.frontends.script.module import read_script
+from relax_mlir.frontends.script.source import Source
+
+
+def context() -> Any:
+    made = create_context()
+    made.allow_unregistered_dialects = True
+    return made
+
+
+@functools.cache
+def shared() -> Any:
+    """A context for many modules; one more takes longer than most of what is done in it."""
+    return context()
+
+
+def parse(text: str) -> Any:
+    """Raises RelaxError for what is no valid module."""
+    made = shared()
+    with errors_as_relax_error(made, "no module"):
+        module = ir.Module.parse(text, made)
+    verify_ir(module.operation, "not valid")
+    return module
+
+
+def read(script: str, *, fresh: bool = False) -> Any:
+    """A script as a module. `fresh`: where dialects are loaded that scripts need and no others."""
+    return read_script(Source(script, "script.py"), context=context() if fresh else shared())
+
+
+def check(module: Any, *, fragments: int = 0, fresh: bool = False) -> str:
+    """The script of a module that comes back as it was. `fragments`: how many parts of it are MLIR's text."""
+    script = print_script(module.operation)
+    assert script.count("I.mlir(") == fragments, script
+    back = read(script, fresh=fresh)
+    assert print_script(back.operation) == script
+    assert comparable(back.operation) == comparable(module.operation), script
+    return script
+
+
+def check_text(text: str, *, fragments: int = 0, fresh: bool = False) -> str:
+    return check(parse(text), fragments=fragments, fresh=fresh)
+
+
+def comparable(operation: Any) -> str:
+    """Generic text, with numbers and sizes made anew where they are used: scripts don't say where they were made."""
+    copy = operation.clone()
+    operations: list[Any] = []
+    copy.walk(lambda op: (operations.append(op), ir.WalkResult.ADVANCE)[1])
+    for op in operations:
+        if op.name in LEAVES or op.parent is None:
+            continue
+        for index, operand in enumerate(list(op.operands)):
+            made = operand.owner
+            if not isinstance(made, ir.Block) and made.operation.name in LEAVES:
+                op.operands[index] = made.operation.clone(ir.InsertionPoint(op)).results[0]
+    for op in operations:
+        if op.name in LEAVES and not any(True for _ in op.results[0].uses):
+            op.erase()
+    return str(copy.get_asm(print_generic_op_form=True, use_local_scope=True, assume_verified=True))
