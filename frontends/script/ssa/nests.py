@@ -149,8 +149,11 @@ class Nest:
         """The elements in the order in which the body names them, but those that it gives."""
         found: list[ast.Subscript] = []
         for statement in self.statements:
-            several = [each for each in ast.walk(statement) if isinstance(each, ast.Subscript)]
-            found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
+            if isinstance(statement, ast.Assign):
+                _subscripts(statement.value, found)
+            else:
+                several = [each for each in ast.walk(statement) if isinstance(each, ast.Subscript)]
+                found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
         _subscripts(self.last.value, found)
         elements = dict.fromkeys(self._element(each) for each in found if self._is_read(each))
         return [each for each in elements if each is not None and each not in self.outputs]
@@ -263,16 +266,23 @@ def _is_affine(sign: ast.operator, left: AffineExpr, right: AffineExpr) -> bool:
 
 def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
     """The elements in an expression, in the order in which it names them."""
+    if isinstance(node, (ast.Name, ast.Constant, ast.Attribute)):
+        return
     if isinstance(node, ast.Subscript):
         found.append(node)
+        _subscripts(node.slice, found)
     elif isinstance(node, ast.BinOp):
         _subscripts(node.left, found)
         _subscripts(node.right, found)
-    elif isinstance(node, (ast.Name, ast.Constant)):
-        return
+    elif isinstance(node, ast.Call):
+        for each in node.args:
+            _subscripts(each, found)
+        for keyword in node.keywords:
+            _subscripts(keyword.value, found)
     else:
-        several = [each for each in ast.walk(node) if isinstance(each, ast.Subscript)]
-        found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                _subscripts(child, found)
 
 
 _PLACES = range(-(2**63), 2**63)
