@@ -48,7 +48,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
         try:
             shortened = Shortened(source) if "ssa=True" in source.text else None
             tree = source.parse(shortened.text if shortened is not None else "")
-            ir_class = ssa_class(tree)
+            ir_class = ssa_class(tree, source)
             if shortened is not None and ir_class is not None:
                 SsaReader(source, context, shortened).read(ir_class, owner)
             elif shortened is not None:  # the words stand somewhere else

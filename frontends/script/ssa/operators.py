@@ -150,7 +150,8 @@ class Calls(Values):
             attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
             segments.append(len(values))
             operands = [*operands, *values]
-        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
+        if len(names) > 1:
+            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
         return operands
 
     def _segments(self, node: ast.expr) -> Attribute:
