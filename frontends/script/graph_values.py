@@ -281,6 +281,8 @@ class GraphValues:
 
     def stated(self, node: ast.AST, value: Any, stated: Any) -> Any:
         """A value whose type is written beside it: what contradicts it is refused, what says more the run checks."""
+        if isinstance(value, Value) and decode(value.type) == stated:
+            return value
         held, wanted = leaves(value), leaves(stated)
         if len(held) != len(wanted):
             raise self.source.problem(node, f"{len(wanted)} types for {len(held)} values")
