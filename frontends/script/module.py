@@ -24,7 +24,7 @@ from ...dialects.verification import verify_ir
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
-from .graph_values import Form, GraphValues
+from .graph_values import GraphValues, Signature
 from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
@@ -85,7 +85,7 @@ class ModuleReader:
         self.functions: dict[str, ast.FunctionDef] = {}
         self._kinds: dict[str, str] = {}
         self._graphs: dict[str, tuple[Operation, Any]] = {}
-        self.forms: dict[Form, tuple[list[Type], dict[str, Attribute]]] = {}
+        self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
         self._building: list[str] = []
         self._prims: dict[str, PrimFunc] = {}
 
