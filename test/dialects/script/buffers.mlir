@@ -102,12 +102,13 @@ func.func @slices(%A: tensor<4x8xf32>, %i: index, %z: f32) -> (tensor<4x8xf32>, 
 // CHECK-NEXT:         v7 = memref.dim(v4, arg2)
 // CHECK-NEXT:         memref.dealloc(v3)
 // CHECK-NEXT:         v8 = memref.atomic_rmw(v1, arg0, T.index(0), T.float32, kind=0)
-// CHECK-NEXT:         v9 = memref.load(memref.cast(arg0, T.Buffer(("?",), "float32")), v6, T.float32)
-// CHECK-NEXT:         v10 = v5[0]
-// CHECK-NEXT:         with memref.generic_atomic_rmw(arg0, T.index(0), T.float32) as v11:
+// CHECK-NEXT:         v9 = memref.cast(arg0, T.Buffer(("?",), "float32"))
+// CHECK-NEXT:         v10 = v9[v6]
+// CHECK-NEXT:         v11 = v5[0]
+// CHECK-NEXT:         with memref.generic_atomic_rmw(arg0, T.index(0), T.float32) as v12:
 // CHECK-NEXT:             def bb0(arg3: T.float32):
 // CHECK-NEXT:                 memref.atomic_yield(arg3 + arg3)
-// CHECK-NEXT:         return v8, v7, v9, v10, v2
+// CHECK-NEXT:         return v8, v7, v10, v11, v2
 // CHECK:     @R.function(named=False)
 // CHECK-NEXT:     def vectors(
 // CHECK-NEXT:         arg0: R.Tensor((4, 8), "float32"),
