@@ -143,7 +143,7 @@ func.func @slices(%A: tensor<4x8xf32>, %i: index, %z: f32) -> (tensor<4x8xf32>, 
 // CHECK-NEXT:         extract_slice_1 = tensor.extract_slice(arg0, [T.index(3), 0], [1, 8], [1, 1], R.Tensor((8,), "float32"))
 // CHECK-NEXT:         insert_slice_0 = tensor.insert_slice(extract_slice_1, arg0, [arg1, 0], [1, 8], [1, 1])
 // CHECK-NEXT:         insert_slice_1 = tensor.insert_slice(extract_slice_0, insert_slice_0, [arg1, arg1], [2, arg1], [1, T.index(3)], attrs={"t.x": 1})
-// CHECK-NEXT:         expand_shape_0 = tensor.expand_shape(arg0, R.Tensor((4, 2, 4), "float32"), reassociation={{\[\[}}0], [1, 2]], static_output_shape=(4, 2, 4))
+// CHECK-NEXT:         expand_shape_0 = tensor.expand_shape(arg0, [4, 2, 4], R.Tensor((4, 2, 4), "float32"), reassociation={{\[\[}}0], [1, 2]])
 // CHECK-NEXT:         with tensor.pad(arg0, arg1, R.Tensor((5, "?"), "float32"), segments=(1, 1, 0), static_high=(1, 2), static_low=(0, -9223372036854775808)) as pad_0:
 // CHECK-NEXT:             def bb0(arg3: T.index, arg4: T.index):
 // CHECK-NEXT:                 tensor.yield_(arg2)
