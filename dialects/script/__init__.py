@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import ir, print_asm
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir, is_not_utf8, print_asm
+from ...support.errors import RelaxError
 from . import arithmetic, buffers, calls, control, functions, nests, operators  # noqa: F401  # their rules register
 from .functions import HEADER, write_alone
 from .outline import outline, signature
@@ -17,7 +19,18 @@ __all__ = ["outline", "print_script", "signature"]
 
 def print_script(operation: Any, *, elide: bool = False) -> str:
     """A module, or any other operation, as a script. `elide` leaves out large constants' elements: for people only."""
-    printer, op = Printer(Resources(elide=elide)), operation.operation
+    try:
+        return _printed(operation.operation, elide=elide)
+    except (RuntimeError, UnicodeDecodeError) as error:
+        if not is_not_utf8(error):
+            raise
+        raise RelaxError("a name that is not UTF-8 cannot stand in a script") from None
+    except Unwritable as error:
+        raise RelaxError(f"the module's attributes cannot stand in a script: {error}") from None
+
+
+def _printed(op: Operation, *, elide: bool) -> str:
+    printer = Printer(Resources(elide=elide))
     with op.context, ir.Location.unknown():
         if op.name == "builtin.module":
             printer.writer.line(HEADER)

@@ -14,10 +14,14 @@ from .types import type_text
 from .words import quoted
 
 
-def attribute_text(attribute: Attribute) -> str:
-    """What reads back as the same attribute."""
-    write = _WRITERS.get(type(attribute).__name__)
-    text = write(attribute) if write is not None else ""
+def attribute_text(attribute: Attribute, inner: Callable[[Attribute], str] | None = None) -> str:
+    """What reads back as the same attribute. `inner` writes what is in a list or a dictionary."""
+    kind = type(attribute).__name__
+    nested, write = _NESTED.get(kind), _WRITERS.get(kind)
+    try:
+        text = nested(attribute, inner or attribute_text) if nested else write(attribute) if write else ""
+    except TypeError:  # it has something in it that the bindings have no class for
+        text = ""
     return text or f"I.attr({quoted(str(attribute))})"
 
 
@@ -40,12 +44,13 @@ def _float(attribute: Attribute) -> str:
     return repr(attribute.value) if is_plain else ""
 
 
-def _array(attribute: Attribute) -> str:
-    return f"[{', '.join(attribute_text(item) for item in attribute)}]"
+def _array(attribute: Attribute, inner: Callable[[Attribute], str]) -> str:
+    return f"[{', '.join(map(inner, attribute))}]"
 
 
-def _dictionary(attribute: Attribute) -> str:
-    return f"{{{', '.join(f'{quoted(item.name)}: {attribute_text(item.attr)}' for item in attribute)}}}"
+def _dictionary(attribute: Attribute, inner: Callable[[Attribute], str]) -> str:
+    # Not `item.attr`, which ends the process where the bindings have no class for it.
+    return f"{{{', '.join(f'{quoted(item.name)}: {inner(attribute[item.name])}' for item in attribute)}}}"
 
 
 def _symbol(attribute: Attribute) -> str:
@@ -53,6 +58,7 @@ def _symbol(attribute: Attribute) -> str:
     return f"cls.{name}" if is_name(name) else ""
 
 
+_NESTED = {"ArrayAttr": _array, "DictAttr": _dictionary}
 _WRITERS: dict[str, Callable[[Attribute], str]] = {
     "StringAttr": _string,
     "BoolAttr": lambda attribute: str(bool(attribute.value)),
@@ -60,8 +66,6 @@ _WRITERS: dict[str, Callable[[Attribute], str]] = {
     "FloatAttr": _float,
     "UnitAttr": lambda _: "I.unit",
     "DenseI64ArrayAttr": lambda attribute: as_tuple([str(item) for item in attribute]),
-    "ArrayAttr": _array,
-    "DictAttr": _dictionary,
     "FlatSymbolRefAttr": _symbol,
     "TypeAttr": lambda attribute: type_text(attribute.value),
 }

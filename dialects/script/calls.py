@@ -15,7 +15,7 @@ from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
 from .operators import operator_items
 from .printer import Printer, attribute_of, statement
-from .words import MIXED, quoted, word_of
+from .words import LEAVES, MIXED, quoted, word_of
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -138,7 +138,8 @@ def _with_regions(printer: Printer, op: Operation) -> bool:
 def write_region(printer: Printer, region: Region) -> None:
     """The operations of a region of one block without arguments; else a function for each block."""
     blocks = list(region.blocks)
-    if len(blocks) == 1 and not len(blocks[0].arguments):
+    # A block that shows nothing would be no block.
+    if len(blocks) == 1 and not len(blocks[0].arguments) and any(op.name not in LEAVES for op in blocks[0].operations):
         printer.block(blocks[0])
         return
     write_blocks(printer, blocks, named=blocks)

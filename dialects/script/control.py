@@ -67,15 +67,16 @@ def _if(printer: Printer, op: Operation) -> bool:
     if len(other.blocks):
         printer.writer.line("else:")
         _side(printer, other, names)
-        if not names and _ends_with_value(then) and _ends_with_value(other):
+        if not names and _ends_with_value(printer, then) and _ends_with_value(printer, other):
             with printer.writer.indented():
                 printer.writer.line("pass")  # else what both sides name last would be what it gives
     return True
 
 
-def _ends_with_value(region: Region) -> bool:
-    operations = region.blocks[0].operations
-    return len(operations) > 1 and len(operations[len(operations) - 2].results) > 0
+def _ends_with_value(printer: Printer, region: Region) -> bool:
+    *operations, _ = region.blocks[0].operations
+    written = [op for op in operations if not all(map(printer.is_leaf, op.results)) or not op.results]
+    return bool(written) and len(written[-1].results) > 0
 
 
 def _side(printer: Printer, region: Region, names: list[str]) -> None:

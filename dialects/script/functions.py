@@ -15,12 +15,14 @@ from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .calls import write_blocks
 from .expr import as_name, is_name
 from .names import Names, name_in
-from .printer import Printer, Unwritable, attribute_of, statement
+from .printer import Printer, Unwritable, attribute_of, held, statement
 from .words import quoted
 
 HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 _CLASS = "Module"
+# What MLIR prints for an operand that is not in what is printed.
+_NOT_THERE = "<<UNKNOWN SSA VALUE>>"
 
 
 # ---- modules ----
@@ -59,10 +61,12 @@ def _members(printer: Printer, module: Operation) -> None:
             printer.flush()
         except Unwritable:
             _back_to(printer, before)
-            if not _write_fragment(printer, module, [op]):
+            text = _fragment(module, op)
+            if not text:
                 _back_to(printer, start)
-                _write_fragment(printer, module, operations)
+                _write_fragment(printer, print_asm(module, assume_verified=True))
                 return
+            _write_fragment(printer, text)
 
 
 def _mark(printer: Printer) -> tuple[int, int]:
@@ -75,20 +79,21 @@ def _back_to(printer: Printer, mark: tuple[int, int]) -> None:
     printer.forget_waiting()
 
 
-def _write_fragment(printer: Printer, module: Operation, operations: Sequence[Operation]) -> bool:
-    """Operations as the text of a module of their own; false where that would not be valid."""
+def _fragment(module: Operation, op: Operation) -> str:
+    """An operation as the text of a module of its own; empty where that would not be valid."""
     alone = ir.Module.create()
     for name in module.attributes:
         alone.operation.attributes[name] = attribute_of(module, name)
-    for op in operations:
-        alone.body.append(op.clone())
-    if len(operations) < len(operations_of(module.regions[0].blocks[0])) and not _is_valid(alone.operation):
-        return False
-    text = print_asm(alone.operation, assume_verified=True).strip()
+    alone.body.append(op.clone())
+    text = print_asm(alone.operation, assume_verified=True)
+    return text if _NOT_THERE not in text and _is_valid(alone.operation) else ""
+
+
+def _write_fragment(printer: Printer, text: str) -> None:
+    text = text.strip()
     is_plain = all(line.isprintable() for line in text.split("\n")) and '"""' not in text
     printer.writer.line(f'I.mlir(r"""{text}""")' if is_plain else f"I.mlir({quoted(text)})")
     printer.writer.gap()
-    return True
 
 
 def _is_valid(op: Operation) -> bool:
@@ -204,10 +209,11 @@ def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Ty
     """A type, with what an argument or result has besides."""
     text = printer.type_text(type_)
     found = [] if name not in op.attributes else op.attributes[name][index]
-    rest = [(each.name, each.attr) for each in found if each.name not in hidden]
+    rest = [each.name for each in found if each.name not in hidden]
     if not rest:
         return text
-    return f"I.annotated({text}, {{{', '.join(f'{quoted(k)}: {printer.attribute_text(v)}' for k, v in rest)}}})"
+    items = [f"{quoted(key)}: {printer.attribute_text(held(found, key))}" for key in rest]
+    return f"I.annotated({text}, {{{', '.join(items)}}})"
 
 
 def _argument_names(printer: Printer, op: Operation, blocks: Sequence[Block], is_prim: bool) -> list[str]:

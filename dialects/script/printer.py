@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -20,7 +21,7 @@ from .attributes import attribute_text, number_text, special_number
 from .expr import Expr, Level, Writer
 from .names import Names, name_in, result_prefix
 from .resources import Resources
-from .types import is_scalar, is_tensor, type_text
+from .types import has_elements, is_scalar, type_text
 from .words import LEAVES, SILENT, case_form, quoted
 
 #: A longer expression gets a line and a name of its own.
@@ -131,7 +132,7 @@ class Printer:
         is_dense = isinstance(attribute, ir.DenseElementsAttr)
         if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > _MOST_ELEMENTS):
             return f"I.resource({quoted(self.resources.name(attribute))})"
-        return attribute_text(attribute)
+        return attribute_text(attribute, self.attribute_text)
 
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
         """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
@@ -197,6 +198,7 @@ class Printer:
     def forget_waiting(self) -> None:
         """What is being written is given up."""
         self._waiting, self._is_waiting = [], set()
+        self.nest = None
 
     def bind(self, value: Value, name: str) -> str:
         self._texts[value] = Expr(name)
@@ -246,7 +248,7 @@ class Printer:
     def define(self, op: Operation, expr: Expr) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
         result = op.results[0]
-        if len(expr.text) <= _MOST_INLINE and not is_tensor(result.type) and self._is_used_once(op, result):
+        if len(expr.text) <= _MOST_INLINE and not has_elements(result.type) and self._is_used_once(op, result):
             self._waiting.append((result, expr, op))
             self._is_waiting.add(result)
             return
@@ -347,8 +349,13 @@ class Printer:
 
 def attribute_of(op: Operation, name: str) -> Attribute:
     """Raises Unwritable for what the bindings have no class for: elements of complex numbers."""
+    return held(op.attributes, name)
+
+
+def held(attributes: Any, name: str) -> Attribute:
+    """One of several attributes. Raises Unwritable."""
     try:
-        return op.attributes[name]
+        return attributes[name]
     except TypeError as error:
         raise Unwritable(str(error)) from None
 

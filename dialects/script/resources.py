@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 
 from ...bindings.ir import Attribute
+from ...bindings.mlir import ir, readable
 from ..core.elements import elements_bytes, is_resource, resource_name
 from .words import quoted
 
@@ -20,7 +21,7 @@ class Resources:
     def name(self, attribute: Attribute) -> str:
         known = self._names.get(attribute)
         if known is None:
-            known = resource_name(attribute) or f"c{len(self._names)}"
+            known = _unescaped(resource_name(attribute), attribute) or f"c{len(self._names)}"
             while known in self._names.values():
                 known += "_"
             self._names[attribute] = known
@@ -31,7 +32,16 @@ class Resources:
 
     @staticmethod
     def _line(attribute: Attribute, name: str) -> str:
+        whole = f"I.resource({quoted(name)}, {quoted(str(attribute))})"
         if not is_resource(attribute):
-            return f"I.resource({quoted(name)}, {quoted(str(attribute))})"
-        data = base64.b64encode(elements_bytes(attribute)).decode("ascii")
+            return whole
+        try:
+            data = base64.b64encode(elements_bytes(attribute)).decode("ascii")
+        except ValueError:  # a name alone: its bytes are nowhere
+            return whole
         return f'I.resource({quoted(name)}, {quoted(str(attribute.type))}, "{data}")'
+
+
+def _unescaped(name: str, attribute: Attribute) -> str:
+    """MLIR writes all but ASCII as bytes."""
+    return name if "\\" not in name else readable(lambda: ir.Attribute.parse(f'"{name}"', attribute.context).value)

@@ -16,7 +16,8 @@ from ..source import Source
 # Of the result of an operator: half of what Python's parser would have to do.
 _ANNOTATED = re.compile(r"^( +\w+: )(R\.Tensor\([^#\n]*?\))( = R\.)", re.MULTILINE)
 _TYPE = "_type"
-_LINE = re.compile(r'( *)I\.resource\("([^"\\]+)", "([^"\\]+)", "([A-Za-z0-9+/=]*)"\)')
+_TEXT = r'("(?:[^"\\]|\\["\\])+")'
+_LINE = re.compile(rf'( *)I\.resource\({_TEXT}, {_TEXT}, "([A-Za-z0-9+/=]*)"\)')
 
 
 class Resource(NamedTuple):
@@ -44,7 +45,8 @@ class Shortened:
         for number, line in enumerate(lines, start=1):
             match = _LINE.fullmatch(line)
             if match is not None:
-                margin, name, type_, data = match.groups()
+                margin, *quoted, data = match.groups()
+                name, type_ = map(ast.literal_eval, quoted)
                 self.resources.append(Resource(name, type_, data, number))
                 lines[number - 1] = f"{margin}pass"
         return "\n".join(lines)
@@ -65,7 +67,7 @@ def read_resource(source: Source, resource: Resource, context: Context) -> Attri
         type_, data = parse_type(resource.type, context), base64.b64decode(resource.data, validate=True)
     except ValueError as error:
         raise source.problem(place, f"resource '{resource.name}': {error}") from None
-    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+    if not isinstance(type_, (ir.RankedTensorType, ir.VectorType)) or not type_.has_static_shape:
         raise source.problem(place, f"resource '{resource.name}': {type_} is no tensor of known sizes")
     width = max(_width(type_.element_type), 8) // 8
     expected = width
