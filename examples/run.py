@@ -18,16 +18,17 @@ PIPELINE = "builtin.module(relax-inline,relax-canonicalize,cse)"
 def main() -> int:
     path = Path(__file__).parent / "hello.mlir"
     module = rx.Module.from_file(path)
-    print(f"# {path.name}: the module as written\n{rx.print_script(module)}")
+    print(f"# {path.name}: the module as written\n{module.script()}", end="")
     timing = rx.Timing()
 
     def show(name: str, op: Any) -> None:
-        print(f"\n# after {name}\n{rx.print_script(op)}")
+        print(f"\n# after {name}\n{rx.print_script(op)}", end="")
 
     rx.Pipeline(PIPELINE, instruments=[timing, rx.Callback(after=show)]).run(module)
     print(f"\n{timing.report()}")
     print("The same from the command line:")
-    print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' --mlir-print-ir-after-all\n")
+    flags = "--mlir-print-ir-after-all --print-script"
+    print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' {flags}\n")
     print("# examples/mandelbrot.py: a graph with a loop, compiled and run\n")
     mandelbrot.main()
     print("\n# examples/digits/classify.py: an ONNX model from file to native code\n")

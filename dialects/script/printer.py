@@ -21,7 +21,7 @@ from .attributes import attribute_text, number_text, special_number
 from .expr import Expr, Level, Writer
 from .names import Names, name_in, result_prefix
 from .resources import Resources
-from .types import is_scalar, is_tensor, type_text
+from .types import has_elements, is_scalar, type_text
 from .words import LEAVES, SILENT, case_form, quoted
 
 #: A longer expression gets a line and a name of its own.
@@ -248,7 +248,7 @@ class Printer:
     def define(self, op: Operation, expr: Expr) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
         result = op.results[0]
-        if len(expr.text) <= _MOST_INLINE and not is_tensor(result.type) and self._is_used_once(op, result):
+        if len(expr.text) <= _MOST_INLINE and not has_elements(result.type) and self._is_used_once(op, result):
             self._waiting.append((result, expr, op))
             self._is_waiting.add(result)
             return

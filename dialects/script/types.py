@@ -30,6 +30,11 @@ def is_number(type_: Type) -> bool:
     return is_scalar(type_) or isinstance(type_, ir.ComplexType)
 
 
+def has_elements(type_: Type) -> bool:
+    """Tensors and buffers."""
+    return is_tensor(type_) or isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType))
+
+
 def is_tensor(type_: Type) -> bool:
     return isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType))
 

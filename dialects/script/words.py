@@ -36,7 +36,9 @@ COMPARED_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 COMPARED_INTEGERS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
 
 #: Attributes that need not be written: what an operation has where nothing is said.
-SILENT = {"fastmath": "#arith.fastmath<none>", "overflowFlags": "#arith.overflow<none>"}
+SILENT = {
+    "fastmath": "#arith.fastmath<none>", "overflowFlags": "#arith.overflow<none>", "nontemporal": "false"
+}  # fmt: skip
 #: Attributes that are one of several cases: text names it.
 _CASES = {"fastmath": "#arith.fastmath<{}>", "overflowFlags": "#arith.overflow<{}>"}
 _CASES_OF = {"vector.kind": "#vector.kind<{}>"}
@@ -57,6 +59,8 @@ MIXED = {
     "tensor.insert_slice": (2, ("static_offsets", "static_sizes", "static_strides")),
     "tensor.parallel_insert_slice": (2, ("static_offsets", "static_sizes", "static_strides")),
     "memref.subview": (1, ("static_offsets", "static_sizes", "static_strides")),
+    "tensor.expand_shape": (1, ("static_output_shape",)),
+    "memref.expand_shape": (1, ("static_output_shape",)),
     "memref.reinterpret_cast": (1, ("static_offsets", "static_sizes", "static_strides")),
 }
 

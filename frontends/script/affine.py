@@ -31,7 +31,10 @@ class Variables:
         self._names = names
         self.positions = {name: position for position, (name, _) in enumerate(variables)}
         self.sizes = [size for _, size in variables]
-        self._alone = {name: self._known(ir.AffineExpr.get_dim(each)) for name, each in self.positions.items()}
+        self._alone = {
+            name: Index(ir.AffineExpr.get_dim(position), position, *_range_of_variable(self.sizes[position]))
+            for name, position in self.positions.items()
+        }
 
     def indices(self, nodes: Sequence[ast.expr]) -> tuple[Index, ...] | None:
         """None where one is not affine."""
@@ -87,14 +90,17 @@ def _affine(sign: ast.operator, left: Any, right: Any) -> Any:
     return ir.AffineExpr.get_mod(left, right) if isinstance(sign, ast.Mod) else None
 
 
+def _range_of_variable(size: Dim) -> tuple[int | None, int | None]:
+    return (0, size - 1) if isinstance(size, int) and size > 0 else (None, None)
+
+
 def _range_of(expression: Any, dims: Sequence[Dim]) -> tuple[int | None, int | None]:
     """The lowest and the highest value of an affine expression of variables that go so far; None where unknown."""
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineConstantExpr):
         return expression.value, expression.value
     if isinstance(expression, ir.AffineDimExpr):
-        size = dims[expression.position]
-        return (0, size - 1) if isinstance(size, int) and size > 0 else (None, None)
+        return _range_of_variable(dims[expression.position])
     ends = [_range_of(each, dims) for each in (expression.lhs, expression.rhs)]
     if any(each is None for pair in ends for each in pair):
         return None, None

@@ -81,6 +81,8 @@ class Annotations:
         self.symbols: dict[str, Dim] = {}
         #: The statements that make symbols.
         self.declarations: set[ast.stmt] = set()
+        #: What types are that were read, by their texts.
+        self._types: dict[str, TypeTree] = {}
 
     # ---- symbols ----
 
@@ -113,6 +115,7 @@ class Annotations:
 
     def add(self, node: ast.AST, name: str) -> None:
         self.names.hide(name)
+        self._types.clear()
         try:
             self.symbols[name] = sym(name)
         except SymbolError as error:
@@ -204,6 +207,15 @@ class Annotations:
 
     def type(self, node: ast.expr, *, new: bool = False) -> TypeTree:
         """`R.Tensor(...)` and its like. `new`: as in `shape`."""
+        text = "" if new else self.names.source.written(node)
+        found = self._types.get(text) if text else None
+        if found is None:
+            found = self._type(node, new)
+            if text:
+                self._types[text] = found
+        return found
+
+    def _type(self, node: ast.expr, new: bool) -> TypeTree:
         source = self.names.source
         if isinstance(node, ast.Constant) and isinstance(node.value, str):  # an annotation in quotes
             try:
@@ -259,7 +271,7 @@ class Annotations:
         items = call.args
         if len(items) == 1 and isinstance(items[0], (ast.Tuple, ast.List)):
             items = items[0].elts
-        return tuple(self.type(item, new=new) for item in items)
+        return tuple(self._type(item, new) for item in items)
 
     def _count(self, node: ast.expr | None) -> int | None:
         """Of dimensions; None where it is not told, or -1."""

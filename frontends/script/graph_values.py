@@ -41,8 +41,8 @@ Special = Callable[["GraphValues", ast.Call], Any]
 #: By R's words: how their calls are read. See graph_calls.py.
 SPECIAL: dict[str, Special] = {}
 
-#: An operator, its operands' types and its attributes: operations of one form differ in their operands alone.
-Form = tuple[Operator, tuple[Type, ...], str]
+#: An operator, its operands' types and its attributes' text: operations that share it differ in their operands alone.
+Signature = tuple[Operator, tuple[Type, ...], str]
 
 
 class Callee(NamedTuple):
@@ -70,7 +70,7 @@ class Around(Protocol):
     functions: dict[str, ast.FunctionDef]
     own_names: set[str]
     #: The types of the results and the attributes of operations that were made before.
-    forms: dict[Form, tuple[list[Type], dict[str, Attribute]]]
+    made: dict[Signature, tuple[list[Type], dict[str, Attribute]]]
 
     def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function."""
@@ -268,19 +268,21 @@ class GraphValues:
         return [leaf for item in items for leaf in leaves(self.annotations.type(item))]
 
     def built(self, node: ast.AST, definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        form = _form_of(definition, arguments, named)
-        known = self.module.forms.get(form) if form is not None else None
+        signature = _signature(definition, arguments, named)
+        known = self.module.made.get(signature) if signature is not None else None
         if known is not None:
             types, attributes = known
             name = definition.full_name
             return ir.Operation.create(name, results=types, operands=arguments, attributes=attributes).result
         made = self.source.guarded(node, lambda: definition(*arguments, **named))
-        if form is not None and isinstance(made, Value) and list(made.owner.operands) == list(arguments):
-            self.module.forms[form] = [made.type], dict(made.owner.attributes.items())
+        if signature is not None and isinstance(made, Value) and list(made.owner.operands) == list(arguments):
+            self.module.made[signature] = [made.type], dict(made.owner.attributes.items())
         return () if made is None else made
 
     def stated(self, node: ast.AST, value: Any, stated: Any) -> Any:
         """A value whose type is written beside it: what contradicts it is refused, what says more the run checks."""
+        if isinstance(value, Value) and decode(value.type) == stated:
+            return value
         held, wanted = leaves(value), leaves(stated)
         if len(held) != len(wanted):
             raise self.source.problem(node, f"{len(wanted)} types for {len(held)} values")
@@ -299,7 +301,7 @@ class GraphValues:
         return self.source.guarded(node, lambda: relax["match_cast"](value, wanted))
 
 
-def _form_of(definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Form | None:
+def _signature(definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Signature | None:
     """What decides an operation's attributes and its result's type; None where more does than types and constants."""
     if definition.value_dependent or definition.explicit or definition.prepare or definition.redirect:
         return None

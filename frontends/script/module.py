@@ -24,7 +24,7 @@ from ...dialects.verification import verify_ir
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
-from .graph_values import Form, GraphValues
+from .graph_values import GraphValues, Signature
 from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
@@ -48,7 +48,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
         try:
             shortened = Shortened(source) if "ssa=True" in source.text else None
             tree = source.parse(shortened.text if shortened is not None else "")
-            ir_class = ssa_class(tree)
+            ir_class = ssa_class(tree, source)
             if shortened is not None and ir_class is not None:
                 SsaReader(source, context, shortened).read(ir_class, owner)
             elif shortened is not None:  # the words stand somewhere else
@@ -85,7 +85,7 @@ class ModuleReader:
         self.functions: dict[str, ast.FunctionDef] = {}
         self._kinds: dict[str, str] = {}
         self._graphs: dict[str, tuple[Operation, Any]] = {}
-        self.forms: dict[Form, tuple[list[Type], dict[str, Attribute]]] = {}
+        self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
         self._building: list[str] = []
         self._prims: dict[str, PrimFunc] = {}
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
@@ -58,7 +57,8 @@ class Names:
 
     def inside(self, function: ast.FunctionDef) -> Names:
         """The names as a function sees them."""
-        made, taken = copy(self), function.args
+        made, taken = object.__new__(Names), function.args
+        made.__dict__.update(self.__dict__)  # copy.copy takes ten times as long
         arguments = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
         made._own = {each.arg for each in arguments if each is not None}
         for statement in statements_within(function.body):

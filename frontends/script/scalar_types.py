@@ -64,9 +64,10 @@ def kind_of(value: Any) -> str:
     return repr(value)[:60] if not isinstance(value, Buffer) else f"buffer '{value.name}'"
 
 
-def names_dtype(name: str) -> bool:
+def dtype_named(name: str) -> str | None:
+    """The element type that a word of T is, `T.float32`; None for others."""
     found = dtype_name(name)
-    return found is not None and is_dtype(found) and name not in tir.ops
+    return found if found is not None and is_dtype(found) and name not in tir.ops else None
 
 
 BINARY: dict[type, str] = {

@@ -38,8 +38,8 @@ from .scalar_types import (
     SHORTEST,
     common,
     common_of,
+    dtype_named,
     kind_of,
-    names_dtype,
     natural,
     same,
     shown,
@@ -332,8 +332,9 @@ class Scalars:
             return self.binary(node, ARITHMETIC_WORDS.get(name, name), x, y)
         if name in COMPARISON_WORDS:
             return self.compare(node, COMPARISON_WORDS[name], *self._operands(node, 2))
-        if names_dtype(name):
-            return self._of_type(node, name)
+        dtype = dtype_named(name)
+        if dtype is not None:
+            return self._of_type(node, name, dtype)
         return self._intrinsic(node, _ALIASES.get(name, name))
 
     def _call_of_python(self, node: ast.Call) -> Any:
@@ -359,11 +360,10 @@ class Scalars:
             )
         return [self.value(each) for each in (*args, *named)]
 
-    def _of_type(self, node: ast.Call, name: str) -> Any:
+    def _of_type(self, node: ast.Call, name: str, dtype: str) -> Any:
         """T.float32(x)."""
         if len(node.args) != 1:
             raise self.source.problem(node, f"T.{name} takes one number")
-        dtype = self.annotations.dtype(node.func)
         value = self.value(node.args[0])
         if isinstance(value, str):  # T.float32("inf")
             try:

@@ -46,9 +46,12 @@ class Source:
     #: Columns that were taken from the front of each line.
     indent: int = 0
     lines: list[str] = field(init=False, repr=False)
+    #: Whether Python counts lines and columns as `lines` does.
+    _is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", self.text.split("\n"))
+        object.__setattr__(self, "_is_plain", self.text.isascii() and "\r" not in self.text)
 
     # ---- where it comes from ----
 
@@ -110,6 +113,12 @@ class Source:
         line, column = self.place(node)
         place = ir.Location.file(self.file, line, column)
         return ir.Location.name(name, place) if name else place
+
+    def written(self, node: ast.expr) -> str:
+        """The text of a node that stands on one line; "" of others."""
+        if not self._is_plain or node.end_lineno != node.lineno:
+            return ""
+        return self.lines[node.lineno - 1][node.col_offset : node.end_col_offset]
 
     def problem(self, node: ast.AST, message: str, known: Iterable[str] | None = None, word: str = "") -> ScriptError:
         """An error at a node; `word` is what was asked for, `known` what there is: the nearest is named."""

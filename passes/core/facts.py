@@ -62,6 +62,8 @@ class OperatorFact(Fact):
     origins: Sequence[str]
     inputs: Sequence[int | str]
     results: Sequence[str]
+    #: As a script.
+    text: str = ""
 
 
 @dataclass(frozen=True)

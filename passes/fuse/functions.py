@@ -152,9 +152,8 @@ def _member(call: Operation) -> dict[str, Any]:
 
 
 def _script(function: Operation) -> str:
-    """The function for people, its beginning where it is long. Comments say where lines come from: that is known."""
+    """The function for people, its first lines where it is long."""
     from ...dialects.script import print_script  # seldom needed
 
-    lines = [line.partition("  # ")[0].rstrip() for line in print_script(function).splitlines()]
-    text = "\n".join(lines)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}\n..."
+    text = print_script(function, elide=True).rstrip("\n")
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS].rpartition(chr(10))[0]}\n..."

@@ -11,6 +11,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.relax.function_attributes import argument_names
 from ..core.facts import LegalizedFact, OperatorFact, origins_of, types_of
 from ..core.journal import Journal
+from ..core.quoting import Quoter
 from .rules import Rule
 
 
@@ -22,11 +23,16 @@ class LegalizationNotes:
         #: The numbers of operators that no rule has taken yet.
         self._numbers: dict[Operation, int] = {}
         self._names: dict[Value, int | str] = {}
+        quoters: dict[Operation, Quoter] = {}
         for operation in filter(_is_operator, operations_in(module, is_opaque)):
-            self._note_operator(operation)
+            function = innermost(operation, "func.func")
+            if function is not None and function not in quoters:
+                arguments = function.regions[0].blocks[0].arguments
+                quoters[function] = Quoter(dict(zip(arguments, argument_names(function), strict=True)))
+            self._note_operator(operation, "" if function is None else quoters[function].quote(operation))
         self._names.clear()
 
-    def _note_operator(self, operation: Operation) -> None:
+    def _note_operator(self, operation: Operation, text: str) -> None:
         number = len(self._numbers)
         inputs = [source for operand in operation.operands for source in self._sources(operand)]
         self._numbers[operation] = number
@@ -34,7 +40,7 @@ class LegalizationNotes:
         function = innermost(operation, "func.func")
         name = "" if function is None else symbol_name(function)
         where, sources, types = origins_of(operation), list(dict.fromkeys(inputs)), types_of(operation.results)
-        self._journal.add(OperatorFact(number, name, operation.name, where, sources, types))
+        self._journal.add(OperatorFact(number, name, operation.name, where, sources, types, text))
 
     def _sources(self, value: Value) -> list[int | str]:
         if value in self._names:

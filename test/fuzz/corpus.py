@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from relax_mlir.tools.split_input import SCRIPT_MARKER, split_input
+
 from relax_mlir import Module, RelaxError, ir, registered_dialects
 
 TEST_FOLDER = Path(__file__).resolve().parents[1]
@@ -48,14 +50,22 @@ def load() -> Corpus:
     corpus = Corpus([], [], [])
     operations: dict[SampleOp, None] = {}
     for folder in ("dialects", "passes"):
-        for path in sorted((TEST_FOLDER / folder).rglob("*.mlir")):
-            text = _COMMENT.sub("", path.read_text())
+        for path in sorted((TEST_FOLDER / folder).rglob("*.*")):
+            text = _COMMENT.sub("", _text(path))
             corpus.texts.extend(_FUNCTION.findall(text))
             # One after the other: a module has a context of megabytes, and every case is a fork of all this.
             _add_valid(corpus, operations, text)
     corpus.operations.extend(operations)
     gc.collect()
     return corpus
+
+
+def _text(path: Path) -> str:
+    """What is in a file as MLIR's text."""
+    if path.suffix != ".py":
+        return path.read_text()
+    modules = [Module.from_script(part.text) for part in split_input(path.read_text(), SCRIPT_MARKER)]
+    return "\n".join(op.operation.get_asm(use_local_scope=True) for each in modules for op in each.body.operations)
 
 
 @functools.cache

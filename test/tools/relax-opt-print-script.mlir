@@ -46,6 +46,18 @@
 // HELPER-NOT: @main
 // HELPER: relax.exp
 
+// So it is with all else that stands beside a function and is named in it.
+// RUN: relax-opt %s -o /dev/null --print-script --pass-pipeline='builtin.module(func.func(cse))' --mlir-print-ir-before-all --mlir-print-ir-tree-dir=%t.beside
+// RUN: relax-opt %t.beside/builtin_module_no-symbol-name/func_func_beside/0_0_cse.py | FileCheck %s --check-prefix=BESIDE
+// BESIDE: func.func @beside()
+// BESIDE: memref.store
+// BESIDE-DAG: llvm.mlir.global external constant @text()
+// BESIDE-DAG: llvm.func @called(){{$}}
+// BESIDE-DAG: memref.global "private" constant @table : memref<2xf32>{{$}}
+
+// RUN: relax-opt %t.beside/builtin_module_no-symbol-name/func_func_complex/0_0_cse.py | FileCheck %s --check-prefix=COMPLEX
+// COMPLEX: dense<(1.0{{.*}},2.0{{.*}})> : tensor<1xcomplex<f32>>
+
 // A module in a module is one by itself where a pass runs on it.
 // RUN: relax-opt %s --print-script --pass-pipeline='builtin.module(builtin.module(cse))' --mlir-print-ir-after-all -o /dev/null 2>&1 | relax-opt | FileCheck %s --check-prefix=INNER
 // INNER: module @inner {
@@ -78,6 +90,26 @@ func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
 func.func private @helper(%x: tensor<64xf32>) -> tensor<64xf32> {
   %0 = "relax.exp"(%x) : (tensor<64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
+}
+
+memref.global constant @table : memref<2xf32> = dense<[1.0, 2.0]>
+llvm.mlir.global internal constant @text("abc")
+llvm.func internal @called() {
+  llvm.return
+}
+func.func @beside() {
+  %0 = llvm.mlir.addressof @text : !llvm.ptr
+  llvm.call @called() : () -> ()
+  %1 = memref.get_global @table : memref<2xf32>
+  %2 = llvm.load %0 : !llvm.ptr -> f32
+  %3 = arith.constant 0 : index
+  memref.store %2, %1[%3] : memref<2xf32>
+  return
+}
+// The bindings have no class for the attribute.
+func.func @complex() -> tensor<1xcomplex<f32>> {
+  %0 = arith.constant dense<(1.0, 2.0)> : tensor<1xcomplex<f32>>
+  return %0 : tensor<1xcomplex<f32>>
 }
 
 module @inner {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ... import Module
 from ...bindings.ir import Context, Operation
@@ -23,8 +23,18 @@ def read(text: str, name: str, prepare: Callable[[Context], None], *, allow_unre
     return Module(read_script(Source(text, name), context=context))
 
 
+# What stands beside the operations that name it, and how it says that it is somewhere else.
+_DECLARATIONS = {
+    "func.func": ("sym_visibility", '"private"'),
+    "memref.global": ("sym_visibility", '"private"'),
+    "llvm.func": ("linkage", "#llvm.linkage<external>"),
+    "llvm.mlir.global": ("linkage", "#llvm.linkage<external>"),
+}
+_VALUES = ("initial_value", "value")
+
+
 def script_of(op: Operation, *, elide: bool) -> str:
-    """A script that can be read back: what is no module stands in one, with declarations of the functions it calls."""
+    """A script that can be read back: what is no module stands in one, with declarations of what it names."""
     if parent_of(op) is None and op.name == "builtin.module":
         return print_script(op, elide=elide)
     with op.context, ir.Location.unknown():
@@ -32,28 +42,34 @@ def script_of(op: Operation, *, elide: bool) -> str:
             return print_script(op.clone(), elide=elide)
         alone = ir.Module.create()
         alone.body.append(op.clone())
-        for callee in _callees(op):
-            alone.body.append(_declaration(callee))
+        for named in _named(op):
+            alone.body.append(_declaration(named))
         return print_script(alone.operation, elide=elide)
 
 
-def _callees(op: Operation) -> list[Operation]:
-    """The functions beside an operation that something in it names."""
+def _named(op: Operation) -> list[Operation]:
+    """The functions and globals beside an operation that something in it names."""
     around = parent_of(op)
     if around is None or around.name != "builtin.module":
         return []
     table = ir.SymbolTable(around)
-    names: dict[str, None] = {}
-    for inner in operations_in(op):
-        for name in inner.attributes:
-            attribute = inner.attributes[name]
-            if isinstance(attribute, ir.FlatSymbolRefAttr):
-                names.setdefault(attribute.value)
+    names = dict.fromkeys(name for inner in operations_in(op) for name in _references(inner))
     found = [table[name].operation for name in names if name in table]
-    return [each for each in found if each.name == "func.func" and each != op]
+    return [each for each in found if each.name in _DECLARATIONS and each != op]
 
 
-def _declaration(function: Operation) -> Operation:
-    attributes = {name: function.attributes[name] for name in function.attributes}
-    attributes["sym_visibility"] = ir.StringAttr.get("private")
-    return ir.Operation.create("func.func", attributes=attributes, regions=1)
+def _references(op: Operation) -> Iterator[str]:
+    for name in op.attributes:
+        try:
+            attribute = op.attributes[name]
+        except TypeError:  # the bindings have no class for elements of complex numbers
+            continue
+        if isinstance(attribute, ir.FlatSymbolRefAttr):
+            yield attribute.value
+
+
+def _declaration(op: Operation) -> Operation:
+    name, text = _DECLARATIONS[op.name]
+    attributes = {each: op.attributes[each] for each in op.attributes if each not in _VALUES}
+    attributes[name] = ir.Attribute.parse(text)
+    return ir.Operation.create(op.name, attributes=attributes, regions=len(op.regions))

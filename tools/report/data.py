@@ -11,6 +11,7 @@ from typing import Any
 from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
 from ...runtime.profile import KernelTime
+from ...support.highlighting import COLOURS
 from .compare import compared
 from .graphs import graphs
 from .links import link
@@ -66,6 +67,7 @@ def report_data(
         "features": sorted(artifact.features),
         "version": subject.version,
         "options": [list(option) for option in subject.options],
+        "marks": list(COLOURS),
         "model": model,
         "note": measured.note,
         "sizes": dict(measured.sizes),

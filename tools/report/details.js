@@ -71,6 +71,7 @@ function nodeDetails(number) {
     part("Outputs", list(node.outputs.map((each) => valueLine(each.name, each.type)))),
     part("Relax operators", list(some(node.operators, 30, operatorChip))),
     part("Kernel calls", list(some(node.calls.filter((call) => data.calls[call].kernel !== null), 30, callChip))),
+    folded("As a script", node.operators.slice(0, 30).map((operator) => data.operators[operator]), false),
     kernelTexts(node.calls),
   ].flat(2);
 }
@@ -98,6 +99,7 @@ function operatorDetails(number) {
     ]),
     part("Nodes", list(some(nodesOfOperator[number], 12, nodeChip))),
     part("Kernel calls", list(some(operator.calls.filter((call) => data.calls[call].kernel !== null), 30, callChip))),
+    folded("As a script", [operator], true),
     kernelTexts(operator.calls),
   ].flat(2);
 }
@@ -172,9 +174,27 @@ function loopLine(loops) {
     el("div", { class: "muted" }, detail.filter((text) => text).join("; ")));
 }
 
-function kernelText(kernel, isOpen) {
-  if (!kernel.text) return [];
-  return [el("details", { open: isOpen }, el("summary", {}, `PrimFunc ${kernel.name}`), el("pre", { tabindex: "0" }, kernel.text))];
+const kernelText = (kernel, isOpen) => folded(`PrimFunc ${kernel.name}`, [kernel], isOpen);
+
+// Scripts, one below the other; what is marked in them has its colour.
+function folded(title, scripts, isOpen) {
+  const known = scripts.filter((script) => script.text);
+  if (!known.length) return [];
+  const lines = known.flatMap((script, number) => [...(number ? ["\n"] : []), ...coloured(script)]);
+  return [el("details", { open: isOpen }, el("summary", {}, title), el("pre", { tabindex: "0" }, lines))];
+}
+
+// Marks are triples: characters before a word, characters of it, its kind.
+function coloured({ text, marks }) {
+  const letters = [...text], parts = [];
+  let end = 0;
+  for (let place = 0; place < marks.length; place += 3) {
+    const start = end + marks[place];
+    parts.push(letters.slice(end, start).join(""));
+    end = start + marks[place + 1];
+    parts.push(el("span", { class: data.marks[marks[place + 2]] }, letters.slice(start, end).join("")));
+  }
+  return [...parts, letters.slice(end).join("")];
 }
 
 function kernelTexts(calls) {

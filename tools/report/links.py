@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...passes.core.journal import Journal
+from ...support.highlighting import marks
 
 _WHY = {
     "constant": "its value is known when the model is imported",
@@ -63,6 +64,7 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
         {
             "name": name,
             **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
+            "marks": marks(told.get(name, {}).get("text", "")),
             "schedule": _without(schedules.get(name, {}), "kind", "kernel"),
             "loops": loops[name],
             "code": _without(code.get(name, {}), "kind", "name"),
@@ -136,6 +138,7 @@ def _operators(journal: Journal, calls: Sequence[dict[str, Any]]) -> list[dict[s
         names = operator.setdefault("kernels", [operator["operator"]])
         found = [number for name in names for number in by_member.get(_key(name, operator["origins"]), ())]
         operator["calls"] = sorted(set(found))
+        operator["marks"] = marks(operator.setdefault("text", ""))
     return operators
 
 

@@ -18,6 +18,7 @@ from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
 from ...support.errors import RelaxError
 from ...support.files import write_whole
+from ...support.highlighting import COLOURS
 from ..command_line import Arguments, parse_shapes
 
 _SCRIPTS = ("text.js", "layout.js", "graph.js", "details.js", "tables.js", "memory.js", "page.js")
@@ -80,7 +81,8 @@ def _shapes(arguments: Arguments) -> dict[str, Any]:
 def page(data: Mapping[str, Any]) -> str:
     """The text of the file."""
     script = "\n".join(_part(name) for name in _SCRIPTS)
-    parts = {"STYLE_PLACE": _part("page.css"), "DATA_PLACE": embedded(data), "SCRIPT_PLACE": script}
+    style = "\n".join([_part("page.css"), *(f"pre .{kind} {{ color: {colour}; }}" for kind, colour in COLOURS.items())])
+    parts = {"STYLE_PLACE": style, "DATA_PLACE": embedded(data), "SCRIPT_PLACE": script}
     return _PLACES.sub(lambda place: parts[place.group()], _part("page.html"))
 
 

@@ -107,10 +107,11 @@ class Body(Calls):
         if not isinstance(node, ast.Call):
             return self.value(node)
         if self._is_graph:
-            self.location = ir.Location.name(name, self.location)
+            self.around, self.location = self.location, ir.Location.name(name, self.location)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "const":
             self.leaves = {}  # one that has a name is an operation of its own
         results = self.call(node, 1, types)
+        self.around = None
         if len(results) != 1:
             raise self.source.problem(node, f"one name for {len(results)} values")
         return results[0]

@@ -20,14 +20,19 @@ _FUNCTIONS = ("R.function", "T.prim_func")
 _NESTED = "I.ir_module"
 
 
-def ssa_class(tree: ast.Module) -> ast.ClassDef | None:
-    """The class of a script that is IR; None for any other script."""
-    for statement in tree.body:
-        if isinstance(statement, ast.ClassDef):
-            option = _options(_decorator(statement, (_NESTED,))).get("ssa")
-            if isinstance(option, ast.Constant) and option.value is True:
-                return statement
-    return None
+def ssa_class(tree: ast.Module, source: Source) -> ast.ClassDef | None:
+    """The class of a script that is IR; None for any other script. Raises ScriptError where there are several."""
+    found = [each for each in tree.body if isinstance(each, ast.ClassDef) and _is_ssa(each)]
+    if len(found) > 1:
+        raise source.problem(
+            found[1], "a script is one module; relax-opt --split-input-file reads several, # ----- between"
+        )
+    return found[0] if found else None
+
+
+def _is_ssa(node: ast.ClassDef) -> bool:
+    option = _options(_decorator(node, (_NESTED,))).get("ssa")
+    return isinstance(option, ast.Constant) and option.value is True
 
 
 def _decorator(node: ast.ClassDef | ast.FunctionDef, words: Sequence[str]) -> ast.expr | None:

@@ -102,11 +102,12 @@ class Calls(Values):
         stated = [each for each in args if spelling.is_type(each)]
         given = [each for each in args if each not in stated] if stated else list(args)
         values = [None if is_number(each) else self.value(each) for each in given]
+        pairs = list(zip(given, values, strict=True))
         # As the printer has it: of the last operand that is no number.
-        typed = [value.type for each, value in zip(given, values, strict=True) if value and not is_typed_number(each)]
+        typed = [value.type for each, value in pairs if value is not None and not is_typed_number(each)]
         last = typed[-1] if typed else None
         operands = []
-        for each, value in zip(given, values, strict=True):
+        for each, value in pairs:
             if value is None:
                 if last is None:
                     raise self.source.problem(each, "a number needs a type here: T.float32(1.0)")
@@ -149,7 +150,8 @@ class Calls(Values):
             attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
             segments.append(len(values))
             operands = [*operands, *values]
-        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
+        if len(names) > 1:
+            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
         return operands
 
     def _segments(self, node: ast.expr) -> Attribute:
@@ -179,6 +181,8 @@ class Calls(Values):
         given = [*zip(definition.parameters, node.args, strict=False)]
         given += [(keyword.arg or "**", keyword.value) for keyword in node.keywords]
         for name, each in given:
+            if name in operands or name in attributes:
+                raise self.source.problem(each, f"{definition.full_name}: argument '{name}' is given twice")
             if isinstance(each, ast.Name):
                 operands[name] = [self.known(each)]
             elif name in definition.attrs:
@@ -195,6 +199,9 @@ class Calls(Values):
             known = {operand.name for operand in definition.operands}
             name, each = next((name, each) for name, each in given if name in operands and name not in known)
             self._operand(each, definition, name)
+        for operand, group in zip(definition.operands, groups, strict=True):
+            if group is None and operand.arity == "single":
+                raise self.source.problem(node, f"{definition.full_name} lacks its argument '{operand.name}'")
         values = [value for group in groups if group for value in group]
         if types is None and (count or not definition.explicit):
             types = self._inferred(node, definition, values, [len(group or ()) for group in groups], attributes)

@@ -65,6 +65,8 @@ class Values:
         self._i1 = ir.IntegerType.get_signless(1, self.context)
         self._i64 = ir.IntegerType.get_signless(64, self.context)
         self._is_float: dict[Type, bool | None] = {}
+        #: Where operands are made while `location` has the name of what is made of them.
+        self.around: Location | None = None
         self._depth = 0
         # Words that are operations.
         self._operations: set[str] = set()
@@ -224,6 +226,9 @@ class Values:
         base = node.value
         if isinstance(base, ast.Attribute) and base.attr == "shape":
             source, axis = self.value(base.value), self.index(node.slice)
+            is_ranked = isinstance(source.type, (ir.RankedTensorType, ir.MemRefType))
+            if is_ranked and is_number(node.slice) and not 0 <= number_of(node.slice) < source.type.rank:
+                raise self.source.problem(node, f"{source.type} has no dimension {ast.unparse(node.slice)}")
             kind = "memref.dim" if isinstance(source.type, ir.MemRefType) else "tensor.dim"
             return self.one(kind, (source, axis), self._index)
         if self.nest is not None:
@@ -249,7 +254,9 @@ class Values:
     # ---- calls ----
 
     def _call_value(self, node: ast.Call) -> Value:
+        named, self.location = self.location, self.around or self.location
         results = self.call(node, 1)
+        self.location = named
         if len(results) != 1:
             raise self.source.problem(node, f"expected one value, this gives {len(results)}")
         return results[0]

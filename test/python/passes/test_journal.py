@@ -217,7 +217,7 @@ def test_kernels_their_schedules_and_loops(journal: rx.Journal) -> None:
     kernels = {fact["name"]: fact for fact in journal.of("kernel")}
     schedules = {fact["kernel"]: fact for fact in journal.of("schedule")}
     assert called == set(kernels) == set(schedules)
-    assert all(fact["text"].startswith("@tir.prim_func") for fact in kernels.values())
+    assert all(fact["text"].startswith("@T.prim_func") for fact in kernels.values())
     product = next(fact for fact in journal.of("loops") if "matmul" in fact["kernel"] and fact["reductions"])
     assert product["plan"] == "matmul"
     assert sorted(product["sizes"]) == [4, 4, 8]

@@ -200,6 +200,34 @@ class LeftOut:
         return R.nn.attention(q, k, R.nn.attention(k, k, v, nothing), bias=nothing, scale=R.null_value())
 
 
+@I.ir_module
+class Repeated:
+    """Operators that come again with other attributes and other types: what is known of the first is not theirs."""
+
+    @R.function
+    def main(x: R.Tensor((4, 6), "float32"), y: R.Tensor((6,), "float32")):
+        a = R.nn.leakyrelu(x, alpha=0.5)
+        b = R.nn.leakyrelu(x, alpha=0.25)
+        c: R.Tensor((4, 6), "float32") = R.nn.leakyrelu(a, alpha=0.5)
+        d: R.Tensor((6,), "float32") = R.nn.leakyrelu(y, alpha=0.5)
+        e: R.Tensor((6,), "float32") = R.sum(b, axis=0)
+        f: R.Tensor((4,), "float32") = R.sum(b, axis=1)
+        g = R.sum(c, axis=1, keepdims=True)
+        h = R.sum(c, axis=[0, 1])
+        i = R.subtract(e, d)
+        j = R.subtract(d, e)
+        return i, j, f, g, h
+
+
+def repeated_of(x, y):
+    def leaky(value, alpha):
+        return numpy.where(value > 0, value, value * numpy.float32(alpha))
+
+    b, c, d = leaky(x, 0.25), leaky(leaky(x, 0.5), 0.5), leaky(y, 0.5)
+    e = b.sum(0)
+    return e - d, d - e, b.sum(1), c.sum(1, keepdims=True), c.sum()
+
+
 def conv_of(x, w):
     a = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = numpy.lib.stride_tricks.sliding_window_view(a, (3, 3), (2, 3))
@@ -229,6 +257,7 @@ CASES = {
         (floats(1, 3, 2, 8), floats(1, 5, 2, 8), floats(1, 5, 2, 8)),
         lambda q, k, v: attention_of(q, k, attention_of(k, k, v)),
     ),
+    "repeated": (Repeated, (floats(4, 6), floats(6)), repeated_of),
     "tuples": (Tuples, (floats(4, 6),), lambda x: (-x[:, :2], numpy.exp(x[:, 2:]))),
     "if": (Branches, (numpy.array(True), floats(4)), lambda _, x: (x + 1) ** 2 + x),
     "else": (Branches, (numpy.array(False), floats(4)), lambda _, x: numpy.zeros_like(x)),
