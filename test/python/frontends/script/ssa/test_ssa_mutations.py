@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts in which words and lines were changed at random are read, or refused in words; what is read can be printed."""
+"""Scripts whose words and lines were changed at random are read, or refused in words; what is read can be printed."""
 
 from __future__ import annotations
 
