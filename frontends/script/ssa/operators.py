@@ -158,7 +158,9 @@ class Calls(Values):
         try:
             sizes = [int(each) for each in ast.literal_eval(node)]
         except (ValueError, TypeError):
-            raise self.source.problem(node, "segments is a tuple of how many operands each has") from None
+            sizes = [-1]
+        if not all(0 <= size < 2**31 for size in sizes):
+            raise self.source.problem(node, "segments is a tuple of how many operands each has")
         return ir.DenseI32ArrayAttr.get(sizes, self.context)
 
     def _successors(self, node: ast.expr) -> list[Block]:

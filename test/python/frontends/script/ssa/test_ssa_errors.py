@@ -249,6 +249,7 @@ CASES = {
     ),
     "a case": (body('y = arith.addi(k, k, overflowFlags="odd")'), "6:44", "this is no attribute"),
     "segments": (body("y = arith.addi(k, k, segments=k)"), "6:39", "segments is a tuple"),
+    "large segments": (body("y = arith.addi(k, k, segments=(1, 99999999999))"), "6:39", "segments is a tuple"),
     "another kind of a function": (
         member('@R.function(attrs={"arg_attrs": 5})\ndef f(): ...'),
         "5:5",
