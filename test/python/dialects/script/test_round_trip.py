@@ -17,7 +17,11 @@ from round_trip import check, parse, read
 import relax_mlir as rx
 
 _TESTS = Path(__file__).resolve().parents[3]
-_FILES = sorted(_TESTS.rglob("*.mlir"))
+_PARTS = [
+    part
+    for path in sorted(_TESTS.rglob("*.mlir"))
+    for part in re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE)
+]
 _SHARES = 5
 
 
@@ -25,15 +29,14 @@ _SHARES = 5
 def test_the_modules_of_the_lit_tests(share: int) -> None:
     """Each part of each file, unless it is a test of what is not valid."""
     count = 0
-    for path in _FILES[share::_SHARES]:
-        for text in re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE):
-            try:
-                module = parse(text)
-            except RelaxError:
-                continue
-            check(module, fragments=print_script(module.operation).count("I.mlir("), fresh=True)
-            count += 1
-    assert count >= 25, count
+    for text in _PARTS[share::_SHARES]:
+        try:
+            module = parse(text)
+        except RelaxError:
+            continue
+        check(module, fragments=print_script(module.operation).count("I.mlir("), fresh=True)
+        count += 1
+    assert count > 20, count  # 150 are valid
 
 
 # ---- stages ----
