@@ -223,6 +223,11 @@ class Calls(Values):
         if definition.explicit:
             hint = f'{dotted(node.func)}(..., out_sinfo=R.Tensor((4, "n"), "float32"))'
             raise self.source.problem(node, f"the type of the result is not written: {hint}")
+        given = zip(definition.operands, sizes, strict=True)
+        lacks = [each.name for each, size in given if each.arity == "single" and size != 1]
+        lacks += [name for name, kind in definition.attrs.items() if kind.required and name not in attributes]
+        if lacks:
+            raise self.source.problem(node, f"{definition.full_name} lacks its argument '{lacks[0]}'")
         try:
             return infer_types(definition, values, sizes, attributes, self.context)
         except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as error:
