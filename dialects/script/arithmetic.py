@@ -45,7 +45,7 @@ def _tensor(printer: Printer, op: Operation, attribute: Attribute) -> Expr | Non
     type_ = attribute.type
     if op.name != constant_operation(str(type_.element_type)) or not isinstance(attribute, ir.DenseElementsAttr):
         return None
-    values = _splat(attribute) if type_.shape and attribute.is_splat else elements_text(attribute)
+    values = _splat(attribute) if len(attribute) != 1 and attribute.is_splat else elements_text(attribute)
     if not values or len(values) > _MOST_VALUES:
         return None
     is_told = type_.encoding is None and (values.startswith("[") or not type_.shape) and 0 not in type_.shape
