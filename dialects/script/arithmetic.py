@@ -44,7 +44,7 @@ def _tensor(printer: Printer, attribute: Attribute) -> Expr | None:
     type_ = attribute.type
     if not isinstance(attribute, ir.DenseElementsAttr):
         return None
-    is_splat = bool(type_.shape) and attribute.is_splat
+    is_splat = len(attribute) != 1 and attribute.is_splat
     if not is_splat and len(attribute) > MOST_ELEMENTS:
         return None
     values = _splat(attribute) if is_splat else elements_text(attribute)
