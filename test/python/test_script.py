@@ -15,6 +15,7 @@ from relax_mlir import script
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
+SIZE = 3
 HEAD = "from relax_mlir.script import llvm, memref, ir as I, relax as R, tir as T\n\n"
 ANYTHING = (
     HEAD
@@ -116,3 +117,13 @@ def test_words_of_other_dialects_are_imported_and_no_others() -> None:
     with pytest.raises(AttributeError, match=r"no dialect 'llwm'; did you mean 'llvm'\?"):
         _ = script.llwm
     assert not hasattr(script, "__wrapped__")
+
+
+def test_a_name_of_the_function_around_hides_that_of_the_file() -> None:
+    SIZE = 5  # noqa: F841  # the script uses it
+
+    @R.function
+    def main(x: R.Tensor((SIZE,), "float32")):  # type: ignore[valid-type, no-untyped-def]
+        return x
+
+    assert "tensor<5xf32>" in str(main)

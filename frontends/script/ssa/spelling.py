@@ -20,6 +20,7 @@ _TENSORS = frozenset({"R.Tensor", "T.Tensor"})
 _SHAPED = _TENSORS | {"T.Buffer", "T.Vector"}
 #: What stands for a type where it is called, and alone.
 TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
+_TOO_LARGE = 2**63
 _VECTOR = re.compile(r"([a-z]+\d*(?:_\w+?)?)x(\d+)")
 
 
@@ -103,7 +104,10 @@ class Spelling:
     def _in_full(self, node: ast.expr, text: str) -> ast.expr:
         if text not in self._shortened:
             return node
-        full = ast.parse(self._shortened[text], mode="eval").body
+        try:
+            full = ast.parse(self._shortened[text], mode="eval").body
+        except SyntaxError as error:
+            raise self.source.problem(node, f"this is not Python: {error.msg}") from None
         for each in ast.walk(full):
             ast.copy_location(each, node)
         return full
@@ -142,6 +146,8 @@ class Spelling:
         if word in _TENSORS:
             return encode(TensorInfo(dims, DTYPE_BY_NAME.get(element, element)), self.context)
         sizes = [dim if isinstance(dim, int) else ir.ShapedType.get_dynamic_size() for dim in dims]
+        if any(size >= _TOO_LARGE for size in sizes):
+            raise ValueError("a size has 63 bits at most")
         made = ir.VectorType if word == "T.Vector" else ir.MemRefType
         with ir.Location.unknown(self.context):
             return made.get(sizes, element_type(element, self.context))
@@ -223,7 +229,7 @@ class Spelling:
         if isinstance(value, bool):
             return ir.BoolAttr.get(value, self.context)
         if isinstance(value, int):
-            return ir.IntegerAttr.get(self._i64, value)
+            return ir.IntegerAttr.get(self._i64, self._checked(value))
         with ir.Location.unknown(self.context):
             return ir.FloatAttr.get(ir.F64Type.get(self.context), value)
 
@@ -231,6 +237,12 @@ class Spelling:
         value = number_of(node) if is_number(node) else None
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.source.problem(node, "a tuple among attributes has integers; a list has attributes")
+        return self._checked(value)
+
+    @staticmethod
+    def _checked(value: int) -> int:
+        if not -_TOO_LARGE <= value < _TOO_LARGE:
+            raise ValueError(f'{value} has more than 64 bits; I.attr("{value} : i128") has its own type')
         return value
 
     def dictionary(self, node: ast.expr) -> dict[str, Attribute]:

@@ -151,7 +151,8 @@ func.func @argument(%a: i32 {t.a = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>}) 
 // CHECK-NEXT:     t.z(v0)
 // CHECK-NEXT:     @R.function
 // CHECK-NEXT:     def f() -> T.Buffer((2,), "float32"):
-// CHECK-NEXT:         return memref.get_global(T.Buffer((2,), "float32"), name=cls.c)
+// CHECK-NEXT:         v0 = memref.get_global(T.Buffer((2,), "float32"), name=cls.c)
+// CHECK-NEXT:         return v0
 // CHECK:     @R.function
 // CHECK-NEXT:     def g():
 // CHECK-NEXT:         v0 = cls.f()

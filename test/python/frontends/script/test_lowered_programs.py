@@ -3,6 +3,8 @@
 
 import numpy
 import pytest
+from example_counts import draws
+from hypothesis import given, strategies
 
 import relax_mlir as rx
 from relax_mlir.script import tir as T
@@ -12,6 +14,10 @@ RNG = numpy.random.default_rng(11)
 
 def floats(*shape):
     return RNG.standard_normal(shape).astype("float32")
+
+
+def run(module, *arguments):
+    return rx.compile(module)["main"](*arguments)
 
 
 def integers(*shape):
@@ -151,7 +157,8 @@ def with_index_maps(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32
 def vectors(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     for j, i in T.grid(4, 8):
         C[j, i * 4 : i * 4 + 4] = T.max(
-            A[j, i * 4 : i * 4 + 4] + B[j, T.Ramp(i * 4, 1, 4)] * T.Broadcast(T.float32(2), 4), T.Broadcast(A[j, i], 4)
+            A[j, i * 4 : i * 4 - 1 + 5] + B[j, T.Ramp(i * 4, 1, 4)] * T.Broadcast(T.float32(2), 4),
+            T.Broadcast(A[j, i], 4),
         )
 
 
@@ -245,10 +252,62 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_program_gives_what_numpy_gives(name):
     module, arguments, expected = CASES[name]
-    found, wanted = rx.compile(module)["main"](*arguments), expected(*arguments)
+    found, wanted = run(module, *arguments), expected(*arguments)
     for one, other in zip(*(each if isinstance(each, tuple) else (each,) for each in (found, wanted)), strict=True):
         numpy.testing.assert_allclose(one, other, rtol=1e-6)
 
 
 def test_threads_that_launch_are_tensors_as_other_loops_are():
     assert "linalg.generic" in str(launched) and "linalg.generic" in str(launched_by_name)
+
+
+# ---- loops that are left, at random ----
+
+
+def statements(draw, depth, loops):
+    """Lines of a body: Python and a tensor program read them alike."""
+    lines = []
+    for _ in range(draw(strategies.integers(1, 3))):
+        kind = draw(strategies.sampled_from(["add", "if", "leave", "for", "while"] if depth < 4 else ["add", "leave"]))
+        place = "+".join([str(draw(strategies.integers(0, 7))), *loops])
+        if kind == "if":
+            lines.append(f"if A[({place}) % 16] < {draw(strategies.integers(-4, 4))}:")
+            lines += indented(statements(draw, depth + 1, loops))
+            if draw(strategies.booleans()):
+                lines += ["else:", *indented(statements(draw, depth + 1, loops))]
+        elif kind == "leave" and loops:
+            lines.append(draw(strategies.sampled_from(["break", "continue"])))
+        elif kind == "for":
+            name = f"i{depth}"
+            lines += [f"for {name} in range(4):", *indented(statements(draw, depth + 1, [*loops, name]))]
+        elif kind == "while":
+            name = f"k{depth}[0]"
+            inner = [f"{name} += 1", *statements(draw, depth + 1, [*loops, name])]
+            lines += [f"{name} = 0", f"while {name} < 4:", *indented(inner)]
+        else:
+            lines.append(f"B[({place}) % 8] += {draw(strategies.integers(1, 9))}")
+    return lines
+
+
+def indented(lines):
+    return [f"    {line}" for line in lines]
+
+
+@strategies.composite
+def bodies(draw):
+    return statements(draw, 0, [])
+
+
+@draws(20)
+@given(bodies(), strategies.integers(0, 99))
+def test_loops_are_left_as_python_leaves_them(body, seed):
+    counters = [f"k{depth}" for depth in range(4)]
+    head = ["from relax_mlir.script import tir as T", "@T.prim_func",
+            'def f(A: T.Buffer((16,), "int32"), B: T.Buffer((8,), "int32")):']  # fmt: skip
+    memory = [f'{name} = T.alloc_buffer((1,), "int32")' for name in counters]
+    clear = ["for i in range(8):", "    B[i] = 0"]
+    text = "\n".join([*head, *indented([*memory, *clear, *body])])
+    values = numpy.random.default_rng(seed).integers(-9, 9, 16).astype("int32")
+    held = {"A": values, "B": numpy.zeros(8, "int32"), **{name: [0] for name in counters}}
+    exec("\n".join(body), held)
+    numpy.testing.assert_array_equal(run(rx.Module.from_script(text), values), held["B"])
