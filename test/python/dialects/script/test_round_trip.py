@@ -17,7 +17,7 @@ from round_trip import check, parse, read
 import relax_mlir as rx
 
 _TESTS = Path(__file__).resolve().parents[3]
-_FILES = sorted(_TESTS.rglob("*.mlir"))
+_FILES = sorted([*_TESTS.rglob("*.mlir"), *(_TESTS / "passes").glob("*.py")])
 _SHARES = 5
 
 
@@ -26,9 +26,9 @@ def test_the_modules_of_the_lit_tests(share: int) -> None:
     """Each part of each file, unless it is a test of what is not valid."""
     count = 0
     for path in _FILES[share::_SHARES]:
-        for text in re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE):
+        for text in re.split(r"^(?://|#) -----.*$", path.read_text(), flags=re.MULTILINE):
             try:
-                module = parse(text)
+                module = read(text) if path.suffix == ".py" else parse(text)
             except RelaxError:
                 continue
             check(module, fragments=print_script(module.operation).count("I.mlir("), fresh=True)
