@@ -6,8 +6,9 @@ from __future__ import annotations
 from ..bindings.context import new_context
 from ..bindings.ir import Context
 from ..bindings.rewriting import before_rewriting
+from ..support.plugins import load_plugins
 from . import relax, tir  # noqa: F401  # importing a dialect registers it
-from .core.dialect import registered_dialects
+from .core.dialect import Dialect, registered_dialects
 
 # What builders create beside their own operators. The parser loads others by itself when it meets them.
 _UPSTREAM = ("func", "arith")
@@ -24,6 +25,13 @@ def load_registered(context: Context) -> None:
     """Makes a context know what was declared after it was made: by a plug-in, mostly."""
     for dialect in registered_dialects().values():
         dialect.load(context)
+
+
+def find_dialect(name: str, context: Context) -> Dialect | None:
+    """The dialect of that name, this project's or a plug-in's, which is imported where it is announced."""
+    if name not in registered_dialects() and load_plugins("dialect", name):
+        load_registered(context)
+    return registered_dialects().get(name)
 
 
 before_rewriting.append(load_registered)

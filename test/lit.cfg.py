@@ -60,5 +60,6 @@ lit_inprocess.configure(
         "relax_mlir.targets.llvm.target",
         "relax_mlir.tools.compile.driver",
         "relax_mlir.tools.opt.driver",
+        "relax_mlir.tools.opt.scripts",
     ],
 )

@@ -9,7 +9,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir, is_not_utf8, print_asm
 from ...support.errors import RelaxError
 from . import arithmetic, buffers, calls, control, functions, nests, operators  # noqa: F401  # their rules register
-from .functions import HEADER, write_alone
+from .functions import header, write_alone
 from .outline import outline, signature
 from .printer import Printer, Unwritable
 from .resources import Resources
@@ -33,8 +33,8 @@ def _printed(op: Operation, *, elide: bool) -> str:
     printer = Printer(Resources(elide=elide))
     with op.context, ir.Location.unknown():
         if op.name == "builtin.module":
-            printer.writer.line(HEADER)
             printer.operation(op)
+            printer.writer.lines[:0] = [header(printer), ""]
         else:
             try:
                 write_alone(printer, op)

@@ -7,12 +7,9 @@ from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from .attributes import elements_text
 from .expr import Expr, Level, infix
-from .printer import Printer, attribute_of, expression, is_number, number
+from .printer import MOST_ELEMENTS, Printer, attribute_of, expression, is_number, number
 from .types import dtype_name, is_scalar, is_tensor
 from .words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS, constant_operation, quoted
-
-#: Longer ones are MLIR's text of the attribute.
-_MOST_VALUES = 400
 
 
 @expression("arith.constant", "relax.constant")
@@ -25,8 +22,10 @@ def _constant(printer: Printer, op: Operation) -> Expr | None:
     type_ = op.results[0].type
     if is_scalar(type_) and str(type_) != "i0":  # which has no numbers
         return printer.constants.setdefault(attribute, number(attribute, printer.type_text(type_)))
+    if is_tensor(type_) and op.name != constant_operation(str(type_.element_type)):
+        return None
     if is_tensor(type_):
-        return _tensor(printer, op, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")
+        return _tensor(printer, attribute) or Expr(f"I.const({printer.attribute_text(attribute)})")
     bare = _splat(attribute) if is_number(type_) else ""
     return Expr(f"I.const({printer.attribute_text(attribute)})", Level.ATOM, bare)
 
@@ -40,13 +39,16 @@ def _splat(attribute: Attribute) -> str:
         return ""
 
 
-def _tensor(printer: Printer, op: Operation, attribute: Attribute) -> Expr | None:
+def _tensor(printer: Printer, attribute: Attribute) -> Expr | None:
     """`R.const([1.0, 2.0], "float32")`; one number for all elements has the whole type beside it."""
     type_ = attribute.type
-    if op.name != constant_operation(str(type_.element_type)) or not isinstance(attribute, ir.DenseElementsAttr):
+    if not isinstance(attribute, ir.DenseElementsAttr):
         return None
-    values = _splat(attribute) if type_.shape and attribute.is_splat else elements_text(attribute)
-    if not values or len(values) > _MOST_VALUES:
+    is_splat = len(attribute) != 1 and attribute.is_splat
+    if not is_splat and len(attribute) > MOST_ELEMENTS:
+        return None
+    values = _splat(attribute) if is_splat else elements_text(attribute)
+    if not values:
         return None
     is_told = type_.encoding is None and (values.startswith("[") or not type_.shape) and 0 not in type_.shape
     told = quoted(dtype_name(str(type_.element_type))) if is_told else printer.type_text(type_)

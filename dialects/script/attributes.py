@@ -120,8 +120,9 @@ def elements_text(attribute: Attribute) -> str:
     element, shape = attribute.type.element_type, list(attribute.type.shape)
     try:
         values = [attribute[index] for index in range(len(attribute))]
-    except (TypeError, ValueError):
-        return ""
+    except (TypeError, ValueError):  # the bindings have no numbers for those of less than a byte
+        text = str(attribute).removeprefix("dense<").rpartition("> :")[0]
+        return text if isinstance(element, ir.IntegerType) and '"' not in text else ""
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
         return ""
     is_bool = isinstance(element, ir.IntegerType) and element.width == 1

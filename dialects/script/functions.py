@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from string import ascii_uppercase
 
+from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Attribute, Block, Operation, Type
 from ...bindings.mlir import ir, print_asm
 from ...bindings.navigation import operations_of, symbol_name
@@ -18,7 +19,7 @@ from .names import Names, name_in
 from .printer import Printer, Unwritable, attribute_of, held, statement
 from .words import quoted
 
-HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
+_HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 _CLASS = "Module"
 # What MLIR prints for an operand that is not in what is printed.
@@ -26,6 +27,12 @@ _NOT_THERE = "<<UNKNOWN SSA VALUE>>"
 
 
 # ---- modules ----
+
+
+def header(printer: Printer) -> str:
+    """The words that Python meets where it runs a class's statements."""
+    known = [name for name in sorted(printer.imported) if name in UPSTREAM_DIALECTS]
+    return ", ".join([_HEADER, *known])
 
 
 @statement("builtin.module")
@@ -44,7 +51,7 @@ def _module(printer: Printer, op: Operation) -> bool:
     with printer.suite(), _functions_of(printer, op):
         _members(printer, op)
         if outermost:
-            for line in printer.resources.lines():
+            for line in printer.resources.lines(printer.writer.lines):
                 printer.writer.line(line)
     printer.writer.gap()
     return True
@@ -59,6 +66,8 @@ def _members(printer: Printer, module: Operation) -> None:
         try:
             printer.operation(op)
             printer.flush()
+            if op.name not in ("func.func", "builtin.module"):
+                printer.imported.add(op.name.partition(".")[0])
         except Unwritable:
             _back_to(printer, before)
             text = _fragment(module, op)
@@ -157,6 +166,8 @@ def _function(printer: Printer, op: Operation) -> bool:
     with _own_names(printer):
         names = _argument_names(printer, op, blocks, is_prim)
         is_named = not is_prim and _are_named(op, names)
+        if printer.writer.lines and not printer.writer.lines[-1].endswith(":"):
+            printer.writer.gap()
         printer.writer.line(_decorator(printer, op, is_prim, is_named))
         _signature(printer, op, type_, names, is_named, is_empty=not blocks)
         if blocks:

@@ -30,7 +30,7 @@ _MOST_INLINE = 72
 _MOST_DEPTH = 80
 _MOST_USES = 8
 #: Constants of more elements, or bytes of text, stand at the end of the module.
-_MOST_ELEMENTS = 32
+MOST_ELEMENTS = 32
 
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
@@ -95,6 +95,8 @@ class Printer:
         self.given_by: dict[str, list[Type]] = {}
         #: The loops' variables of linalg operations, by their blocks.
         self.index_names: dict[tuple[Block, int], str] = {}
+        #: Dialects that a module's own statements name.
+        self.imported: set[str] = set()
         self.constants: dict[Attribute, Expr] = {}
         #: Whether values are called after the names in their locations: in graphs, whose names are a model's.
         self.named_by_location = False
@@ -130,7 +132,7 @@ class Printer:
 
     def _attribute_text(self, attribute: Attribute) -> str:
         is_dense = isinstance(attribute, ir.DenseElementsAttr)
-        if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > _MOST_ELEMENTS):
+        if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > MOST_ELEMENTS):
             return f"I.resource({quoted(self.resources.name(attribute))})"
         return attribute_text(attribute, self.attribute_text)
 

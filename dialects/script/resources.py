@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections.abc import Sequence
 
 from ...bindings.ir import Attribute
 from ...bindings.mlir import ir, readable
 from ..core.elements import elements_bytes, is_resource, resource_name
 from .words import quoted
+
+_NAMED = re.compile(r'I\.resource\(("(?:[^"\\]|\\.)*")\)')
 
 
 class Resources:
@@ -27,8 +31,12 @@ class Resources:
             self._names[attribute] = known
         return known
 
-    def lines(self) -> list[str]:
-        return [] if self._elide else [self._line(attribute, name) for attribute, name in self._names.items()]
+    def lines(self, above: Sequence[str]) -> list[str]:
+        """The constants that the lines above name: what has been given up may have named others."""
+        if self._elide or not self._names:
+            return []
+        named = set(_NAMED.findall("\n".join(above)))
+        return [self._line(attribute, name) for attribute, name in self._names.items() if quoted(name) in named]
 
     @staticmethod
     def _line(attribute: Attribute, name: str) -> str:

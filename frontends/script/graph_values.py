@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ...bindings.ir import Attribute, Context, Type, Value
 from ...bindings.mlir import ir
+from ...dialects.context import find_dialect
 from ...dialects.core.codec import decode
-from ...dialects.core.dialect import find_op, registered_dialects
+from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr
@@ -235,7 +236,7 @@ class GraphValues:
     def _operator_of_another_dialect(self, func: ast.Attribute) -> Operator | None:
         text = ast.unparse(func)
         root = text.partition(".")[0]
-        if root in self.values or root not in registered_dialects():
+        if root in self.values or find_dialect(root, self.module.context) is None:
             return None
         return self.source.guarded(func, lambda: find_op(text))
 

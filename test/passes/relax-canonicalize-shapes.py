@@ -45,7 +45,7 @@ class Module:
     # CHECK-LABEL: def constants(
     # CHECK: ) ->
     # CHECK-NEXT: made: R.Shape(("?", "?")) = R.shape_expr(dims=(4, 5))
-    # CHECK-NEXT: bad: R.Shape(("?",)) = R.tensor_to_shape(R.const(-1, R.Tensor((1,), "int64")))
+    # CHECK-NEXT: bad: R.Shape(("?",)) = R.tensor_to_shape(R.const([-1], "int64"))
     # CHECK-NEXT: return R.const(6, "int64"), R.const([2, 3], "int64"), made, bad
     @R.function
     def constants(

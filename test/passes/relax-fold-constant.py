@@ -37,8 +37,12 @@ class Module:
     # CHECK-NEXT: sum: R.Tensor((4,), "float32") = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], "float32"))
     # CHECK-NEXT: e: R.Tensor((4,), "float32") = R.exp(R.const([1.0, 2.0, 3.0, 4.0], "float32"))
     # CHECK-NEXT: small: R.Tensor((2,), "float32") = R.dequantize(
-    # CHECK: half: R.Tensor((4,), "bfloat16") = R.astype(
-    # CHECK: return larger, sum, e, small, half
+    # CHECK-NEXT: R.const([1, 2], "int4"), R.const(1.0, "float32"), R.const(0, "int4"), axis=0,
+    # CHECK-NEXT: )
+    # CHECK-NEXT: half: R.Tensor((4,), "bfloat16") = R.astype(
+    # CHECK-NEXT: R.const([1.0, 2.0, 3.0, 4.0], "float32"), dtype="bfloat16",
+    # CHECK-NEXT: )
+    # CHECK-NEXT: return larger, sum, e, small, half
     @R.function
     def left(x: R.Tensor((4,), "float32"), shape: R.Shape((300,))) -> R.Tuple(
         R.Tensor((300,), "float32"),

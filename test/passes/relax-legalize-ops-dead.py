@@ -7,11 +7,15 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 # CHECK-NOT: def exp(
 # CHECK: def by_hand(
-# CHECK: def sin(
-# CHECK: def negative(
+# CHECK-NOT: def exp(
+# CHECK: @T.prim_func(private=True,
+# CHECK-NEXT: def sin(
+# CHECK: @T.prim_func(private=True,
+# CHECK-NEXT: def negative(
 # CHECK-NOT: def exp(
 # FUSED-NOT: def fused_exp_abs
-# FUSED: def fused_sin_negative(
+# FUSED: @T.prim_func(private=True,
+# FUSED-NEXT: def fused_sin_negative(
 # FUSED-NOT: def fused_exp_abs
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ....bindings.context import UPSTREAM_DIALECTS, load_dialects
 from ....bindings.ir import Attribute, Block, Operation, Type, Value
 from ....bindings.mlir import ir
+from ....dialects.context import find_dialect
 from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
 from ....dialects.core.builder import infer_types
 from ....dialects.core.codec import TypeProblem
@@ -76,7 +77,7 @@ class Calls(Values):
 
     def _row(self, node: ast.Call, dialect: str, short: str) -> Operator | None:
         """The operator's row; None for an upstream dialect's operation. Raises ScriptError for what nobody has."""
-        known = registered_dialects().get(dialect)
+        known = find_dialect(dialect, self.context)
         if known is not None:
             found = known.ops.get(short)
             if found is None:

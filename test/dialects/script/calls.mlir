@@ -149,6 +149,7 @@ func.func @argument(%a: i32 {t.a = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>}) 
 // CHECK-NEXT:     t.x(a=1)
 // CHECK-NEXT:     v0 = t.y(T.int32)
 // CHECK-NEXT:     t.z(v0)
+// CHECK-EMPTY:
 // CHECK-NEXT:     @R.function
 // CHECK-NEXT:     def f() -> T.Buffer((2,), "float32"):
 // CHECK-NEXT:         v0 = memref.get_global(T.Buffer((2,), "float32"), name=cls.c)

@@ -100,7 +100,7 @@ func.func @large() -> (tensor<40xi64>, tensor<40xi64>, tensor<512xf32>) {
 // CHECK-NEXT:         t.use(R.const([True, False], "bool"))
 // CHECK-NEXT:         t.use(I.const(I.attr("dense<[1.000000e+00, 0x7FC00000]> : tensor<2xf32>")))
 // CHECK-NEXT:         t.use(I.const(I.attr("dense<0x7F800000> : tensor<2xf32>")))
-// CHECK-NEXT:         t.use(I.const(I.attr("dense<[-8, 7]> : tensor<2xi4>")))
+// CHECK-NEXT:         t.use(R.const([-8, 7], "int4"))
 // CHECK-NEXT:         t.use(R.const([1, 2], "index"))
 // CHECK-NEXT:         t.use(R.const(3, R.Tensor((2, 3), "int8")))
 // CHECK-NEXT:         t.use(R.const(-0.0, R.Tensor((2,), "float16")))
@@ -143,7 +143,7 @@ func.func @large() -> (tensor<40xi64>, tensor<40xi64>, tensor<512xf32>) {
 // CHECK-NEXT:         return
 // CHECK:     @R.function
 // CHECK-NEXT:     def large() -> R.Tuple(R.Tensor((40,), "int64"), R.Tensor((40,), "int64"), R.Tensor((512,), "float32")):
-// CHECK-NEXT:         const_0 = R.const([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39], "int64")
+// CHECK-NEXT:         const_0 = I.const(I.resource("c16"))
 // CHECK-NEXT:         const_1 = I.const(I.resource("weights"))
 // CHECK-NEXT:         t.use(a=I.resource("foo"))
 // CHECK-NEXT:         return const_0, const_1, R.const(1.0, R.Tensor((512,), "float32"))
@@ -163,4 +163,5 @@ func.func @large() -> (tensor<40xi64>, tensor<40xi64>, tensor<512xf32>) {
 // CHECK-NEXT:     I.resource("a_", "tensor<2xi32>", "ACVKb5S53gg=")
 // CHECK-NEXT:     I.resource("é", "tensor<2xi32>", "ACVKb5S53gg=")
 // CHECK-NEXT:     I.resource("q\"u", "dense_resource<\"q\\22u\"> : tensor<2xi32>")
+// CHECK-NEXT:     I.resource("c16", "dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39]> : tensor<40xi64>")
 // CHECK-NEXT:     I.resource("weights", "tensor<40xi64>", "AAAAAAAAAAADAAAAAAAAAAYAAAAAAAAACQAAAAAAAAAMAAAAAAAAAA8AAAAAAAAAEgAAAAAAAAAVAAAAAAAAABgAAAAAAAAAGwAAAAAAAAAeAAAAAAAAACEAAAAAAAAAJAAAAAAAAAAnAAAAAAAAACoAAAAAAAAALQAAAAAAAAAwAAAAAAAAADMAAAAAAAAANgAAAAAAAAA5AAAAAAAAADwAAAAAAAAAPwAAAAAAAABCAAAAAAAAAEUAAAAAAAAASAAAAAAAAABLAAAAAAAAAE4AAAAAAAAAUQAAAAAAAABUAAAAAAAAAFcAAAAAAAAAWgAAAAAAAABdAAAAAAAAAGAAAAAAAAAAYwAAAAAAAABmAAAAAAAAAGkAAAAAAAAAbAAAAAAAAABvAAAAAAAAAHIAAAAAAAAAdQAAAAAAAAA=")
