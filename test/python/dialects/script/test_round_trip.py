@@ -17,7 +17,9 @@ from round_trip import check, parse, read
 import relax_mlir as rx
 
 _TESTS = Path(__file__).resolve().parents[3]
-_FILES = sorted([*_TESTS.rglob("*.mlir"), *(_TESTS / "passes").glob("*.py")])
+_SCRIPTS = [path for folder in ("passes", "targets", "frontends", "tools") for path in (_TESTS / folder).rglob("*.py")]
+_FILES = sorted([*_TESTS.rglob("*.mlir"), *_SCRIPTS])
+_MODELS = _TESTS.parent / "build" / "models"
 _SHARES = 5
 
 
@@ -89,7 +91,19 @@ def main(x: R.Tensor((8,), "float32"), c: R.Tensor((), "bool")):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_stage_before_memory(name: str) -> None:
-    module = rx.Module.from_script(HEAD + PROGRAMS[name])
+    _check_stages(rx.Module.from_script(HEAD + PROGRAMS[name]))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "resnet18_dynamic", "bert"])
+def test_each_stage_of_a_model(name: str) -> None:
+    """With its weights."""
+    path = _MODELS / f"{name}.onnx"
+    if not path.exists():
+        pytest.skip("`make models` exports the models, which takes torch and 4 GB")
+    _check_stages(rx.from_onnx(path))
+
+
+def _check_stages(module: rx.Module) -> None:
     check(module, fresh=True)
     stages = 0
     for stage in stages_of("llvm").between(stop="apply"):
