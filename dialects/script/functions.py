@@ -164,11 +164,12 @@ def _function(printer: Printer, op: Operation) -> bool:
     is_prim = is_prim_func(op)
     printer.named_by_location, printer.tensor_word = not is_prim, "T.Tensor" if is_prim else "R.Tensor"
     with _own_names(printer):
-        names = _argument_names(printer, op, blocks, is_prim)
-        is_named = not is_prim and _are_named(op, names)
+        given = _given_names(op)
+        names = _argument_names(printer, type_.inputs, given, blocks, is_prim)
+        is_named = not is_prim and given == names
         if printer.writer.lines and not printer.writer.lines[-1].endswith(":"):
             printer.writer.gap()
-        printer.writer.line(_decorator(printer, op, is_prim, is_named))
+        printer.writer.line(_decorator(printer, op, is_prim, is_named or not names))
         _signature(printer, op, type_, names, is_named, is_empty=not blocks)
         if blocks:
             for argument, name in zip(blocks[0].arguments, names, strict=True):
@@ -189,7 +190,7 @@ def _decorator(printer: Printer, op: Operation, is_prim: bool, is_named: bool) -
         options.append(f"name={quoted(name)}")
     if is_prim:
         shown.append(PRIM_FUNC)
-    elif not is_named and op.attributes["function_type"].value.inputs:
+    elif not is_named:
         options.append("named=False")
     if "sym_visibility" in op.attributes and str(op.attributes["sym_visibility"]) == '"private"':
         shown.append("sym_visibility")
@@ -227,8 +228,9 @@ def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Ty
     return f"I.annotated({text}, {{{', '.join(items)}}})"
 
 
-def _argument_names(printer: Printer, op: Operation, blocks: Sequence[Block], is_prim: bool) -> list[str]:
-    inputs = op.attributes["function_type"].value.inputs
+def _argument_names(
+    printer: Printer, inputs: Sequence[Type], given: Sequence[str], blocks: Sequence[Block], is_prim: bool
+) -> list[str]:
     located = [name_in(value.location) for value in blocks[0].arguments] if blocks else [""] * len(inputs)
     if is_prim and len(set(located)) < len(located):  # they are called after the node that the function comes from
         located = [""] * len(inputs)
@@ -236,26 +238,25 @@ def _argument_names(printer: Printer, op: Operation, blocks: Sequence[Block], is
     names = []
     for index, type_ in enumerate(inputs):
         letter = next(letters, "") if isinstance(type_, ir.ShapedType) else ""
-        given = as_name(_given_name(op, index))
-        names.append(printer.names.exact(given or located[index] or letter or f"arg{index}"))
+        wanted = as_name(given[index]) if given else ""
+        names.append(printer.names.exact(wanted or located[index] or letter or f"arg{index}"))
     return names
 
 
-def _given_name(op: Operation, index: int) -> str:
-    """The name that an argument's attribute gives it; empty where there is none."""
+def _given_names(op: Operation) -> list[str]:
+    """The names that the arguments' attributes give them; empty for one that has none, and of a function without."""
     if "arg_attrs" not in op.attributes:
-        return ""
-    attributes: Attribute = op.attributes["arg_attrs"][index]
+        return []
+    return [_given_name(attributes) for attributes in op.attributes["arg_attrs"]]
+
+
+def _given_name(attributes: Attribute) -> str:
     if ARGUMENT_NAME not in attributes or not isinstance(attributes[ARGUMENT_NAME], ir.StringAttr):
         return ""
     try:
         return str(attributes[ARGUMENT_NAME].value)
     except (RuntimeError, UnicodeDecodeError):
         return ""
-
-
-def _are_named(op: Operation, names: Sequence[str]) -> bool:
-    return [_given_name(op, index) for index in range(len(names))] == list(names)
 
 
 @statement("func.return")

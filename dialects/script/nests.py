@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...bindings.ir import AffineExpr, Operation, Value
+from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from .printer import Inside, Printer, statement
 from .types import is_tensor
@@ -24,68 +24,97 @@ _MOST_LINE = 110
 
 @statement("linalg.generic")
 def _generic(printer: Printer, op: Operation) -> bool:
-    nest = Nest(op)
+    nest = Nest(printer, op)
     if printer.nest is not None or not nest.is_plain(printer):
         return False
     return _fill(printer, nest) or _loops(printer, nest)
 
 
+#: Of an operand, what each of its dimensions is at: a loop, or the text of an expression of loops.
+Places = tuple[int | str, ...]
+
+
 class Nest:
     """The parts of a linalg.generic."""
 
-    def __init__(self, op: Operation):
+    def __init__(self, printer: Printer, op: Operation):
         self.op = op
         self.block = op.regions[0].blocks[0]
-        inputs, _ = list(op.attributes["operandSegmentSizes"])
         operands = list(op.operands)
-        self.inputs, self.outputs = operands[:inputs], operands[inputs:]
-        self.maps = [each.value for each in op.attributes["indexing_maps"]]
-        self.iterators = [_ITERATORS.get(str(each)) for each in op.attributes["iterator_types"]]
+        count = op.attributes["operandSegmentSizes"][0]
+        self.inputs, self.outputs = operands[:count], operands[count:]
+        self.types = [each.type for each in operands]
+        self.is_shaped = [isinstance(each, ir.ShapedType) for each in self.types]
+        # The same few come again in all kernels.
+        self.places: list[Places] | None = printer.remembered(op.attributes["indexing_maps"], _places)
+        self.iterators: list[str] | None = printer.remembered(op.attributes["iterator_types"], _iterators)
 
     def is_plain(self, printer: Printer) -> bool:
         """Whether it reads and writes tensors or buffers with names, and reads numbers."""
-        if None in self.iterators or any(each.n_symbols for each in self.maps) or not self.outputs:
+        if self.iterators is None or self.places is None or not self.outputs:
             return False
-        shaped = [*(each for each in self.inputs if isinstance(each.type, ir.ShapedType)), *self.outputs]
-        are_tensors = {is_tensor(each.type) for each in shaped}
-        if len(are_tensors) != 1 or any(not each.type.has_rank for each in shaped):
+        shaped = [type_ for type_, is_shaped in zip(self.types, self.is_shaped, strict=True) if is_shaped]
+        are_tensors = {is_tensor(each) for each in shaped}
+        if len(are_tensors) != 1 or any(not each.has_rank for each in shaped):
             return False
-        if any(isinstance(each.type, ir.VectorType) for each in self.inputs):
+        if any(isinstance(each, ir.VectorType) for each in self.types):
             return False
-        if any("ceildiv" in str(each) for each in self.maps):  # Python has no sign for it
-            return False
-        return all(printer.text_of(each).isidentifier() for each in shaped) and self._are_different()
+        named = zip([*self.inputs, *self.outputs], self.is_shaped, strict=True)
+        is_named = all(printer.text_of(each).isidentifier() for each, is_shaped in named if is_shaped)
+        return is_named and self._are_different(self.places, is_tensor(shaped[0]))
 
-    def _are_different(self) -> bool:
+    def _are_different(self, places: Sequence[Places], are_tensors: bool) -> bool:
         """Whether each element that is read or written has a text of its own."""
-        read = zip(self.inputs, map(str, self.maps), strict=False)
-        elements = [(value, map_) for value, map_ in read if isinstance(value.type, ir.ShapedType)]
-        if not is_tensor(self.outputs[0].type):  # a tensor that is given is a new one
-            elements += zip(self.outputs, map(str, self.maps[len(self.inputs) :]), strict=True)
+        # A tensor that is given is a new one.
+        operands = self.inputs if are_tensors else [*self.inputs, *self.outputs]
+        read = zip(operands, places, self.is_shaped, strict=False)
+        elements = [(value, place) for value, place, is_shaped in read if is_shaped]
         return len(set(elements)) == len(elements) and len(set(self.outputs)) == len(self.outputs)
 
     def sizes(self, names: Sequence[str]) -> list[str]:
         """Each loop's size, by the first operand that has it as a dimension of its own."""
+        assert self.iterators is not None and self.places is not None
         found = [""] * len(self.iterators)
-        for value, name, map_ in zip([*self.inputs, *self.outputs], names, self.maps, strict=True):
-            for axis, result in enumerate(map_.results):
-                if isinstance(result, ir.AffineDimExpr) and not found[result.position]:
-                    size = value.type.shape[axis]
-                    is_known = size != ir.ShapedType.get_dynamic_size()
-                    found[result.position] = str(size) if is_known else f"{name}.shape[{axis}]"
+        dynamic = ir.ShapedType.get_dynamic_size()
+        for type_, name, places in zip(self.types, names, self.places, strict=True):
+            for axis, place in enumerate(places):
+                if isinstance(place, int) and not found[place]:
+                    size = type_.shape[axis]
+                    found[place] = str(size) if size != dynamic else f"{name}.shape[{axis}]"
         return [size or "..." for size in found]
+
+
+def _places(maps: Attribute) -> list[Places] | None:
+    """None where Python has no sign for what is in a map."""
+    found = []
+    for each in maps:
+        results = tuple(
+            result.position if isinstance(result, ir.AffineDimExpr) else str(result) for result in each.value.results
+        )
+        if each.value.n_symbols or any("ceildiv" in result for result in results if isinstance(result, str)):
+            return None
+        found.append(results)
+    return found
+
+
+def _iterators(kinds: Attribute) -> list[str] | None:
+    found = [_ITERATORS.get(str(each)) for each in kinds]
+    return None if None in found else [each or "" for each in found]
 
 
 def _fill(printer: Printer, nest: Nest) -> bool:
     """`C[:] = 0.0`: a number is each of the elements."""
     op = nest.op
-    if len(nest.inputs) != 1 or len(nest.outputs) != 1 or len(nest.block.operations) != 1:
+    if len(nest.inputs) != 1 or len(nest.outputs) != 1 or nest.is_shaped[0] or len(nest.block.operations) != 1:
         return False
     value, target = nest.inputs[0], nest.outputs[0]
     given = list(nest.block.operations[0].operands)
-    identity = ir.AffineMap.get_identity(len(nest.iterators), op.context)
-    is_number = not isinstance(value.type, ir.ShapedType) and given == [nest.block.arguments[0]]
-    if not is_number or any(nest.iterators) or list(nest.maps[0].results) or nest.maps[1] != identity:
+    assert nest.iterators is not None
+    if (
+        given != [nest.block.arguments[0]]
+        or any(nest.iterators)
+        or nest.places != [(), tuple(range(len(nest.iterators)))]
+    ):
         return False
     if printer.other_attributes(op, _SHOWN):
         return False
@@ -109,7 +138,8 @@ def _assign(printer: Printer, op: Operation, names: Sequence[str]) -> None:
 
 def _loops(printer: Printer, nest: Nest) -> bool:
     op = nest.op
-    before = [_named(printer, op, each) for each in nest.inputs]
+    assert nest.iterators is not None and nest.places is not None
+    before = [_named(printer, each, is_shaped) for each, is_shaped in zip(nest.inputs, nest.is_shaped, strict=False)]
     targets = _targets(printer, op, nest.outputs)
     names = [*before, *targets]
     sizes = nest.sizes(names)
@@ -118,10 +148,10 @@ def _loops(printer: Printer, nest: Nest) -> bool:
     printer.writer.line("")
     with printer.suite():
         indices = [printer.names.index() for _ in nest.iterators]
-        elements = [_element(name, each, indices) for name, each in zip(names, nest.maps, strict=True)]
         elements = [
-            elements[k] if isinstance(each.type, ir.ShapedType) else before[k] for k, each in enumerate(nest.inputs)
-        ] + elements[len(nest.inputs) :]
+            _element(name, places, indices) if is_shaped else name
+            for name, places, is_shaped in zip(names, nest.places, nest.is_shaped, strict=True)
+        ]
         for argument, element in zip(nest.block.arguments, elements, strict=True):
             printer.bind_text(argument, element)
         for index, name in enumerate(indices):
@@ -134,10 +164,10 @@ def _loops(printer: Printer, nest: Nest) -> bool:
     return True
 
 
-def _named(printer: Printer, op: Operation, value: Value) -> str:
+def _named(printer: Printer, value: Value, is_shaped: bool) -> str:
     """An input's name. Numbers get one of their own: in the body it is the block's argument, not the value around."""
     text = printer.texts([value])[0]
-    if isinstance(value.type, ir.ShapedType):
+    if is_shaped:
         return text
     name = printer.names.numbered("v")
     printer.emit(f"{name} = {text}")
@@ -148,20 +178,19 @@ def _store(printer: Printer, end: Operation, elements: Sequence[str]) -> None:
     printer.emit(f"{', '.join(elements)} = {', '.join(printer.texts(end.operands))}")
 
 
-def _element(name: str, map_: ir.AffineMap, indices: Sequence[str]) -> str:
-    return f"{name}[{', '.join(_affine(each, indices) for each in map_.results) or '()'}]"
+def _element(name: str, places: Places, indices: Sequence[str]) -> str:
+    texts = [indices[each] if isinstance(each, int) else _affine(each, indices) for each in places]
+    return f"{name}[{', '.join(texts) or '()'}]"
 
 
-def _affine(expr: AffineExpr, indices: Sequence[str]) -> str:
+def _affine(text: str, indices: Sequence[str]) -> str:
     """MLIR's text of an affine expression with the loops' variables."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return indices[expr.position]
 
     def replace(match: re.Match[str]) -> str:
         word = match.group()
         return {"floordiv": "//", "mod": "%"}.get(word) or indices[int(word[1:])]
 
-    return _WORDS.sub(replace, str(expr))
+    return _WORDS.sub(replace, text)
 
 
 def _write_header(
@@ -175,6 +204,7 @@ def _write_header(
     are_listed: bool,
 ) -> None:
     lines = printer.writer.lines
+    assert nest.iterators is not None
     items = [f"{kind}({size})" if kind else size for kind, size in zip(nest.iterators, sizes, strict=True)]
     inputs = list(elements[: len(nest.inputs)])
     if are_listed or _named_in(lines[header + 1 :], inputs, list(elements[len(nest.inputs) :])) != inputs:
@@ -196,6 +226,13 @@ def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str
     if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in each for each in inputs):
         return None
     text = "\n".join(lines)
-    places = {each: re.search(rf"(?<!\w){re.escape(each)}", text) for each in inputs}
-    found = [(match.start(), each) for each, match in places.items() if match is not None]
-    return [each for _, each in sorted(found)]
+    found = [(_place_of(each, text), each) for each in inputs]
+    return [each for place, each in sorted(found) if place >= 0]
+
+
+def _place_of(element: str, text: str) -> int:
+    """Where the element is named first; -1 where it is not. It may be the end of another's name."""
+    place = text.find(element)
+    while place > 0 and (text[place - 1].isalnum() or text[place - 1] == "_"):
+        place = text.find(element, place + 1)
+    return place

@@ -111,6 +111,7 @@ class Printer:
         self._assigned: dict[str, None] = {}
         self._types: dict[tuple[Type, str], str] = {}
         self._attributes: dict[Attribute, str] = {}
+        self._remembered: dict[Attribute, Any] = {}
         self._named_attributes: dict[tuple[str, str, Attribute], str] = {}
         #: Operators' attributes as Python values.
         self.values: dict[tuple[AttrKind, Attribute], str | None] = {}
@@ -135,6 +136,12 @@ class Printer:
         if is_resource(attribute) or (is_dense and not attribute.is_splat and len(attribute) > MOST_ELEMENTS):
             return f"I.resource({quoted(self.resources.name(attribute))})"
         return attribute_text(attribute, self.attribute_text)
+
+    def remembered(self, attribute: Attribute, work: Callable[[Attribute], Any]) -> Any:
+        """What is made of an attribute, once."""
+        if attribute not in self._remembered:
+            self._remembered[attribute] = work(attribute)
+        return self._remembered[attribute]
 
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
         """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
