@@ -191,7 +191,7 @@ def _has_no_sign(element: Type) -> bool:
 
 def result_of(name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Value:
     """The result, of whatever type, of a new operation."""
-    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).results[0]
+    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).result
 
 
 def constant_value(value: float | int, type_: Type) -> Value:
