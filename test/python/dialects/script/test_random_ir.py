@@ -28,7 +28,7 @@ _attributes = st.recursive(
             "affine_map<(a)[b] -> (a + b * 2)>", "affine_set<(a) : (a >= 0)>", "#arith.fastmath<fast>",
             "dense<0> : tensor<9999xi32>", "dense<[1, 2]> : tensor<2xi64>", "dense<(1.0, 2.0)> : tensor<complex<f32>>",
             "dense<1.5> : vector<4xbf16>", "sparse<0, 1> : tensor<3xi32>",
-            'loc("place")', "distinct[0]<unit>", "strided<[1, 2]>", "#my.attr<x>", "7 : i128", "1 : index",
+            'loc("place")', "strided<[1, 2]>", "#my.attr<x>", "7 : i128", "1 : index",
         ]),
     ),
     lambda inner: st.one_of(
