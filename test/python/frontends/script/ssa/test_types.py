@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types as scripts spell them, against MLIR's text of them."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_mlir as rx
+
+TYPES = {
+    'R.Tensor((4, "n"), "float32")': 'tensor<4x?xf32, #relax.sym<[4, "n"]>>',
+    'R.Tensor(("?", 2), "int8")': "tensor<?x2xi8>",
+    'T.Tensor((), "bool")': "tensor<i1>",
+    'R.Tensor("float16")': "tensor<*xf16>",
+    'R.Shape(("n", 4))': '!relax.shape<["n", 4]>',
+    "R.Shape()": "!relax.shape<unit>",
+    "R.Object": "!relax.object",
+    'T.Buffer((4, "?"), "float64")': "memref<4x?xf64>",
+    'T.Vector((2, 4), "int32")': "vector<2x4xi32>",
+    "T.float32x8": "vector<8xf32>",
+    "T.bfloat16": "bf16",
+    "T.index": "index",
+    'I.type("complex<f32>")': "complex<f32>",
+}
+
+
+@pytest.mark.parametrize("text", TYPES)
+def test_a_type(text: str) -> None:
+    script = f"@I.ir_module(ssa=True)\nclass M:\n    @R.function(private=True)\n    def f(x: {text}) -> {text}: ...\n"
+    function = rx.Module.from_script(script).operation.regions[0].blocks[0].operations[0]
+    type_ = function.attributes["function_type"].value
+    assert [str(type_.inputs[0]), str(type_.results[0])] == [TYPES[text]] * 2
