@@ -41,18 +41,17 @@ def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated:
     types = [printer.type_text(result.type) for result in op.results]
     if types and (stated or len(types) > 1):
         items.append(f"out_sinfo={types[0] if len(types) == 1 else '[' + ', '.join(types) + ']'}")
-    printer.flush()
-    names = [printer.name(op, result) for result in op.results]
     annotation = f": {types[0]}" if len(types) == 1 and not stated else ""
-    head = f"{', '.join(names)}{annotation} = " if names else ""
+    head = _targets(printer, op, annotation)
     printer.writer.call(f"{head}{word_of(op.name)}(", items, ")")
     return True
 
 
-def _targets(printer: Printer, op: Operation) -> str:
+def _targets(printer: Printer, op: Operation, annotation: str = "") -> str:
+    """The names that an operation's results get, and the sign."""
     printer.flush()
     names = [printer.name(op, result) for result in op.results]
-    return f"{', '.join(names)} = " if names else ""
+    return f"{', '.join(names)}{annotation} = " if names else ""
 
 
 def _call(printer: Printer, op: Operation) -> str:

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Attribute, Block, Operation, Type
 from ...bindings.mlir import ir, print_asm
-from ...bindings.navigation import operations_of, symbol_name
+from ...bindings.navigation import enclosing, operations_of, symbol_name
 from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .calls import write_blocks
@@ -141,9 +141,7 @@ def write_alone(printer: Printer, op: Operation) -> None:
             owner = value.owner
             wanted = name_in(value.location if isinstance(owner, ir.Block) else owner.operation.location)
             printer.bind(value, printer.names.exact(wanted) if wanted else printer.names.numbered("arg"))
-    around = op.parent.operation if op.parent is not None else None
-    while around is not None and around.name != "builtin.module":
-        around = around.parent.operation if around.parent is not None else None
+    around = enclosing(op, "builtin.module")
     with _functions_of(printer, around) if around is not None else nullcontext():
         printer.operation(op)
         printer.flush()

@@ -40,7 +40,7 @@ class Body(Calls):
         yield
         for name, value in reversed(self.changed):
             if value is None:
-                del self.named[name]
+                self.named.pop(name, None)
             else:
                 self.named[name] = value
         self.changed = outer

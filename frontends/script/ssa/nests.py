@@ -69,6 +69,8 @@ def loops(body: Body, node: ast.For, call: ast.Call) -> None:
     nest.arguments = dict(zip(nest.elements, block.arguments, strict=True))
     outer, body.nest = body.nest, nest
     with body.scope(), body.block(block):
+        for name in nest.indices:
+            body.hide(name)
         for each, argument in nest.arguments.items():
             if each.map is None:
                 body.bind(each.name, argument)
@@ -95,6 +97,9 @@ class Nest:
         if not isinstance(last, ast.Assign) or len(last.targets) != 1:
             raise self.source.problem(last, "a nest ends with the elements that it gives: C[i, j] = ...")
         self.last = last
+        for each in (part for statement in self.statements for part in ast.walk(statement)):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.id in self.indices:
+                raise self.source.problem(each, f"'{each.id}' is a loop's variable: it is not assigned again")
         self.inputs: list[Element] = []
         self.outputs: list[Element] = []
         self.annotations: dict[str, Attribute] = {}

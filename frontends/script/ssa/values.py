@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -46,7 +47,7 @@ class Around(Protocol):
         """The loop's variable as a value; None for any other name."""
 
 
-class Values:
+class Values(ABC):
     """The values that names stand for, and those of expressions at the current insertion point."""
 
     def __init__(self, spelling: Spelling, functions: dict[str, list[Type]]):
@@ -76,6 +77,10 @@ class Values:
     def bind(self, name: str, value: Value) -> None:
         self.changed.append((name, self.named.get(name)))
         self.named[name] = value
+
+    def hide(self, name: str) -> None:
+        """In the region that is being read, the name is not what it is around it."""
+        self.changed.append((name, self.named.pop(name, None)))
 
     def known(self, node: ast.Name) -> Value:
         value = self.named.get(node.id) or (self.nest.index(node.id) if self.nest is not None else None)
@@ -340,9 +345,9 @@ class Values:
                 "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(source.type.rank, count)),
             }
 
+    @abstractmethod
     def generic(self, node: ast.Call, word: str, count: int, types: list[Type] | None) -> Sequence[Value]:
         """An operation by its word. Raises ScriptError."""
-        raise NotImplementedError
 
 
 #: Words that are no operation's name.

@@ -228,6 +228,11 @@ CASES = {
         "elements of different tensors",
     ),
     "elements and values": (body("for j in T.grid(8): A[j] = s, s"), "6:36", "1 elements for 2 values"),
+    "a loop's variable": (
+        body("for j in T.grid(8):\n    j = k\n    A[j] = s"),
+        "7:9",
+        "'j' is a loop's variable: it is not assigned again",
+    ),
     "a name of a nest": (body(NEST + "A[j] = ss"), "6:36", "there is no value 'ss' here"),
     # attributes
     "an attribute": (body("y = arith.addi(k, k, a=k + k)"), "6:32", "this is no attribute"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types as scripts spell them, against MLIR's text of them."""
+"""Types as scripts spell them, against MLIR's text of them; what names stand for in loops of the same names."""
 
 from __future__ import annotations
 
@@ -30,3 +30,20 @@ def test_a_type(text: str) -> None:
     function = rx.Module.from_script(script).operation.regions[0].blocks[0].operations[0]
     type_ = function.attributes["function_type"].value
     assert [str(type_.inputs[0]), str(type_.results[0])] == [TYPES[text]] * 2
+
+
+def test_a_nest_hides_the_names_around_it() -> None:
+    script = """@I.ir_module(ssa=True)
+class M:
+    @T.prim_func
+    def f(C: T.Tensor((4,), "index")) -> T.Tensor((4,), "index"):
+        for i in range(4):
+            for i in T.grid(4):
+                C[i] = i
+            C[0] = i
+        return C
+"""
+    loop, inner = str(rx.Module.from_script(script)).split("scf.for %")[1].split("linalg.generic")
+    variable = loop.partition(" ")[0]
+    assert "linalg.index 0" in inner
+    assert f"tensor.insert %{variable} into" in inner
