@@ -238,6 +238,7 @@ class Body(Calls):
             missing = next((name for name in names if name not in self.named), None)
             if missing is not None:
                 raise self.source.problem(keyword.value, f"there is no value '{missing}' here", self.named, missing)
+            self.check_kept(node, node.body, names, "list it in carry=[...]")
             return names
         found: dict[str, None] = {}
         for name in assigned_in(node.body):
@@ -250,6 +251,8 @@ class Body(Calls):
         """What it gives is what both sides assign last."""
         condition = self.value(node.test)
         names = _last_names(node.body) if _last_names(node.body) == _last_names(node.orelse) else []
+        hint = "an `if` gives what both of its sides assign last"
+        self.check_kept(node, [*node.body, *node.orelse], names, hint)
         types: list[Type] = []
         sketch = self.create("scf.if", (condition,), (), regions=2)
         for region, statements in zip(sketch.regions, (node.body, node.orelse), strict=True):
@@ -296,8 +299,18 @@ class Body(Calls):
                 raise self.source.problem(each, "expected a name")
             self.bind(each.id, result)
 
+    def check_kept(self, node: ast.AST, statements: Sequence[ast.stmt], kept: Sequence[str], hint: str) -> None:
+        """Refuses that a name from around a region is assigned in it and is afterwards what it was before."""
+        for name in assigned_in(statements):
+            value = self.named.get(name)
+            if value is not None and name not in kept and not isinstance(value.type, ir.MemRefType):
+                message = f"'{name}', which is there before, is assigned inside, and nothing of that is seen afterwards"
+                raise self.source.problem(node, f"{message}: {hint}")
+
     def _region(self, region: Region, body: Sequence[ast.stmt]) -> None:
         functions = [each for each in body if isinstance(each, ast.FunctionDef)]
+        for block in [body, *(each.body for each in functions)]:
+            self.check_kept(block[0], block, (), "give it a name of its own")
         labels = dict(self.labels)
         with self.scope():
             if functions and len(functions) == len(body):

@@ -54,6 +54,7 @@ def _attributes(body: Body, inputs: int, maps: Sequence[AffineMap], reduced: Seq
 def loops(body: Body, node: ast.For, call: ast.Call) -> None:
     """The nest, at the current insertion point; the names of its outputs are its results from here on."""
     nest = Nest(body, node, call)
+    body.check_kept(node, nest.statements, (), "give it a name of its own")
     nest.find_elements()
     operands = [nest.operand(each) for each in nest.elements]
     outputs = operands[len(nest.inputs) :]

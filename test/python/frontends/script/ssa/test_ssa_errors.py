@@ -228,9 +228,29 @@ CASES = {
         "elements of different tensors",
     ),
     "elements and values": (body("for j in T.grid(8): A[j] = s, s"), "6:36", "1 elements for 2 values"),
+    "lost in an if": (
+        body("y = s + s\nif k < k:\n    y = s"),
+        "7:9",
+        "'y', which is there before, is assigned inside, and nothing of that is seen afterwards: an `if` gives",
+    ),
+    "lost in a nest": (
+        body("y = s\nfor j in T.grid(8):\n    y = s + s\n    A[j] = y"),
+        "7:9",
+        "give it a name of its own",
+    ),
+    "lost in a loop": (
+        body("y = s\nz = s\nfor j in range(8, carry=[z]):\n    y = s + z\n    z = y"),
+        "8:9",
+        "list it in carry",
+    ),
+    "lost in a region": (
+        body("y = s\nwith scf.execute_region():\n    y = s + s\n    scf.yield_()"),
+        "8:13",
+        "give it a name of its own",
+    ),
     "a loop's variable": (
         body("for j in T.grid(8):\n    j = k\n    A[j] = s"),
-        "7:9",
+        "7:13",
         "'j' is a loop's variable: it is not assigned again",
     ),
     "a name of a nest": (body(NEST + "A[j] = ss"), "6:36", "there is no value 'ss' here"),
