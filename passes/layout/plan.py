@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chooses how values lie: what was asked for is fixed, everything else follows where that moves the fewest bytes.
+
+Three sweeps over the operations, forwards, backwards and forwards again. Each gives an operation the cheapest of the
+layouts around it, those of its operands, what users of its results want, and that of the program, all others being as
+they are at that time. The second lets what is cheaper further down come up, so that no tie hides it; the last puts
+conversions that may stand anywhere as late as they can, behind what is fused with their producer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from typing import TypeVar
+
+from ...bindings.ir import Block, Operation, OperationBase, Region, Value
+from ...bindings.navigation import last_of, made_by, operations_of
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import TensorInfo, bit_width
+from ...dialects.core.operator import Operator
+from ...dialects.relax.infer.layouts import Layout
+from ..canonicalize.constants import NUMPY_NAME
+from .call import LayoutCall, Placement
+from .facts import as_asked
+from .registry import LayoutRule, find_layout_rule
+from .relations import MOST_DIMENSIONS, as_it_is, keeps_order, rank_of, shape_in
+
+#: What a size counts that only the run knows.
+_UNKNOWN_SIZE = 32
+
+#: Which layouts somebody wants of an operation; None where nobody wants any.
+Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
+
+
+class Node:
+    """An operation, and how its operands and results lie."""
+
+    def __init__(self, operation: Operation):
+        self.operation = operation
+        self.row = row_of(operation)
+        self.operands: list[Value] = list(operation.operands)
+        self.results: list[Value] = list(operation.results)
+        self.plain = Placement((None,) * len(self.operands), (None,) * len(self.results))
+        self.placement = self.plain
+        self.rule: LayoutRule | None = None
+        self.rank = 0
+        self._call: LayoutCall | None = None
+        self._placements: dict[Layout, Placement | None] = {}
+        if self.row is not None and self.results and (rule := find_layout_rule(self.row)) is not None:
+            shapes = [info.shape for info in map(tensor_of, self.operands) if info is not None]
+            ranks = [len(shape) for shape in shapes if shape is not None]
+            if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
+                self.rule, self.rank = rule, max(ranks)
+
+    @property
+    def is_changed(self) -> bool:
+        return self.placement is not self.plain
+
+    @property
+    def call(self) -> LayoutCall:
+        if self._call is None:
+            assert self.row is not None
+            self._call = LayoutCall(self.row, self.operation)
+        return self._call
+
+    def placements(self, layouts: Iterable[Layout]) -> list[Placement]:
+        """What the operator's rule makes of layouts around it."""
+        found = []
+        for layout in layouts:
+            if layout not in self._placements and self.rule is not None:
+                self._placements[layout] = self.possible(self.rule.function(self.call, layout))
+            placement = self._placements.get(layout)
+            if placement is not None:
+                found.append(placement)
+        return found
+
+    def possible(self, placement: Placement | None) -> Placement | None:
+        """A rule's answer, with None for what lies as the program says; None where blocks would not be full."""
+        if placement is None:
+            return None
+        layouts, values = (*placement.operands, *placement.results), (*self.operands, *self.results)
+        if not all(map(_fits, layouts, values)):
+            return None
+        operands, results = map(_as_none, placement.operands), map(_as_none, placement.results)
+        return placement._replace(operands=tuple(operands), results=tuple(results))
+
+
+def tensor_of(value: Value) -> TensorInfo | None:
+    info = decode(value.type)
+    return info if isinstance(info, TensorInfo) else None
+
+
+def _fits(layout: object, value: Value) -> bool:
+    if not isinstance(layout, Layout):
+        return True
+    info = tensor_of(value)
+    return info is not None and info.shape is not None and shape_in(layout, info.shape) is not None
+
+
+X = TypeVar("X")
+
+
+def _as_none(layout: X) -> X | None:
+    return None if isinstance(layout, Layout) and layout == as_it_is(rank_of(layout)) else layout
+
+
+class Plan:
+    """How the values in an operation lie. `layouts` has those results that do not lie as the program says."""
+
+    def __init__(self, root: OperationBase, asked: Asked):
+        self.nodes = [Node(operation) for operation in _in_order(root)]
+        self.layouts: dict[Value, Layout] = {}
+        #: How many uses want a value in which layout.
+        self._needs: dict[Value, Counter[Layout | None]] = {}
+        self._prices: dict[Value, int] = {}
+        fixed = [self._is_asked(node, asked) for node in self.nodes]
+        self.is_empty = not any(node.is_changed for node in self.nodes)
+        if self.is_empty:
+            return
+        for node in self.nodes:
+            self._settle(node, node.placement)
+        free = [
+            node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
+        ]
+        self._sweep(free, upwards=False)
+        self._sweep(free[::-1], upwards=True)
+        self._sweep(free, upwards=False)
+
+    @staticmethod
+    def _is_asked(node: Node, asked: Asked) -> bool:
+        """Gives an operation the layouts that it is asked for; False where nobody does, or it cannot have them."""
+        texts = asked(node.operation, node.row) if node.row is not None and node.row.layouts else None
+        if texts is None or node.rule is None:
+            return texts is not None
+        placement = node.possible(as_asked(node.call, texts)) if texts else node.plain
+        if placement is None:
+            return False
+        is_so_already = not any((*placement.operands, *placement.results))
+        node.placement = node.plain if is_so_already else placement
+        return True
+
+    def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
+        for node in nodes:
+            options = self._options(node, upwards)
+            if len(options) > 1 or node.is_changed:
+                self._withdraw(node)
+                # Of equals the first.
+                self._settle(node, min(options, key=lambda option: self._cost(node, option)))
+
+    def _options(self, node: Node, upwards: bool) -> list[Placement]:
+        """How an operation may lie; what is preferred among equals comes first."""
+        arriving = node.placements(self._arriving(node))
+        wanted = node.placements(self._wanted(node))
+        if node.rule is not None and node.rule.moves:
+            wanted += node.placements([as_it_is(node.rank)])
+        return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
+
+    def _arriving(self, node: Node) -> list[Layout]:
+        found = (self.layouts.get(value) for value in node.operands)
+        return [layout for layout in dict.fromkeys(found) if layout is not None and rank_of(layout) == node.rank]
+
+    def _wanted(self, node: Node) -> list[Layout]:
+        found = (
+            layout for result in node.results for layout, count in self._needs.get(result, _NOBODY).items() if count
+        )
+        return [layout for layout in dict.fromkeys(found) if layout is not None and rank_of(layout) == node.rank]
+
+    def _settle(self, node: Node, placement: Placement) -> None:
+        node.placement = placement
+        for value, layout in self._uses(node):
+            self._needs.setdefault(value, Counter())[layout] += 1
+        for result, layout in zip(node.results, placement.results, strict=True):
+            if layout is not None:
+                self.layouts[result] = layout
+
+    def _withdraw(self, node: Node) -> None:
+        for value, layout in self._uses(node):
+            self._needs[value][layout] -= 1
+        for result in node.results:
+            self.layouts.pop(result, None)
+
+    @staticmethod
+    def _uses(node: Node) -> Iterator[tuple[Value, Layout | None]]:
+        for value, layout in zip(node.operands, node.placement.operands, strict=True):
+            yield value, layout if isinstance(layout, Layout) else None
+
+    # ---- what it costs ----
+
+    def _cost(self, node: Node, placement: Placement) -> int:
+        """How many bytes conversions of operands that nobody else wants so, and of results, move."""
+        converted = set()
+        for value, layout in zip(node.operands, placement.operands, strict=True):
+            wanted = layout if isinstance(layout, Layout) else None
+            if not self._needs.get(value, _NOBODY)[wanted]:
+                converted.add((value, self.layouts.get(value), wanted))
+        for result, layout in zip(node.results, placement.results, strict=True):
+            needs = self._needs.get(result, _NOBODY)
+            converted |= {(result, layout, wanted) for wanted, count in needs.items() if count}
+        own = 0
+        if node.rule is not None and node.rule.moves and not placement.is_view:
+            own = self._price(node.results[0])
+        return own + sum(self._price(value) for value, *layouts in converted if not _is_free(value, *layouts))
+
+    def _price(self, value: Value) -> int:
+        price = self._prices.get(value)
+        if price is None:
+            info = tensor_of(value)
+            assert info is not None and info.shape is not None
+            sizes = [size if isinstance(size, int) else _UNKNOWN_SIZE for size in info.shape]
+            price = self._prices[value] = prod(sizes) * -(-bit_width(info.dtype) // 8)
+        return price
+
+
+_NOBODY: Counter[Layout | None] = Counter()
+
+
+def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool:
+    """Whether a conversion costs the running program nothing."""
+    if layout == wanted:
+        return True
+    info = tensor_of(value)
+    assert info is not None and info.shape is not None
+    if layout is None and made_by(value, "arith.constant", "relax.constant") is not None:
+        return info.dtype in NUMPY_NAME
+    rank = max(len(info.shape), *(rank_of(each) for each in (layout, wanted) if each is not None))
+    return keeps_order(layout or as_it_is(rank), wanted or as_it_is(rank), info.shape)
+
+
+# ---- the order of operations ----
+
+
+def _in_order(root: OperationBase) -> Iterator[Operation]:
+    """The operations in an operation, each behind those whose results it uses."""
+    waiting = list(reversed(root.regions))
+    stack: list[Iterator[Operation]] = [_of_region(region) for region in waiting]
+    while stack:
+        operation = next(stack[-1], None)
+        if operation is None:
+            stack.pop()
+            continue
+        yield operation
+        stack += [_of_region(region) for region in reversed(operation.regions)]
+
+
+def _of_region(region: Region) -> Iterator[Operation]:
+    for block in _by_dominance(list(region.blocks)):
+        yield from operations_of(block)
+
+
+def _by_dominance(blocks: list[Block]) -> list[Block]:
+    """Blocks in reverse postorder; those that nothing jumps to at the end."""
+    if len(blocks) < 2:
+        return blocks
+    done: list[Block] = []
+    seen = {blocks[0]}
+    path = [(blocks[0], iter(last_of(blocks[0]).successors))]
+    while path:
+        block, successors = path[-1]
+        following = next((each for each in successors if each not in seen), None)
+        if following is None:
+            done.append(block)
+            path.pop()
+        else:
+            seen.add(following)
+            path.append((following, iter(last_of(following).successors)))
+    return [*reversed(done), *(block for block in blocks if block not in seen)]
