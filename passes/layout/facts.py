@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.opdef import OpDef
-from ...dialects.relax.infer.layouts import Layout, LayoutProblem, layouts_of, parse_layout
+from ...dialects.relax.infer.layouts import Layout, LayoutProblem, blocked_dimensions, layouts_of, parse_layout
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .call import LayoutCall, Placement
@@ -40,6 +41,9 @@ def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
         dimensions = fact.dimensions_in(text)
         try:
             parse_layout(text, dimensions)
+            definition.attrs[fact.attribute].normalize(text)
+        except AttributeProblem as problem:
+            raise RelaxError(f"layout of {definition.full_name} ({name}): {problem}") from None
         except LayoutProblem as problem:
             raise RelaxError(
                 f"layout '{text}' of {definition.full_name} ({name}) {problem} (expects the dimensions "
@@ -65,13 +69,15 @@ def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
 
 
 def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
-    """The rule of these operators: the first tensor follows, and results that lie as it does; kernels stay."""
+    """The rule of these operators: the first tensor follows, and results that lie as it does; kernels stay.
+
+    Data with blocks beside a kernel without would be brought out of them again by whoever computes it.
+    """
     layouts = layouts_of(call.inferred)
     first, current = next(iter(layouts.items()))
-    new = behind(current, layout)
-    if new is None:
+    new, following = behind(current, layout), {first, *_result_names(call.definition)}
+    if new is None or blocked_dimensions(layout) and not following.issuperset(layouts):
         return None
-    following = {first, *_result_names(call.definition)}
     return _in_layouts(
         call,
         {name: new if name in following and each.axes == current.axes else each for name, each in layouts.items()},
@@ -94,7 +100,10 @@ def _in_layouts(call: LayoutCall, wanted: Mapping[str, Layout]) -> Placement | N
         changes[name] = change
         attribute = definition.layouts[name].attribute
         # Where nothing is said, it is the first one's.
-        is_said = definition.attrs[attribute].default is not None
-        text = wanted[name].text
-        attributes[attribute] = text if is_said or text != next(iter(wanted.values())).text else None
+        kind, text = definition.attrs[attribute], wanted[name].text
+        is_said = kind.default is not None or text != next(iter(wanted.values())).text
+        try:
+            attributes[attribute] = kind.normalize(text) if is_said else None
+        except AttributeProblem:
+            return None
     return call.placed(changes, [changes.get(name) for name in _result_names(definition)], **attributes)

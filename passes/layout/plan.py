@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Chooses how values lie: what was asked for is fixed, everything else follows where that moves the fewest bytes.
 
-Three sweeps over the operations, forwards, backwards and forwards again. Each gives an operation the cheapest of the
-layouts around it, those of its operands, what users of its results want, and that of the program, all others being as
-they are at that time. The second lets what is cheaper further down come up, so that no tie hides it; the last puts
-conversions that may stand anywhere as late as they can, behind what is fused with their producer.
+Three sweeps over the operations. In the first each follows what arrives. The others, backwards and forwards, give an
+operation the cheapest of the layouts around it, those of its operands, what users of its results want, and that of the
+program, all others being as they are at that time. The second lets what is cheaper further down come up, so that no tie
+hides it; the last puts conversions that may stand anywhere as late as they can, behind what is fused with their
+producer.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Plan:
         free = [
             node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
         ]
-        self._sweep(free, upwards=False)
+        self._follow(free)
         self._sweep(free[::-1], upwards=True)
         self._sweep(free, upwards=False)
 
@@ -141,13 +142,23 @@ class Plan:
         node.placement = node.plain if is_so_already else placement
         return True
 
+    def _follow(self, nodes: Iterable[Node]) -> None:
+        """What arrives decides, users have not been asked yet."""
+        for node in nodes:
+            options = node.placements(self._arriving(node))
+            if options:
+                self._choose(node, [*options, node.plain], self._cost_to_make)
+
     def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
         for node in nodes:
             options = self._options(node, upwards)
             if len(options) > 1 or node.is_changed:
-                self._withdraw(node)
-                # Of equals the first.
-                self._settle(node, min(options, key=lambda option: self._cost(node, option)))
+                self._choose(node, options, self._cost)
+
+    def _choose(self, node: Node, options: Sequence[Placement], cost: Callable[[Node, Placement], int]) -> None:
+        """The cheapest; of equals the first."""
+        self._withdraw(node)
+        self._settle(node, min(options, key=lambda option: cost(node, option)))
 
     def _options(self, node: Node, upwards: bool) -> list[Placement]:
         """How an operation may lie; what is preferred among equals comes first."""
@@ -169,39 +180,43 @@ class Plan:
 
     def _settle(self, node: Node, placement: Placement) -> None:
         node.placement = placement
-        for value, layout in self._uses(node):
+        for value, layout in self._uses(node, placement):
             self._needs.setdefault(value, Counter())[layout] += 1
         for result, layout in zip(node.results, placement.results, strict=True):
             if layout is not None:
                 self.layouts[result] = layout
 
     def _withdraw(self, node: Node) -> None:
-        for value, layout in self._uses(node):
+        for value, layout in self._uses(node, node.placement):
             self._needs[value][layout] -= 1
         for result in node.results:
             self.layouts.pop(result, None)
 
     @staticmethod
-    def _uses(node: Node) -> Iterator[tuple[Value, Layout | None]]:
-        for value, layout in zip(node.operands, node.placement.operands, strict=True):
+    def _uses(node: Node, placement: Placement) -> Iterator[tuple[Value, Layout | None]]:
+        for value, layout in zip(node.operands, placement.operands, strict=True):
             yield value, layout if isinstance(layout, Layout) else None
 
     # ---- what it costs ----
 
     def _cost(self, node: Node, placement: Placement) -> int:
         """How many bytes conversions of operands that nobody else wants so, and of results, move."""
-        converted = set()
-        for value, layout in zip(node.operands, placement.operands, strict=True):
-            wanted = layout if isinstance(layout, Layout) else None
-            if not self._needs.get(value, _NOBODY)[wanted]:
-                converted.add((value, self.layouts.get(value), wanted))
+        made = {use for use in self._uses(node, placement) if not self._needs.get(use[0], _NOBODY)[use[1]]}
+        cost = self._cost_of(node, placement, made)
         for result, layout in zip(node.results, placement.results, strict=True):
-            needs = self._needs.get(result, _NOBODY)
-            converted |= {(result, layout, wanted) for wanted, count in needs.items() if count}
-        own = 0
-        if node.rule is not None and node.rule.moves and not placement.is_view:
-            own = self._price(node.results[0])
-        return own + sum(self._price(value) for value, *layouts in converted if not _is_free(value, *layouts))
+            wanted = (each for each, count in self._needs.get(result, _NOBODY).items() if count)
+            cost += sum(self._price(result) for each in wanted if not _is_free(result, layout, each))
+        return cost
+
+    def _cost_to_make(self, node: Node, placement: Placement) -> int:
+        """How many bytes conversions of operands move, whoever else wants these so."""
+        return self._cost_of(node, placement, set(self._uses(node, placement)))
+
+    def _cost_of(self, node: Node, placement: Placement, uses: set[tuple[Value, Layout | None]]) -> int:
+        """Of an operation and of conversions for it."""
+        is_move = node.rule is not None and node.rule.moves and not placement.is_view
+        moved = [value for value, wanted in uses if not _is_free(value, self.layouts.get(value), wanted)]
+        return sum(map(self._price, [*node.results[:1], *moved] if is_move else moved))
 
     def _price(self, value: Value) -> int:
         price = self._prices.get(value)
