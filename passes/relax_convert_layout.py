@@ -37,6 +37,8 @@ class ConvertLayout(Pass):
     callback: Decide | None = field(default=None, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
+        if not self.desired and self.callback is None:
+            raise RelaxError(f"pass '{self.name}' needs option 'desired', such as relax.nn.conv2d:NHWC:OHWI")
         object.__setattr__(self, "desired", {name: ":".join(_texts(each)) for name, each in self.desired.items()})
         for name, text in self.desired.items():
             try:

@@ -55,6 +55,8 @@ _DEFINED_IN = {
     "dialects.core.work": "Work work_of",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",
+    # Layouts that operators follow.
+    "passes.layout.registry": "all_layout_rules register_layout",
     # Rewriting.
     "bindings.conversion": "Conversion",
     "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",

@@ -16,7 +16,7 @@ from ..canonicalize.constants import elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
 from .plan import Node, Plan, tensor_of
-from .relations import as_it_is, keeps_order, rank_of, renamed, shape_in
+from .relations import as_it_is, keeps_order, renamed, shape_in
 
 
 def apply(plan: Plan) -> None:
@@ -124,7 +124,7 @@ def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout |
     info, type_ = tensor_of(value), _type_in(value, wanted)
     assert info is not None and info.shape is not None
     rank = len(info.shape)
-    more = 0 if wanted is None else rank_of(wanted) - rank
+    more = 0 if wanted is None else wanted.rank - rank
     layout = renamed(own or as_it_is(rank), {axis: axis + more for axis in range(rank)}, rank + more)
     goal = wanted or as_it_is(rank)
     array, shape = elements_of(given), shape_in(goal, info.shape)

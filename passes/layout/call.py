@@ -12,7 +12,7 @@ from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout
-from .relations import for_broadcast, rank_of
+from .relations import for_broadcast
 
 #: What takes an operand's place where another layout alone is not enough: indices of axes in another order.
 Replace = Callable[[Value], Value]
@@ -82,4 +82,4 @@ class LayoutCall:
 def _has_rank(info: Any, layout: Layout) -> bool:
     if type(info) is tuple:  # a variadic operand's
         return bool(info) and all(_has_rank(each, layout) for each in info)
-    return isinstance(info, TensorInfo) and info.rank == rank_of(layout)
+    return isinstance(info, TensorInfo) and info.rank == layout.rank

@@ -146,7 +146,11 @@ def layout_before(index_map: Any, dimensions: str) -> Layout | None:
             found[place] = Axis(letter, above // factor if above and factor else None)
     axes = [found[place] for place in range(index_map.n_dims) if place in found]
     layout = _with_all(axes, dimensions) if len(axes) == index_map.n_dims else None
-    return layout if layout is not None and map_between(layout, layout.plain) == index_map else None
+    if layout is None:
+        return None
+    # A sum may be written in several ways.
+    sums = zip(map_between(layout, layout.plain).results, index_map.results, strict=True)
+    return layout if all(sorted(_terms(own)) == sorted(_terms(given)) for own, given in sums) else None
 
 
 def _with_all(axes: Sequence[Axis], dimensions: str) -> Layout | None:
@@ -157,16 +161,16 @@ def _with_all(axes: Sequence[Axis], dimensions: str) -> Layout | None:
 
 def _terms(expression: Any) -> list[tuple[int, int]]:
     """The factors and places of dimensions that are added up; nothing where anything else is."""
-    terms, waiting = [], [expression]
+    terms, waiting = [], [(expression, 1)]
     while waiting:
-        part = waiting.pop().maybe_downcast()
-        factor = 1
+        part, factor = waiting.pop()
+        part = part.maybe_downcast()
         if isinstance(part, ir.AffineAddExpr):
-            waiting += [part.lhs, part.rhs]
-            continue
-        if isinstance(part, ir.AffineMulExpr) and isinstance(part.rhs.maybe_downcast(), ir.AffineConstantExpr):
-            part, factor = part.lhs.maybe_downcast(), part.rhs.maybe_downcast().value
-        if not isinstance(part, ir.AffineDimExpr):
+            waiting += [(part.lhs, factor), (part.rhs, factor)]
+        elif isinstance(part, ir.AffineMulExpr) and isinstance(part.rhs.maybe_downcast(), ir.AffineConstantExpr):
+            waiting.append((part.lhs, factor * part.rhs.maybe_downcast().value))
+        elif isinstance(part, ir.AffineDimExpr):
+            terms.append((factor, part.position))
+        else:
             return []
-        terms.append((factor, part.position))
     return terms

@@ -26,7 +26,7 @@ from ..canonicalize.constants import NUMPY_NAME
 from .call import LayoutCall, Placement
 from .facts import as_asked
 from .registry import LayoutRule, find_layout_rule
-from .relations import MOST_DIMENSIONS, as_it_is, keeps_order, rank_of, shape_in
+from .relations import MOST_DIMENSIONS, as_it_is, keeps_order, shape_in
 
 #: What a size counts that only the run knows.
 _UNKNOWN_SIZE = 32
@@ -104,7 +104,7 @@ X = TypeVar("X")
 
 
 def _as_none(layout: X) -> X | None:
-    return None if isinstance(layout, Layout) and layout == as_it_is(rank_of(layout)) else layout
+    return None if isinstance(layout, Layout) and layout == as_it_is(layout.rank) else layout
 
 
 class Plan:
@@ -170,13 +170,13 @@ class Plan:
 
     def _arriving(self, node: Node) -> list[Layout]:
         found = (self.layouts.get(value) for value in node.operands)
-        return [layout for layout in dict.fromkeys(found) if layout is not None and rank_of(layout) == node.rank]
+        return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
 
     def _wanted(self, node: Node) -> list[Layout]:
         found = (
             layout for result in node.results for layout, count in self._needs.get(result, _NOBODY).items() if count
         )
-        return [layout for layout in dict.fromkeys(found) if layout is not None and rank_of(layout) == node.rank]
+        return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
 
     def _settle(self, node: Node, placement: Placement) -> None:
         node.placement = placement
@@ -239,7 +239,7 @@ def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool
     assert info is not None and info.shape is not None
     if layout is None and made_by(value, "arith.constant", "relax.constant") is not None:
         return info.dtype in NUMPY_NAME
-    rank = max(len(info.shape), *(rank_of(each) for each in (layout, wanted) if each is not None))
+    rank = max(len(info.shape), *(each.rank for each in (layout, wanted) if each is not None))
     return keeps_order(layout or as_it_is(rank), wanted or as_it_is(rank), info.shape)
 
 

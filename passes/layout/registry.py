@@ -3,7 +3,7 @@
 
     @register_layout("relax.flip")
     def flip(call, layout):
-        axis = place(layout, call.axis)
+        axis = layout.place(call.axis)
         return None if axis is None else call.follow(layout, axis=axis)
 
 A layout here is one of a tensor's own dimensions, A, B, C, ...: ACDB is how a tensor that is NCHW in the program lies
@@ -21,7 +21,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.infer.layouts import Layout
-from ...support.registry import Registry, names_of
+from ...support.registry import Registry, names_of, place_of
 from .call import LayoutCall, Placement
 from .facts import in_its_layouts
 
@@ -71,7 +71,7 @@ def find_layout_rule(definition: OpDef) -> LayoutRule | None:
     if own is not None or not (definition.layouts or is_elementwise(definition)):
         return own
     function = in_its_layouts if definition.layouts else LayoutCall.broadcast
-    return LayoutRule(definition.full_name, function, definition.place)
+    return LayoutRule(definition.full_name, function, place_of(function))
 
 
 def all_layout_rules() -> list[LayoutRule]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from string import ascii_uppercase
 
 from ...dialects.core.symbols import Dim, dim_floordiv, dim_mod, equal
@@ -24,37 +25,11 @@ def as_it_is(rank: int) -> Layout:
     return Layout("", ascii_uppercase[:rank], ()).plain
 
 
-def rank_of(layout: Layout) -> int:
-    return len(layout.dimensions)
-
-
-def place(layout: Layout, dimension: int, *, outer: bool = False) -> int | None:
-    """Which axis a dimension is, counted from the front; None where it is blocked, unless `outer` asks for its blocks
-    as wholes."""
-    letter = layout.dimensions[dimension % rank_of(layout)]
-    if not outer and layout.blocks_of(letter):
-        return None
-    return layout.axes.index(Axis(letter))
-
-
-def places(layout: Layout, dimensions: Sequence[int]) -> list[int] | None:
-    """Which axes dimensions are, in their order; None where one is blocked."""
-    found = [place(layout, dimension) for dimension in dimensions]
-    known = [each for each in found if each is not None]
-    return known if len(known) == len(found) else None
-
-
-def axes_of(layout: Layout, dimensions: Sequence[int]) -> list[int]:
-    """The axes of these dimensions, blocks included."""
-    letters = {layout.dimensions[dimension % rank_of(layout)] for dimension in dimensions}
-    return [index for index, axis in enumerate(layout.axes) if axis.dimension in letters]
-
-
 def shape_in(layout: Layout, shape: Shape) -> list[Dim] | None:
     """The sizes of a tensor's axes; None where blocks do not surely divide them, or are of one element without need."""
-    if len(shape) > rank_of(layout):
+    if len(shape) > layout.rank:
         return None
-    sizes = dict(zip(layout.dimensions, [*[1] * (rank_of(layout) - len(shape)), *shape], strict=True))
+    sizes = dict(zip(layout.dimensions, [*[1] * (layout.rank - len(shape)), *shape], strict=True))
     found: list[Dim] = []
     for axis in layout.axes:
         size = sizes[axis.dimension]
@@ -71,15 +46,15 @@ def shape_in(layout: Layout, shape: Shape) -> list[Dim] | None:
 
 def for_broadcast(layout: Layout, shape: Shape) -> Layout | None:
     """The layout that an operand of this shape needs beside others in the layout; None: it may stay as it is."""
-    missing = rank_of(layout) - len(shape)
+    missing = layout.rank - len(shape)
     ones = set(layout.dimensions[:missing])
     ones |= {layout.dimensions[missing + axis] for axis, size in enumerate(shape) if equal(size, 1) is True}
-    return None if len(ones) == rank_of(layout) else _of_one(layout, ones)
+    return None if len(ones) == layout.rank else _of_one(layout, ones)
 
 
 def reduced(layout: Layout, dimensions: Sequence[int], keepdims: bool) -> Layout:
     """What a reduction over dimensions leaves of a layout."""
-    letters = {layout.dimensions[dimension % rank_of(layout)] for dimension in dimensions}
+    letters = {layout.dimensions[dimension % layout.rank] for dimension in dimensions}
     return _of_one(layout, letters) if keepdims else without(layout, dimensions)
 
 
@@ -101,7 +76,7 @@ def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
 
 def without(layout: Layout, dimensions: Sequence[int]) -> Layout:
     """The layout of what is left where dimensions are dropped."""
-    rank = rank_of(layout)
+    rank = layout.rank
     dropped = {dimension % rank for dimension in dimensions}
     kept = [dimension for dimension in range(rank) if dimension not in dropped]
     return renamed(layout, {old: new for new, old in enumerate(kept)}, len(kept))
@@ -120,7 +95,7 @@ def between(current: Layout, wanted: Layout) -> Layout | None:
 
 def behind(current: Layout, change: Layout) -> Layout | None:
     """The inverse: the layout of a tensor whose axes, as they are in its layout, lie differently."""
-    if len(current.axes) != rank_of(change):
+    if len(current.axes) != change.rank:
         return None
     axes = []
     for axis in change.axes:
@@ -134,9 +109,28 @@ def behind(current: Layout, change: Layout) -> Layout | None:
 
 def keeps_order(layout: Layout, wanted: Layout, shape: Shape) -> bool:
     """Whether a tensor's elements come in the same order in both, as where only axes of size 1 are elsewhere."""
-    if not is_permutation(layout, wanted):
-        return False
-    sizes = shape_in(layout, shape)
-    moved = positions(wanted, layout)
-    long = [index for index in moved if sizes is None or equal(sizes[index], 1) is not True]
-    return long == sorted(long)
+    one, other = _parts(layout, wanted, shape), _parts(wanted, layout, shape)
+    return one is not None and one == other
+
+
+def _parts(layout: Layout, other: Layout, shape: Shape) -> list[tuple[str, int]] | None:
+    """What is larger than 1 of the axes, split where the other layout splits them; None where they split differently.
+
+    A part is a dimension with a number: 0 is what is outside of its blocks.
+    """
+    sizes = dict(zip(layout.dimensions, [*[1] * (layout.rank - len(shape)), *shape], strict=True))
+    parts: list[tuple[str, int]] = []
+    is_one: set[tuple[str, int]] = set()
+    for axis in layout.axes:
+        letter = axis.dimension
+        own, others = layout.blocks_of(letter), other.blocks_of(letter)
+        if own and others and own != others:
+            return None
+        blocks = own or others
+        is_one |= {(letter, number) for number, block in enumerate(blocks, 1) if block == 1}
+        is_one |= {(letter, 0)} if equal(sizes[letter], prod(blocks)) is True else set()
+        if axis.block is not None:
+            parts.append((letter, 1 + sum(dimension == letter and number > 0 for dimension, number in parts)))
+        else:
+            parts += [(letter, number) for number in ([0] if own else range(len(blocks) + 1))]
+    return [part for part in parts if part not in is_one]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from relax_mlir.passes.gradient import registry
+from relax_mlir.passes.layout import registry as layouts
 from relax_mlir.support.registry import Registry
 
 
@@ -25,4 +26,11 @@ def without_new(registered: Registry[Any]) -> Iterator[None]:
 def without_new_gradients() -> Iterator[None]:
     registry.all_gradients()
     with without_new(registry._RULES):
+        yield
+
+
+@contextmanager
+def without_new_layouts() -> Iterator[None]:
+    layouts.all_layout_rules()
+    with without_new(layouts._RULES):
         yield

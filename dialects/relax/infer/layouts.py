@@ -52,6 +52,28 @@ class Layout(NamedTuple):
         """The dimensions in their order, none blocked."""
         return self.with_axes(map(Axis, self.dimensions))
 
+    @property
+    def rank(self) -> int:
+        """How many dimensions it has, whatever axes these have."""
+        return len(self.dimensions)
+
+    def place(self, dimension: int, *, outer: bool = False) -> int | None:
+        """Which axis a dimension is, counted from the front; None where it is blocked, unless `outer` asks for its
+        blocks as wholes."""
+        letter = self.dimensions[dimension % self.rank]
+        return self.axes.index(Axis(letter)) if outer or not self.blocks_of(letter) else None
+
+    def places(self, dimensions: Iterable[int]) -> list[int] | None:
+        """Which axes dimensions are, in their order; None where one is blocked."""
+        found = [self.place(dimension) for dimension in dimensions]
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(found) else None
+
+    def axes_of(self, dimensions: Iterable[int]) -> list[int]:
+        """The axes of these dimensions, blocks included."""
+        letters = {self.dimensions[dimension % self.rank] for dimension in dimensions}
+        return [index for index, axis in enumerate(self.axes) if axis.dimension in letters]
+
     def with_axes(self, axes: Iterable[Axis]) -> Layout:
         """Other axes of the same dimensions."""
         made = tuple(axes)

@@ -7,12 +7,12 @@ from ....dialects.relax.infer.layouts import Layout
 from ..call import LayoutCall, Placement
 from ..conversion import layout_before, layout_behind
 from ..registry import register_layout
-from ..relations import as_it_is, behind, between, rank_of, renamed, shape_in
+from ..relations import as_it_is, behind, between, renamed, shape_in
 
 
 @register_layout("relax.permute_dims", moves=True)
 def permute_dims(call: LayoutCall, layout: Layout) -> Placement | None:
-    rank = rank_of(layout)
+    rank = layout.rank
     axes = range(rank)[::-1] if call.axes is None else [axis % rank for axis in call.axes]
     return _seen(call, layout, renamed(layout, {old: new for new, old in enumerate(axes)}, rank))
 
@@ -21,7 +21,7 @@ def permute_dims(call: LayoutCall, layout: Layout) -> Placement | None:
 def layout_transform(call: LayoutCall, layout: Layout) -> Placement | None:
     """Where it splits blocks off a tensor that lies so, or puts blocks together."""
     index_map = call.index_map.value
-    if rank_of(layout) != index_map.n_dims:
+    if layout.rank != index_map.n_dims:
         return None
     split = layout_behind(index_map, layout.dimensions)
     if split is not None:

@@ -11,7 +11,7 @@ from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions
 from ..call import LayoutCall, Placement
 from ..registry import register_layout
-from ..relations import as_it_is, for_broadcast, place, places, rank_of, renamed, shape_in, without
+from ..relations import as_it_is, for_broadcast, renamed, shape_in, without
 
 
 @register_layout(["relax.tril", "relax.triu", "relax.meshgrid"])
@@ -24,7 +24,7 @@ def by_position(call: LayoutCall, layout: Layout) -> None:
 
 @register_layout("relax.concat")
 def concat(call: LayoutCall, layout: Layout) -> Placement:
-    return call.follow(layout, axis=place(layout, call.axis, outer=True))
+    return call.follow(layout, axis=layout.place(call.axis, outer=True))
 
 
 @register_layout("relax.split")
@@ -35,25 +35,25 @@ def split(call: LayoutCall, layout: Layout) -> Placement | None:
         if any(cut % block for cut in cuts):
             return None
         cuts = [cut // block for cut in cuts]
-    return call.follow(layout, indices_or_sections=cuts, axis=place(layout, call.axis, outer=True))
+    return call.follow(layout, indices_or_sections=cuts, axis=layout.place(call.axis, outer=True))
 
 
 @register_layout("relax.stack")
 def stack(call: LayoutCall, layout: Layout) -> Placement:
-    rank = rank_of(layout)
+    rank = layout.rank
     new = call.axis % (rank + 1)
     stacked = renamed(layout, {old: old + (old >= new) for old in range(rank)}, rank + 1)
-    return call.placed({"tensors": layout}, stacked, axis=place(stacked, new))
+    return call.placed({"tensors": layout}, stacked, axis=stacked.place(new))
 
 
 @register_layout("relax.tile")
 def tile(call: LayoutCall, layout: Layout) -> Placement | None:
-    rank = rank_of(layout)
+    rank = layout.rank
     if len(call.repeats) > rank:
         return None
     repeats = [1] * len(layout.axes)
     for dimension, count in enumerate(call.repeats, rank - len(call.repeats)):
-        repeats[place(layout, dimension, outer=True) or 0] = count
+        repeats[layout.place(dimension, outer=True) or 0] = count
     return call.follow(layout, repeats=repeats)
 
 
@@ -70,7 +70,7 @@ def pad(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.strided_slice")
 def strided_slice(call: LayoutCall, layout: Layout) -> Placement | None:
-    axes = places(layout, call.axes)
+    axes = layout.places(call.axes)
     return None if axes is None else call.follow(layout, axes=axes)
 
 
@@ -90,12 +90,12 @@ def dynamic_strided_slice(call: LayoutCall, layout: Layout) -> Placement | None:
 @register_layout("relax.scatter_nd")
 def scatter_nd(call: LayoutCall, layout: Layout) -> Placement | None:
     """The tuples in indices name the first dimensions, which stay where they are; the others are those of updates."""
-    if call.data.rank != rank_of(layout) or not call.indices.shape or not isinstance(call.indices.shape[-1], int):
+    if call.data.rank != layout.rank or not call.indices.shape or not isinstance(call.indices.shape[-1], int):
         return None
     depth, before = call.indices.shape[-1], call.indices.rank - 1
     if layout.axes[:depth] != as_it_is(depth).axes or blocked_dimensions(layout) & set(layout.dimensions[:depth]):
         return None
-    rest = {dimension: before + dimension - depth for dimension in range(depth, rank_of(layout))}
+    rest = {dimension: before + dimension - depth for dimension in range(depth, layout.rank)}
     updates = renamed(layout, rest, before + len(rest))
     return call.placed({"data": layout, "updates": updates}, layout)
 
@@ -105,11 +105,11 @@ def scatter_nd(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.expand_dims")
 def expand_dims(call: LayoutCall, layout: Layout) -> Placement:
-    rank = rank_of(layout) + len(call.axis)
+    rank = layout.rank + len(call.axis)
     new = {axis % rank for axis in call.axis}
     kept = [axis for axis in range(rank) if axis not in new]
     expanded = renamed(layout, dict(enumerate(kept)), rank)
-    return call.placed({"x": layout}, expanded, axis=places(expanded, sorted(new)))
+    return call.placed({"x": layout}, expanded, axis=expanded.places(sorted(new)))
 
 
 @register_layout("relax.squeeze")
@@ -119,13 +119,13 @@ def squeeze(call: LayoutCall, layout: Layout) -> Placement | None:
         if any(equal(size, 1) is None for size in call.x.shape):
             return None
         axes = [axis for axis, size in enumerate(call.x.shape) if size == 1]
-    dropped = places(layout, axes)
+    dropped = layout.places(axes)
     return None if dropped is None else call.placed({"x": layout}, without(layout, axes), axis=dropped)
 
 
 @register_layout("relax.broadcast_to")
 def broadcast_to(call: LayoutCall, layout: Layout) -> Placement | None:
-    dims = shape_in(layout, call.result.shape) if call.result.rank == rank_of(layout) else None
+    dims = shape_in(layout, call.result.shape) if call.result.rank == layout.rank else None
     if dims is None or None in dims:
         return None
 
@@ -138,5 +138,5 @@ def broadcast_to(call: LayoutCall, layout: Layout) -> Placement | None:
 @register_layout("relax.match_cast")
 def match_cast(call: LayoutCall, layout: Layout) -> Placement | None:
     """What it checks is checked of the axes as they lie."""
-    same = isinstance(call.result, TensorInfo) and call.result.rank == rank_of(layout)
+    same = isinstance(call.result, TensorInfo) and call.result.rank == layout.rank
     return call.placed({"value": layout}, layout) if same else None
