@@ -132,8 +132,8 @@ def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout |
         moved = converted_elements(array.reshape([1] * more + list(array.shape)), layout, goal)
         assert moved is not None, "a plan has full blocks only"
         return constant_like(given, moved)
-    if keeps_order(layout, goal, info.shape) and shape is not None and is_known(tuple(shape)):
-        result = relax.ops["reshape"](given, relax.ops["shape_expr"](dims=tuple(shape)))
+    if keeps_order(layout, goal, info.shape) and is_known(shape):
+        result = relax.ops["reshape"](given, relax.ops["shape_expr"](dims=shape))
     else:
         wide = relax.ops["expand_dims"](given, axis=list(range(more))) if more else given
         result = converted(wide, layout, goal, are_full=True)

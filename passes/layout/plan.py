@@ -10,7 +10,6 @@ producer.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import TypeVar
@@ -38,7 +37,7 @@ Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
 class Node:
     """An operation, and how its operands and results lie."""
 
-    def __init__(self, operation: Operation):
+    def __init__(self, operation: Operation, rules: dict[Operator, LayoutRule | None]):
         self.operation = operation
         self.row = row_of(operation)
         self.operands: list[Value] = list(operation.operands)
@@ -49,7 +48,11 @@ class Node:
         self.rank = 0
         self._call: LayoutCall | None = None
         self._placements: dict[Layout, Placement | None] = {}
-        if self.row is not None and self.results and (rule := find_layout_rule(self.row)) is not None:
+        if self.row is None or not self.results:
+            return
+        if self.row not in rules:
+            rules[self.row] = find_layout_rule(self.row)
+        if (rule := rules[self.row]) is not None:
             shapes = [info.shape for info in map(tensor_of, self.operands) if info is not None]
             ranks = [len(shape) for shape in shapes if shape is not None]
             if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
@@ -111,11 +114,12 @@ class Plan:
     """How the values in an operation lie. `layouts` has those results that do not lie as the program says."""
 
     def __init__(self, root: OperationBase, asked: Asked):
-        self.nodes = [Node(operation) for operation in _in_order(root)]
+        rules: dict[Operator, LayoutRule | None] = {}
+        self.nodes = [Node(operation, rules) for operation in _in_order(root)]
         self.layouts: dict[Value, Layout] = {}
         #: How many uses want a value in which layout.
-        self._needs: dict[Value, Counter[Layout | None]] = {}
-        self._prices: dict[Value, int] = {}
+        self._needs: dict[Value, dict[Layout | None, int]] = {}
+        self._prices: dict[tuple[Value, Layout | None, Layout | None], int] = {}
         fixed = [self._is_asked(node, asked) for node in self.nodes]
         self.is_empty = not any(node.is_changed for node in self.nodes)
         if self.is_empty:
@@ -151,9 +155,21 @@ class Plan:
 
     def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
         for node in nodes:
-            options = self._options(node, upwards)
-            if len(options) > 1 or node.is_changed:
-                self._choose(node, options, self._cost)
+            if not self._is_at_ease(node):
+                self._choose(node, self._options(node, upwards), self._cost)
+
+    def _is_at_ease(self, node: Node) -> bool:
+        """Whether everything around an operation lies as it does."""
+        placement = node.placement
+        return (
+            not (node.rule is not None and node.rule.moves and not placement.is_view)
+            and all(self.layouts.get(value) == layout for value, layout in self._uses(node, placement))
+            and all(
+                wanted == layout or not count
+                for result, layout in zip(node.results, placement.results, strict=True)
+                for wanted, count in self._needs.get(result, _NOBODY).items()
+            )
+        )
 
     def _choose(self, node: Node, options: Sequence[Placement], cost: Callable[[Node, Placement], int]) -> None:
         """The cheapest; of equals the first."""
@@ -181,7 +197,8 @@ class Plan:
     def _settle(self, node: Node, placement: Placement) -> None:
         node.placement = placement
         for value, layout in self._uses(node, placement):
-            self._needs.setdefault(value, Counter())[layout] += 1
+            needs = self._needs.setdefault(value, {})
+            needs[layout] = needs.get(layout, 0) + 1
         for result, layout in zip(node.results, placement.results, strict=True):
             if layout is not None:
                 self.layouts[result] = layout
@@ -201,11 +218,11 @@ class Plan:
 
     def _cost(self, node: Node, placement: Placement) -> int:
         """How many bytes conversions of operands that nobody else wants so, and of results, move."""
-        made = {use for use in self._uses(node, placement) if not self._needs.get(use[0], _NOBODY)[use[1]]}
+        made = {use for use in self._uses(node, placement) if not self._needs.get(use[0], _NOBODY).get(use[1])}
         cost = self._cost_of(node, placement, made)
         for result, layout in zip(node.results, placement.results, strict=True):
             wanted = (each for each, count in self._needs.get(result, _NOBODY).items() if count)
-            cost += sum(self._price(result) for each in wanted if not _is_free(result, layout, each))
+            cost += sum(self._price(result, layout, each) for each in wanted)
         return cost
 
     def _cost_to_make(self, node: Node, placement: Placement) -> int:
@@ -215,26 +232,30 @@ class Plan:
     def _cost_of(self, node: Node, placement: Placement, uses: set[tuple[Value, Layout | None]]) -> int:
         """Of an operation and of conversions for it."""
         is_move = node.rule is not None and node.rule.moves and not placement.is_view
-        moved = [value for value, wanted in uses if not _is_free(value, self.layouts.get(value), wanted)]
-        return sum(map(self._price, [*node.results[:1], *moved] if is_move else moved))
+        own = _bytes(node.results[0]) if is_move else 0
+        return own + sum(self._price(value, self.layouts.get(value), wanted) for value, wanted in uses)
 
-    def _price(self, value: Value) -> int:
-        price = self._prices.get(value)
-        if price is None:
-            info = tensor_of(value)
-            assert info is not None and info.shape is not None
-            sizes = [size if isinstance(size, int) else _UNKNOWN_SIZE for size in info.shape]
-            price = self._prices[value] = prod(sizes) * -(-bit_width(info.dtype) // 8)
-        return price
+    def _price(self, value: Value, layout: Layout | None, wanted: Layout | None) -> int:
+        if layout == wanted:
+            return 0
+        key = (value, layout, wanted)
+        if key not in self._prices:
+            self._prices[key] = 0 if _is_free(*key) else _bytes(value)
+        return self._prices[key]
 
 
-_NOBODY: Counter[Layout | None] = Counter()
+_NOBODY: dict[Layout | None, int] = {}
+
+
+def _bytes(value: Value) -> int:
+    info = tensor_of(value)
+    assert info is not None and info.shape is not None
+    sizes = [size if isinstance(size, int) else _UNKNOWN_SIZE for size in info.shape]
+    return prod(sizes) * -(-bit_width(info.dtype) // 8)
 
 
 def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool:
     """Whether a conversion costs the running program nothing."""
-    if layout == wanted:
-        return True
     info = tensor_of(value)
     assert info is not None and info.shape is not None
     if layout is None and made_by(value, "arith.constant", "relax.constant") is not None:

@@ -25,7 +25,8 @@ def as_it_is(rank: int) -> Layout:
     return Layout("", ascii_uppercase[:rank], ()).plain
 
 
-def shape_in(layout: Layout, shape: Shape) -> list[Dim] | None:
+@lru_cache(maxsize=1024)
+def shape_in(layout: Layout, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
     """The sizes of a tensor's axes; None where blocks do not surely divide them, or are of one element without need."""
     if len(shape) > layout.rank:
         return None
@@ -41,7 +42,7 @@ def shape_in(layout: Layout, shape: Shape) -> list[Dim] | None:
         else:
             block = layout.block_of(axis.dimension)
             found.append(size if block == 1 else dim_floordiv(size, block))
-    return found
+    return tuple(found)
 
 
 def for_broadcast(layout: Layout, shape: Shape) -> Layout | None:
@@ -107,7 +108,8 @@ def behind(current: Layout, change: Layout) -> Layout | None:
     return made if between(current, made) == change else None
 
 
-def keeps_order(layout: Layout, wanted: Layout, shape: Shape) -> bool:
+@lru_cache(maxsize=1024)
+def keeps_order(layout: Layout, wanted: Layout, shape: tuple[Dim, ...]) -> bool:
     """Whether a tensor's elements come in the same order in both, as where only axes of size 1 are elsewhere."""
     one, other = _parts(layout, wanted, shape), _parts(wanted, layout, shape)
     return one is not None and one == other

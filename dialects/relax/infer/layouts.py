@@ -39,6 +39,9 @@ class Layout(NamedTuple):
     dimensions: str
     axes: tuple[Axis, ...]
 
+    def __hash__(self) -> int:
+        return hash(self.text)
+
     def blocks_of(self, dimension: str) -> list[int]:
         """A dimension's blocks, outer ones first."""
         return [axis.block for axis in self.axes if axis.dimension == dimension and axis.block is not None]

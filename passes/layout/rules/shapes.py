@@ -130,7 +130,7 @@ def broadcast_to(call: LayoutCall, layout: Layout) -> Placement | None:
         return None
 
     def laid_out(shape: Value) -> Value:
-        return relax.ops["shape_expr"](dims=tuple(dims))
+        return relax.ops["shape_expr"](dims=dims)
 
     return call.placed({"x": for_broadcast(layout, call.x.shape), "shape": laid_out}, layout)
 
