@@ -15,7 +15,8 @@ from ...dialects.relax.infer.layouts import Layout
 from ..canonicalize.constants import elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
-from .plan import Node, Plan, tensor_of
+from .node import Node, tensor_of
+from .plan import Plan
 from .relations import as_it_is, keeps_order, renamed, shape_in
 
 
@@ -58,11 +59,8 @@ class _Application:
                 continue
             with operation.location, ir.InsertionPoint(operation):
                 operands.append(layout(self._value(value, None, operation)))
-        if placement.is_view:
-            results = operands[:1]
-        else:
-            types = [_type_in(*pair) for pair in zip(node.results, placement.results, strict=True)]
-            results = list(_created(node, operands, types).results)
+        types = [_type_in(*pair) for pair in zip(node.results, placement.results, strict=True)]
+        results = operands[:1] if placement.is_view else list(_created(node, operands, types).results)
         for result, layout, made in zip(node.results, placement.results, results, strict=True):
             self._made[result, layout] = made
 
@@ -84,9 +82,8 @@ def _created(node: Node, operands: list[Value], types: list[Type]) -> Operation:
     attributes: dict[str, Attribute] = dict(operation.attributes)
     for name, value in node.placement.attributes.items():
         kind: Any = node.row.attrs[name]  # type: ignore[union-attr]
-        value = kind.default if value is None else kind.normalize(value)
         attributes.pop(name, None)
-        if value != kind.default:
+        if value is not None and value != kind.default:
             attributes[name] = kind.encode(value, operation.context)
     return ir.Operation.create(
         operation.name,
@@ -112,6 +109,7 @@ def _place(value: Value, user: Operation) -> tuple[Any, Location]:
     maker = made_by(value)
     block = value.owner if maker is None else maker.block
     location = value.location if maker is None else maker.location
+    location = user.location if isinstance(location, ir.UnknownLoc) else location
     for operation in (user, *ancestors(user)):
         if operation.block == block:
             return ir.InsertionPoint(operation), location

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import TypeVar
 
-from ...bindings.ir import Block, Operation, OperationBase, Region, Value
-from ...bindings.navigation import last_of, made_by, operations_of
-from ...dialects.core.codec import decode
-from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import TensorInfo, bit_width
+from ...bindings.ir import Operation, OperationBase, Value
+from ...bindings.navigation import made_by
+from ...dialects.core.infos import bit_width
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
 from ..canonicalize.constants import NUMPY_NAME
-from .call import LayoutCall, Placement
+from .call import Placement
 from .facts import as_asked
-from .registry import LayoutRule, find_layout_rule
-from .relations import MOST_DIMENSIONS, as_it_is, keeps_order, shape_in
+from .node import Node, tensor_of
+from .order import in_order
+from .registry import LayoutRule
+from .relations import as_it_is, keeps_order
 
 #: What a size counts that only the run knows.
 _UNKNOWN_SIZE = 32
@@ -34,88 +33,12 @@ _UNKNOWN_SIZE = 32
 Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
 
 
-class Node:
-    """An operation, and how its operands and results lie."""
-
-    def __init__(self, operation: Operation, rules: dict[Operator, LayoutRule | None]):
-        self.operation = operation
-        self.row = row_of(operation)
-        self.operands: list[Value] = list(operation.operands)
-        self.results: list[Value] = list(operation.results)
-        self.plain = Placement((None,) * len(self.operands), (None,) * len(self.results))
-        self.placement = self.plain
-        self.rule: LayoutRule | None = None
-        self.rank = 0
-        self._call: LayoutCall | None = None
-        self._placements: dict[Layout, Placement | None] = {}
-        if self.row is None or not self.results:
-            return
-        if self.row not in rules:
-            rules[self.row] = find_layout_rule(self.row)
-        if (rule := rules[self.row]) is not None:
-            shapes = [info.shape for info in map(tensor_of, self.operands) if info is not None]
-            ranks = [len(shape) for shape in shapes if shape is not None]
-            if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
-                self.rule, self.rank = rule, max(ranks)
-
-    @property
-    def is_changed(self) -> bool:
-        return self.placement is not self.plain
-
-    @property
-    def call(self) -> LayoutCall:
-        if self._call is None:
-            assert self.row is not None
-            self._call = LayoutCall(self.row, self.operation)
-        return self._call
-
-    def placements(self, layouts: Iterable[Layout]) -> list[Placement]:
-        """What the operator's rule makes of layouts around it."""
-        found = []
-        for layout in layouts:
-            if layout not in self._placements and self.rule is not None:
-                self._placements[layout] = self.possible(self.rule.function(self.call, layout))
-            placement = self._placements.get(layout)
-            if placement is not None:
-                found.append(placement)
-        return found
-
-    def possible(self, placement: Placement | None) -> Placement | None:
-        """A rule's answer, with None for what lies as the program says; None where blocks would not be full."""
-        if placement is None:
-            return None
-        layouts, values = (*placement.operands, *placement.results), (*self.operands, *self.results)
-        if not all(map(_fits, layouts, values)):
-            return None
-        operands, results = map(_as_none, placement.operands), map(_as_none, placement.results)
-        return placement._replace(operands=tuple(operands), results=tuple(results))
-
-
-def tensor_of(value: Value) -> TensorInfo | None:
-    info = decode(value.type)
-    return info if isinstance(info, TensorInfo) else None
-
-
-def _fits(layout: object, value: Value) -> bool:
-    if not isinstance(layout, Layout):
-        return True
-    info = tensor_of(value)
-    return info is not None and info.shape is not None and shape_in(layout, info.shape) is not None
-
-
-X = TypeVar("X")
-
-
-def _as_none(layout: X) -> X | None:
-    return None if isinstance(layout, Layout) and layout == as_it_is(layout.rank) else layout
-
-
 class Plan:
     """How the values in an operation lie. `layouts` has those results that do not lie as the program says."""
 
     def __init__(self, root: OperationBase, asked: Asked):
         rules: dict[Operator, LayoutRule | None] = {}
-        self.nodes = [Node(operation, rules) for operation in _in_order(root)]
+        self.nodes = [Node(*each, rules) for each in in_order(root)]
         self.layouts: dict[Value, Layout] = {}
         #: How many uses want a value in which layout.
         self._needs: dict[Value, dict[Layout | None, int]] = {}
@@ -136,9 +59,11 @@ class Plan:
     @staticmethod
     def _is_asked(node: Node, asked: Asked) -> bool:
         """Gives an operation the layouts that it is asked for; False where nobody does, or it cannot have them."""
-        texts = asked(node.operation, node.row) if node.row is not None and node.row.layouts else None
-        if texts is None or node.rule is None:
-            return texts is not None
+        if node.row is None or node.rule is None or not node.row.layouts:
+            return False
+        texts = asked(node.operation, node.row)
+        if texts is None:
+            return False
         placement = node.possible(as_asked(node.call, texts)) if texts else node.plain
         if placement is None:
             return False
@@ -262,43 +187,3 @@ def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool
         return info.dtype in NUMPY_NAME
     rank = max(len(info.shape), *(each.rank for each in (layout, wanted) if each is not None))
     return keeps_order(layout or as_it_is(rank), wanted or as_it_is(rank), info.shape)
-
-
-# ---- the order of operations ----
-
-
-def _in_order(root: OperationBase) -> Iterator[Operation]:
-    """The operations in an operation, each behind those whose results it uses."""
-    waiting = list(reversed(root.regions))
-    stack: list[Iterator[Operation]] = [_of_region(region) for region in waiting]
-    while stack:
-        operation = next(stack[-1], None)
-        if operation is None:
-            stack.pop()
-            continue
-        yield operation
-        stack += [_of_region(region) for region in reversed(operation.regions)]
-
-
-def _of_region(region: Region) -> Iterator[Operation]:
-    for block in _by_dominance(list(region.blocks)):
-        yield from operations_of(block)
-
-
-def _by_dominance(blocks: list[Block]) -> list[Block]:
-    """Blocks in reverse postorder; those that nothing jumps to at the end."""
-    if len(blocks) < 2:
-        return blocks
-    done: list[Block] = []
-    seen = {blocks[0]}
-    path = [(blocks[0], iter(last_of(blocks[0]).successors))]
-    while path:
-        block, successors = path[-1]
-        following = next((each for each in successors if each not in seen), None)
-        if following is None:
-            done.append(block)
-            path.pop()
-        else:
-            seen.add(following)
-            path.append((following, iter(last_of(following).successors)))
-    return [*reversed(done), *(block for block in blocks if block not in seen)]

@@ -150,11 +150,18 @@ func.func @main(%c: tensor<i1>, %x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>
   %b = "relax.nn.conv2d"(%a, %w) : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
   %s = "relax.add"(%b, %y) : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   cf.br ^last(%s : tensor<1x2x4x4xf32>)
+^never:
+  %d = "relax.nn.relu"(%e) : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %d : tensor<1x2x4x4xf32>
+^neither:
+  %e = "relax.nn.conv2d"(%y, %w) : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  cf.br ^never
 }
 """
     )
     after = changed(module, NHWC)
-    assert str(after).count('data_layout = "NHWC"') == 3
+    # What nothing comes to stays as it is.
+    assert [op.opview.data_layout for op in convolutions(after)] == ["NHWC"] * 3 + ["NCHW"]
 
 
 def test_functions_keep_their_boundaries() -> None:
@@ -276,6 +283,51 @@ def test_an_operator_of_another_package() -> None:
         rx.register_layout("laid.mirror")(lambda call, layout: None)
 
 
+_WRONGLY = rx.Dialect("laid_wrongly", doc="Of this test.")
+_TURN = _WRONGLY.op("turned", "x", attrs={"axis": rx.attrs.Int(0)}, infer=lambda call: call.x, doc="Of this test.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (lambda call, layout: layout, "answers Layout.*: expected a Placement or None"),
+        (lambda call, layout: call.placed({"x": layout}, [layout, layout]), "for other operands or results"),
+        (lambda call, layout: call.follow(layout, axis="last"), "wrong attributes: expects an integer, got 'last'"),
+        (lambda call, layout: call.follow(layout, axes=[1]), "wrong attributes: 'axes'"),
+    ],
+)
+def test_what_a_rule_may_not_answer(answer: Any, problem: str) -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((1, 2, 4, 4)), "w": rx.tensor((2, 2, 1, 1))}) as f:
+        f.returns(_TURN(relax.nn.conv2d(*f)))
+    before = module.script()
+    with without_new_layouts():
+        rx.register_layout("laid_wrongly.turned")(answer)
+        with pytest.raises(
+            rx.RelaxError, match=rf"the rule of layouts of 'laid_wrongly.turned' \(.*\) .*{problem}"
+        ) as error:
+            NHWC(module)
+    assert "test_convert_layout.py" in error.value.location and module.script() == before
+
+
+def test_transposes_with_named_sizes_are_conversions() -> None:
+    sizes = '#relax.sym<["n + n", 4, 4, 2]>'
+    module = rx.Module.parse(
+        f"""
+func.func @main(%x: tensor<?x4x4x2xf32, {sizes}>, %w: tensor<2x2x1x1xf32>) -> tensor<?x4x4x2xf32, {sizes}> {{
+  %t = "relax.permute_dims"(%x) {{axes = array<i64: 0, 3, 1, 2>}}
+    : (tensor<?x4x4x2xf32, {sizes}>) -> tensor<?x2x4x4xf32, #relax.sym<["2 * n", 2, 4, 4]>>
+  %y = "relax.nn.conv2d"(%t, %w) : (tensor<?x2x4x4xf32, #relax.sym<["2 * n", 2, 4, 4]>>, tensor<2x2x1x1xf32>)
+    -> tensor<?x2x4x4xf32, #relax.sym<["2*n", 2, 4, 4]>>
+  %r = "relax.permute_dims"(%y) {{axes = array<i64: 0, 2, 3, 1>}}
+    : (tensor<?x2x4x4xf32, #relax.sym<["2*n", 2, 4, 4]>>) -> tensor<?x4x4x2xf32, {sizes}>
+  return %r : tensor<?x4x4x2xf32, {sizes}>
+}}
+"""
+    )
+    assert not moves(changed(module, NHWC))
+
+
 # ---- layouts of layouts ----
 
 TEXTS = "ABC BCA CAB ACB2c AB4b2bC A2aB4bC 2aABC BCA2a4b CA4b2bB AC2bB".split()
@@ -292,7 +344,7 @@ def test_elements_in_layouts(layout: Layout) -> None:
             continue
         array = numpy.arange(numpy.prod(shape)).reshape(shape)
         given, expected = (in_layout(array, each.text, "ABC") for each in (layout, wanted))
-        assert list(expected.shape) == shape_in(wanted, shape)
+        assert expected.shape == shape_in(wanted, shape)
         assert numpy.array_equal(converted_elements(array, plain, wanted), expected)
         assert numpy.array_equal(converted_elements(given, layout, wanted), expected)
         if keeps_order(layout, wanted, shape):
