@@ -39,12 +39,13 @@ class ConvertLayout(Pass):
     def __post_init__(self) -> None:
         if not self.desired and self.callback is None:
             raise RelaxError(f"pass '{self.name}' needs option 'desired', such as relax.nn.conv2d:NHWC:OHWI")
-        object.__setattr__(self, "desired", {name: ":".join(_texts(each)) for name, each in self.desired.items()})
-        for name, text in self.desired.items():
-            try:
-                check_asked(find_op(name), _texts(text))
-            except RelaxError as error:
-                raise RelaxError(f"pass '{self.name}': desired: {error}") from None
+        try:
+            texts = {name: _texts(each) for name, each in self.desired.items()}
+            for name, each in texts.items():
+                check_asked(find_op(name), each)
+        except RelaxError as error:
+            raise RelaxError(f"pass '{self.name}': desired: {error}") from None
+        object.__setattr__(self, "desired", {name: ":".join(each) for name, each in texts.items()})
 
     def run(self, op: Operation) -> None:
         plan = Plan(op, self._asked)
@@ -56,14 +57,17 @@ class ConvertLayout(Pass):
         if decided is None:
             desired = self.desired.get(row.full_name)
             return None if desired is None else _texts(desired)
-        texts = _texts(decided)
-        if texts:
-            try:
+        try:
+            texts = _texts(decided)
+            if texts:
                 check_asked(row, texts)
-            except RelaxError as error:
-                raise located_error(f"the callback's answer: {error}", operation.location) from None
+        except RelaxError as error:
+            raise located_error(f"the callback's answer: {error}", operation.location) from None
         return texts
 
 
-def _texts(layouts: str | Sequence[str]) -> Sequence[str]:
-    return layouts.split(":") if isinstance(layouts, str) else tuple(layouts)
+def _texts(layouts: object) -> Sequence[str]:
+    given = layouts.split(":") if isinstance(layouts, str) else layouts
+    if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
+        return given
+    raise RelaxError(f"{layouts!r} names no layouts: expected 'NHWC:OHWI', or a tuple of texts")

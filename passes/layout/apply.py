@@ -78,10 +78,11 @@ class _Application:
 
 
 def _created(node: Node, operands: list[Value], types: list[Type]) -> Operation:
-    operation = node.operation
+    operation, row = node.operation, node.row
+    assert row is not None, "others have no rule"
     attributes: dict[str, Attribute] = dict(operation.attributes)
     for name, value in node.placement.attributes.items():
-        kind: Any = node.row.attrs[name]  # type: ignore[union-attr]
+        kind = row.attrs[name]
         attributes.pop(name, None)
         if value is not None and value != kind.default:
             attributes[name] = kind.encode(value, operation.context)

@@ -9,6 +9,8 @@
 // RUN: not relax-opt %s --relax-convert-layout='desired=relax.nn.conv2d' 2>&1 | FileCheck %s --check-prefix=PAIRS
 // RUN: not relax-opt %s --relax-convert-layout='desire=relax.nn.conv2d:NHWC' 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not relax-opt %s --relax-convert-layout 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not relax-opt %s --relax-convert-layout='desired=relax.nn.conv2d:NHWC,relax.nn.conv2d:NCHW' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TWICE
 // UNKNOWN: desired: unknown operator 'relax.nn.conv2'; did you mean 'relax.nn.conv2d'?
 // NONE: desired: relax.add has no layout: none of its attributes says one
 // LETTER: layout 'NHWX' of relax.nn.conv2d (data) names an unknown dimension 'X' (expects the dimensions N, C, H, W in any
@@ -19,6 +21,7 @@
 // CHOICE: layout of relax.vision.roi_pool (data): expects one of 'NCHW', got 'NHWC'
 // PAIRS: option 'desired' expects pairs like a:b,c:d, got 'relax.nn.conv2d'
 // OPTION: no option 'desire'; did you mean 'desired'?
+// TWICE: option 'desired' names 'relax.nn.conv2d' twice
 // NOTHING: pass 'relax-convert-layout' needs option 'desired', such as relax.nn.conv2d:NHWC:OHWI
 
 func.func @convolution(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32> {

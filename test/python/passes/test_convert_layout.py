@@ -17,6 +17,7 @@ from graphs import images, resnet, transformer
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_arrays import in_layout
+from onnx_oracle import run_onnx
 from own_rules import without_new_layouts
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
@@ -60,6 +61,33 @@ def test_random_graphs(module: rx.Module, desired: dict[str, str]) -> None:
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_residual_network_is_converted_at_its_ends(blocks: int) -> None:
     assert moves(keeps_results(resnet(blocks), NHWC)) == ["relax.permute_dims"] * 2
+
+
+@pytest.mark.parametrize("desired", DESIRED, ids=str)
+def test_against_onnxruntime(desired: dict[str, str]) -> None:
+    random = numpy.random.default_rng(3)
+    x, first, second, *norm = (
+        random.uniform(0.5, 1.5, shape).astype("float32")
+        for shape in ((2, 4, 8, 8), (8, 4, 3, 3), (4, 4, 3, 3), (8,), (8,), (8,), (8,))
+    )
+    (y,) = run_onnx("Conv", x, first, pads=[1, 0, 1, 2])
+    (y,) = run_onnx("BatchNormalization", y, *norm, opset=15)
+    (y,) = run_onnx("MaxPool", y, kernel_shape=[2, 3], strides=[2, 1])
+    second /= 100  # softmax does not amplify how sums are rounded
+    (y,) = run_onnx("Conv", y, second, group=2, strides=[1, 2])
+    (y,) = run_onnx("Softmax", y, axis=1)
+    (expected,) = run_onnx("GlobalAveragePool", y)
+
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(x.shape)}) as f:
+        (value,) = f
+        value = relax.nn.conv2d(value, relax.const(first), padding=(1, 0, 1, 2))
+        value = relax.nn.batch_norm(value, *map(relax.const, norm), axis=1, training=False)[0]
+        value = relax.nn.max_pool2d(value, (2, 3), strides=(2, 1))
+        value = relax.nn.conv2d(value, relax.const(second), groups=2, strides=(1, 2))
+        f.returns(relax.mean(relax.nn.softmax(value, axis=1), axis=[2, 3], keepdims=True))
+    (actual,) = results_of(changed(module, ConvertLayout(desired)), [x])
+    numpy.testing.assert_allclose(actual, expected, rtol=1e-4)
 
 
 def test_a_network_without_these_operators_stays_as_it_is() -> None:
@@ -232,6 +260,8 @@ def test_what_a_callback_may_not_answer() -> None:
         ConvertLayout(callback=lambda op: next(answers))(module)
     assert "test_convert_layout" in error.value.location or "graphs.py" in error.value.location
     assert module.script() == before
+    with pytest.raises(rx.RelaxError, match="the callback's answer: 5 names no layouts"):
+        ConvertLayout(callback=lambda op: 5)(module)
 
 
 def test_options() -> None:
@@ -243,6 +273,10 @@ def test_options() -> None:
         ConvertLayout()
     with pytest.raises(rx.RelaxError, match=r"unknown operator 'relax.nn.conv9d'"):
         ConvertLayout({"relax.nn.conv9d": "NHWC"})
+    with pytest.raises(
+        rx.RelaxError, match="desired: None names no layouts: expected 'NHWC:OHWI', or a tuple of texts"
+    ):
+        ConvertLayout({"relax.nn.conv2d": None})
 
 
 # ---- operators of other packages ----
