@@ -26,14 +26,14 @@ Decide = Callable[[OpView], "str | Sequence[str] | None"]
 @register_pass
 @dataclass(frozen=True)
 class ConvertLayout(Pass):
-    """Converts operators to desired layouts: desired=relax.nn.conv2d:NHWC:OHWI,relax.nn.max_pool2d:NHWC."""
+    """Converts operators, and what is between them, to the layouts that one desires."""
 
     name: ClassVar[str] = "relax-convert-layout"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     #: For an operator the layouts of data, kernel, result, as many as are wanted. From Python also as tuples of texts.
-    desired: Mapping[str, str] = field(default_factory=dict)
+    desired: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     callback: Decide | None = field(default=None, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:

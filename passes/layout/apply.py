@@ -17,7 +17,7 @@ from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
 from .node import Node, tensor_of
 from .plan import Plan
-from .relations import as_it_is, keeps_order, renamed, shape_in
+from .relations import as_it_is, keeps_order, shape_in, widened
 
 
 def apply(plan: Plan) -> None:
@@ -123,9 +123,8 @@ def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout |
     info, type_ = tensor_of(value), _type_in(value, wanted)
     assert info is not None and info.shape is not None
     rank = len(info.shape)
-    more = 0 if wanted is None else wanted.rank - rank
-    layout = renamed(own or as_it_is(rank), {axis: axis + more for axis in range(rank)}, rank + more)
     goal = wanted or as_it_is(rank)
+    layout, more = widened(own, rank, goal.rank), goal.rank - rank
     array, shape = elements_of(given), shape_in(goal, info.shape)
     if array is not None:
         moved = converted_elements(array.reshape([1] * more + list(array.shape)), layout, goal)

@@ -24,7 +24,7 @@ from .facts import as_asked
 from .node import Node, tensor_of
 from .order import in_order
 from .registry import LayoutRule
-from .relations import as_it_is, keeps_order
+from .relations import as_it_is, keeps_order, widened
 
 #: What a size counts that only the run knows.
 _UNKNOWN_SIZE = 32
@@ -185,5 +185,5 @@ def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool
     assert info is not None and info.shape is not None
     if layout is None and made_by(value, "arith.constant", "relax.constant") is not None:
         return info.dtype in NUMPY_NAME
-    rank = max(len(info.shape), *(each.rank for each in (layout, wanted) if each is not None))
-    return keeps_order(layout or as_it_is(rank), wanted or as_it_is(rank), info.shape)
+    goal = wanted or as_it_is(len(info.shape))
+    return keeps_order(widened(layout, len(info.shape), goal.rank), goal, info.shape)

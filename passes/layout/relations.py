@@ -75,6 +75,12 @@ def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
     return as_it_is(rank).with_axes(axes)
 
 
+def widened(layout: Layout | None, rank: int, wanted: int) -> Layout:
+    """The layout of a tensor of so many dimensions (None: as it is) with as many as wanted, new ones in front."""
+    more = wanted - rank
+    return renamed(layout or as_it_is(rank), {axis: axis + more for axis in range(rank)}, wanted)
+
+
 def without(layout: Layout, dimensions: Sequence[int]) -> Layout:
     """The layout of what is left where dimensions are dropped."""
     rank = layout.rank
