@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-ops: which calls become one group, and that a pass may change groups before tir-fuse makes them kernels."""
+"""relax-fuse-ops: which calls become one group, and what passes may do before tir-fuse makes kernels of them."""
 
 from __future__ import annotations
 
