@@ -235,11 +235,12 @@ def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
 
 def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements and those inside of `with`, `if` and loops, in their order."""
-    for statement in statements:
+    waiting = [*reversed(statements)]
+    while waiting:
+        statement = waiting.pop()
         yield statement
         if isinstance(statement, _BLOCKS):
-            yield from statements_within(statement.body)
-            yield from statements_within(getattr(statement, "orelse", ()))
+            waiting += reversed([*statement.body, *getattr(statement, "orelse", ())])
 
 
 def _is_huge(left: Any, right: Any) -> bool:
