@@ -25,7 +25,6 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 _BLOCKS = (ast.With, ast.If, ast.For, ast.While)
 #: What statements give names to.
 _TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
-    ast.Assign: lambda node: node.targets,
     ast.AnnAssign: lambda node: (node.target,),
     ast.AugAssign: lambda node: (node.target,),
     ast.For: lambda node: (node.target,),
@@ -229,6 +228,8 @@ def names_in(target: ast.expr | None) -> Sequence[str]:
 
 def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
     """What a statement gives a value: names, tuples of names, elements of buffers."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
     read = _TARGETS.get(type(statement))
     return () if read is None else read(statement)
 
