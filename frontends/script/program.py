@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim
@@ -137,15 +137,14 @@ class Block(Statement):
         return not (self.axes or self.where or self.init or any(isinstance(each, Store) for each in self.body))
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """A function. `symbols` are sizes that its buffers tell."""
 
     node: ast.FunctionDef
     name: str
     parameters: tuple[Buffer | Scalar, ...]
     body: tuple[Statement, ...]
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any]
 
     @property
     def written(self) -> list[Buffer]:
