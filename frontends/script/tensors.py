@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
@@ -215,11 +215,14 @@ class TensorProgram:
         scalars, outer = self.scalars, self.scalars.env
         block = ir.InsertionPoint.current.block
 
-        @cache
+        made: dict[int, Number] = {}
+
         def index(dim: int) -> Number:
             """At the body's begin: upstream has it outside of branches only."""
-            with ir.InsertionPoint.at_block_begin(block):
-                return linalg.index(dim)
+            if dim not in made:
+                with ir.InsertionPoint.at_block_begin(block):
+                    made[dim] = linalg.index(dim)
+            return made[dim]
 
         scalars.env = {**outer, **{name: partial(index, place) for name, place in self._variables.positions.items()}}
         self._elements = {
