@@ -27,7 +27,7 @@ USUAL_LEVEL = 2
 
 def check_opt_level(level: object) -> None:
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 3:
-        raise RelaxError(f"opt_level={level!r}: expected 0 to 3")
+        raise RelaxError(f"opt_level {level!r}: expected 0 to 3")
 
 
 def find_backend(target: str) -> Backend:
