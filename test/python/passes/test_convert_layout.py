@@ -21,6 +21,7 @@ from onnx_oracle import run_onnx
 from own_rules import without_new_layouts
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.bindings.rewriting import is_used
 from relax_mlir.dialects.relax.infer.layouts import Layout, parse_layout
 from relax_mlir.passes.layout.conversion import converted_elements, layout_before, layout_behind, map_between
 from relax_mlir.passes.layout.relations import as_it_is, behind, between, keeps_order, shape_in
@@ -60,7 +61,10 @@ def test_random_graphs(module: rx.Module, desired: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_residual_network_is_converted_at_its_ends(blocks: int) -> None:
-    assert moves(keeps_results(resnet(blocks), NHWC)) == ["relax.permute_dims"] * 2
+    after = keeps_results(resnet(blocks), NHWC)
+    assert moves(after) == ["relax.permute_dims"] * 2
+    constants = [op for op in operations_in(after.operation) if op.name == "arith.constant"]
+    assert all(map(is_used, constants)) and len(constants) == 10 * blocks
 
 
 @pytest.mark.parametrize("desired", DESIRED, ids=str)
