@@ -348,6 +348,23 @@ def test_what_a_rule_may_not_answer(answer: Any, problem: str) -> None:
     assert "test_convert_layout.py" in error.value.location and module.script() == before
 
 
+def test_transforms_into_the_same_blocks_elsewhere() -> None:
+    """NCHW4c around what is to be NHWC4c: these are transposes of five axes, back and forth."""
+
+    def split(x: Any) -> Any:
+        return relax.layout_transform(x, index_map=lambda n, c, h, w: (n, c // 4, h, w, c % 4))
+
+    def joined(x: Any) -> Any:
+        return relax.layout_transform(x, index_map=lambda n, c, h, w, block: (n, c * 4 + block, h, w))
+
+    def around(x: Any) -> Any:
+        kernel = relax.const(numpy.random.default_rng(1).uniform(size=(8, 8, 3, 3)).astype("float32"))
+        return relax.exp(split(relax.nn.relu(relax.nn.conv2d(joined(x), kernel, out_dtype="float32"))))
+
+    after = convolved(around, ConvertLayout({"relax.nn.conv2d": "NHWC4c:OIHW4i4o"}), x=(1, 2, 4, 5, 4))
+    assert moves(after) == ["relax.permute_dims"] * 2
+
+
 def test_transposes_with_named_sizes_are_conversions() -> None:
     sizes = '#relax.sym<["n + n", 4, 4, 2]>'
     module = rx.Module.parse(
