@@ -68,7 +68,11 @@ STAGES = (
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
-    _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
+    _stage(
+        "bufferize",
+        ("tir-bufferize", "relax-plan-memory", "relax-lower-calls"),
+        "tensors become memory, in a planned arena",
+    ),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
     _stage(
