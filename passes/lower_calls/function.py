@@ -26,7 +26,7 @@ from .notes import note_plan
 from .plan import Buffer, Plan, dims_of
 from .sites import maker
 from .sizes import Sizes, round_up
-from .stated import MEMORY_PLAN, plan_of
+from .stated import plan_of
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
@@ -261,7 +261,7 @@ class FunctionLowering:
             tir.ops["give_object"](self.get(value), target)
 
 
-_REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs", MEMORY_PLAN})
+_REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
 
 def graph_functions(module: Operation) -> list[Operation]:

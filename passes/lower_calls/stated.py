@@ -43,6 +43,15 @@ def state_plan(function: Operation, plan: Plan) -> None:
     )
 
 
+def memory_of(function: Operation) -> dict[str, object]:
+    """What the manifest says of a function's temporaries; nothing where no plan is stated."""
+    if MEMORY_PLAN not in function.attributes:
+        return {}
+    stated = function.attributes[MEMORY_PLAN]
+    numbers = {name: stated[name].value for name in ("arena", "peak", "sum")}
+    return {"memory": {**numbers, "slots": [size.value for size in stated["slots"]]}}
+
+
 def most_alive(buffers: list[Buffer]) -> int:
     """The largest sum of bytes that are alive at one time."""
     changes: dict[int, int] = {}
