@@ -14,6 +14,7 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpProblem
 from ...dialects.core.symbols import Dim, SymbolError, equal
 from ...dialects.core.verifier import check
+from ...dialects.relax import dialect
 
 
 def result_type(op: OpView) -> Type:
@@ -23,6 +24,11 @@ def result_type(op: OpView) -> Type:
 def as_result(op: OpView, value: Value) -> Value | None:
     """The value as a replacement, or None: users keep the type they have, to the last symbol."""
     return value if value.type == result_type(op) else None
+
+
+def stated(value: Value, type_: Type) -> Value:
+    """The value with the type that its users know, checked when the program runs where that says more."""
+    return value if value.type == type_ else dialect.ops["match_cast"](value, type_)
 
 
 def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[OpView], bool], name: str) -> Pattern:
