@@ -53,7 +53,8 @@ _DEFINED_IN = {
     "passes.schedule.plan": "Panel Plan",
     "dialects.core.facts": "OpPattern",
     "dialects.core.work": "Work work_of",
-    # Derivatives of operators.
+    # Definitions and derivatives of operators.
+    "passes.decompose.registry": "all_decompositions register_decomposition",
     "passes.gradient.registry": "all_gradients register_gradient",
     # Rewriting.
     "bindings.conversion": "Conversion",

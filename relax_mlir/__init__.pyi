@@ -49,6 +49,8 @@ from .passes.core.registry import register_pass as register_pass
 from .passes.core.stages import Stage as Stage
 from .passes.core.stages import Stages as Stages
 from .passes.core.statistics import Statistics as Statistics
+from .passes.decompose.registry import all_decompositions as all_decompositions
+from .passes.decompose.registry import register_decomposition as register_decomposition
 from .passes.gradient.registry import all_gradients as all_gradients
 from .passes.gradient.registry import register_gradient as register_gradient
 from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules

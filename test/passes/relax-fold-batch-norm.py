@@ -6,7 +6,6 @@ is tested in test/python/passes/test_fold_batch_norm.py. Counterpart: test_trans
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
-
 @I.ir_module(ssa=True)
 class Module:
     # (x * w - mean) / sqrt(variance) * gamma + beta, where gamma / sqrt(variance) is 2 for both channels.
@@ -35,9 +34,9 @@ class Module:
     # CHECK-NEXT: add_0: {{.*}} = R.add(conv2d_0, R.const({{\[\[\[\[21.0, 41.0\]\]\]\]}}, "float32"))
     # CHECK-NEXT: return add_0, R.const(0.0, {{.*}}), R.const([4.0, 16.0], "float32")
     @R.function
-    def bias(
-        x: R.Tensor((1, 8, 8, 1), "float32")
-    ) -> R.Tuple(R.Tensor((1, 8, 8, 2), "float32"), R.Tensor((2,), "float32"), R.Tensor((2,), "float32")):
+    def bias(x: R.Tensor((1, 8, 8, 1), "float32")) -> R.Tuple(
+        R.Tensor((1, 8, 8, 2), "float32"), R.Tensor((2,), "float32"), R.Tensor((2,), "float32")
+    ):
         w = R.const([[[[1.0]]], [[[3.0]]]], "float32")
         b = R.const([10.0, 20.0], "float32")
         gamma = R.const([4.0, 8.0], "float32")
@@ -74,9 +73,9 @@ class Module:
     # CHECK-NEXT: other: {{.*}} = R.nn.conv2d(
     # CHECK-NEXT: x, R.const({{\[\[\[\[2.0\]\]\]\]}}, "float32"), padding=(1, 1),
     @R.function
-    def padded(
-        x: R.Tensor((1, 1, 8, 8), "float32"), z: R.Tensor((1, 1, 8, 8), "float32")
-    ) -> R.Tuple(R.Tensor((1, 1, 10, 10), "float32"), R.Tensor((1, 1, 10, 10), "float32")):
+    def padded(x: R.Tensor((1, 1, 8, 8), "float32"), z: R.Tensor((1, 1, 8, 8), "float32")) -> R.Tuple(
+        R.Tensor((1, 1, 10, 10), "float32"), R.Tensor((1, 1, 10, 10), "float32")
+    ):
         w = R.const([[[[1.0]]]], "float32")
         t = R.add(x, R.const(3.0, "float32"))
         one = R.nn.conv2d(t, w, padding=(1, 1))
@@ -104,9 +103,9 @@ class Module:
     # CHECK-NEXT: multiply_0, R.const({{\[\[\[\[-4.0\]\], \[\[0.0\]\]\]\]}}, "float32"),
     # CHECK: return c, add_0
     @R.function
-    def used_twice(
-        x: R.Tensor((1, 1, 8, 8), "float32")
-    ) -> R.Tuple(R.Tensor((1, 2, 8, 8), "float32"), R.Tensor((1, 2, 8, 8), "float32")):
+    def used_twice(x: R.Tensor((1, 1, 8, 8), "float32")) -> R.Tuple(
+        R.Tensor((1, 2, 8, 8), "float32"), R.Tensor((1, 2, 8, 8), "float32")
+    ):
         gamma = R.const([4.0, 4.0], "float32")
         variance = R.const([4.0, 16.0], "float32")
         c = R.nn.conv2d(x, R.const([[[[1.0]]], [[[3.0]]]], "float32"))
@@ -123,9 +122,7 @@ class Module:
     @R.function
     def stays(
         x: R.Tensor((1, 2, 8), "float32"), g: R.Tensor((2,), "float32"), u: R.Tensor((1, "c", 8), "float32")
-    ) -> R.Tuple(
-        R.Tensor((1, 2, 8), "float32"), R.Tensor((1, 2, 8), "float32"), R.Tensor((1, "c", 8), "float32")
-    ):
+    ) -> R.Tuple(R.Tensor((1, 2, 8), "float32"), R.Tensor((1, 2, 8), "float32"), R.Tensor((1, "c", 8), "float32")):
         k = R.const([4.0, 8.0], "float32")
         a, m, v = R.nn.batch_norm(x, k, k, k, k, axis=1)
         b, m1, v1 = R.nn.batch_norm(x, g, k, k, k, axis=1, training=False)
@@ -139,9 +136,9 @@ class Module:
     # CHECK: R.matmul(
     # CHECK: R.divide(
     @R.function
-    def others(
-        x: R.Tensor((1, 1, 2), "float32"), i: R.Tensor((2, 2), "int32")
-    ) -> R.Tuple(R.Tensor((1, 1, 2), "float32"), R.Tensor((2, 2), "int32")):
+    def others(x: R.Tensor((1, 1, 2), "float32"), i: R.Tensor((2, 2), "int32")) -> R.Tuple(
+        R.Tensor((1, 1, 2), "float32"), R.Tensor((2, 2), "int32")
+    ):
         c = R.nn.conv1d(x, R.const([[[3.0]]], "float32"))
         s = R.multiply(c, R.const([1.0, 2.0], "float32"))
         h = R.matmul(i, R.const([[1, 2], [3, 4]], "int32"))
