@@ -38,15 +38,15 @@ def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
 def merge_permutations(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The result's dimension i is dimension axes[i] of the inner result, which is dimension inner[axes[i]] of x."""
     inner = defining_op(op.x, "relax.permute_dims")
-    outer_axes = _permutation(op)
-    inner_axes = _permutation(inner) if inner is not None else None
+    outer_axes = permutation(op)
+    inner_axes = permutation(inner) if inner is not None else None
     if inner is None or outer_axes is None or inner_axes is None or len(outer_axes) != len(inner_axes):
         return None
     axes = [inner_axes[axis] for axis in outer_axes]
     return make(op, "relax.permute_dims", [inner.x], {"axes": ints(axes)})
 
 
-def _permutation(op: OpView) -> list[int] | None:
+def permutation(op: OpView) -> list[int] | None:
     """The axes from the front; None where the rank that says what is reversed is unknown."""
     if op.axes is not None:
         return [normal_axis(axis, len(op.axes)) for axis in op.axes]
@@ -134,7 +134,7 @@ def _is_vector(tensor: Value) -> bool:
 
 
 def _permutes_nothing(op: OpView) -> bool:
-    axes = _permutation(op)
+    axes = permutation(op)
     return axes is not None and axes == sorted(axes)
 
 

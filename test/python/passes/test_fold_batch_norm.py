@@ -69,7 +69,7 @@ def convolutions(draw: Any) -> tuple[rx.Module, bool]:
     return module, not is_before or (padding == 0 and not is_transposed)
 
 
-@draws(60)
+@draws(30)
 @given(convolutions())
 def test_weights_of_convolutions(case: tuple[rx.Module, bool]) -> None:
     module, is_all = case
@@ -185,7 +185,7 @@ def test_a_residual_network_has_no_scales_left() -> None:
     assert len(names) == 14, names
 
 
-@draws(60)
+@draws(30)
 @given(st.one_of(graphs.images(), graphs.sequences()))
 def test_any_graph_keeps_its_results(module: rx.Module) -> None:
     after = keeps_results(module, PASS, tolerance=1e-3)
@@ -193,7 +193,7 @@ def test_any_graph_keeps_its_results(module: rx.Module) -> None:
 
 
 def test_numbers_of_half_floats_as_they_are() -> None:
-    """Inline as digits, as hexadecimal where there are many, in resources, one for all; limits and what is no number."""
+    """Inline as digits, as hexadecimal where there are many, in resources, one for all; limits, what is no number."""
     import ml_dtypes
 
     random = numpy.random.default_rng(0)
