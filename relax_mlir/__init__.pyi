@@ -58,6 +58,7 @@ from .passes.intrinsics.registry import register_legalize_intrinsic as register_
 from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.mixed_precision.registry import register_precision as register_precision
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
