@@ -98,7 +98,11 @@ def makers_behind(value: Value, operation: Operation) -> list[Operation] | None:
             return None
         found.append(maker)
         waiting += maker.operands
-    return sorted(found, key=cmp_to_key(lambda one, other: -1 if one.is_before_in_block(other) else 1))
+    return sorted(found, key=cmp_to_key(_compare_places))
+
+
+def _compare_places(one: Operation, other: Operation) -> int:
+    return -1 if one.is_before_in_block(other) else 1
 
 
 def _is_pure(operation: Operation) -> bool:
