@@ -46,9 +46,9 @@ TO_LLVM: tuple[str, ...] = (
 )
 
 
-def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
+def _stage(name: str, passes: tuple[str, ...], doc: str, level: int = 0) -> Stage:
     """A stage of passes that are ours: what they make is verified before code is made of it, not again and again."""
-    return Stage(name, passes, doc, verify="later")
+    return Stage(name, passes, doc, verify="later", level=level)
 
 
 def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
@@ -57,9 +57,14 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 
 STAGES = (
+    _stage("simplify", ("relax-canonicalize", "cse"), "what needs not be computed, or not twice, is not", level=1),
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
-    _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
+    _stage(
+        "fuse",
+        ("relax-annotate-op-pattern", "relax-fuse-ops{epilogues=true}", "tir-fuse"),
+        "calls of PrimFuncs become fewer",
+    ),
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
