@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import Operation, OpView, Value
+from ...bindings.ir import OpView, Value
 from ...bindings.navigation import use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter, defining_op
 from ...bindings.rewriting import made_again
 from ...dialects.core.infos import bit_width
 from .constants import elements_of, floats_of
-from .support import as_result, dtype_of, normal_axis, shape_of
+from .support import as_result, dtype_of, normal_axis, shape_of, with_dtype
 
 # Scales with which products and quotients neither overflow nor lose digits below the smallest normal number.
 _SMALLEST, _LARGEST = {"f32": 1e-30, "f16": 1e-3}, {"f32": 1e30, "f16": 64.0}
@@ -45,10 +45,8 @@ def _mover(value: Value) -> OpView | None:
 
 
 def _moved(mover: OpView, numbers: Value) -> Value:
-    operation: Operation = mover.operation
-    type_ = operation.results[0].type
-    element = numbers.type.element_type
-    result = type(type_).get(list(type_.shape), element, type_.encoding)
+    operation = mover.operation
+    result = with_dtype(operation.results[0], dtype_of(numbers))
     return made_again(operation, [numbers, *list(operation.operands)[1:]], [result]).results[0]
 
 

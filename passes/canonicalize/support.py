@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter
-from ...dialects.core.codec import TypeProblem, decode
+from ...dialects.core.codec import TypeProblem, decode, encode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpProblem
@@ -78,6 +78,11 @@ def shape_of(value: Value) -> tuple[Dim, ...] | None:
 
 def dtype_of(value: Value) -> str:
     return tensor_info(value).dtype
+
+
+def with_dtype(value: Value, dtype: str) -> Type:
+    """A tensor's type, with other elements."""
+    return encode(tensor_info(value).with_dtype(dtype), value.context)
 
 
 def keeps_shape(value: Value, *others: Value) -> bool:

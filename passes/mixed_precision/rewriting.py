@@ -14,7 +14,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, use_count
 from ...bindings.rewriting import is_used
 from ...dialects.core.builder import infer_types
-from ...dialects.core.codec import TypeProblem, decode, encode
+from ...dialects.core.codec import TypeProblem, decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpDef, OpProblem
@@ -22,7 +22,7 @@ from ...dialects.core.operator import group_sizes
 from ...dialects.core.symbols import SymbolError
 from ...dialects.relax import const
 from ..canonicalize.constants import floats_of, is_constant
-from ..canonicalize.support import is_valid
+from ..canonicalize.support import is_valid, with_dtype
 from ..scales.weights import are_numbers
 from .registry import Precision
 
@@ -70,7 +70,7 @@ class TwoPrecisions:
     def _to_low(self, value: Value) -> Value | None:
         """The value in 16 bits; None for a constant with a number that there is not."""
         if value not in self._lows:
-            made = self._constant(value) if is_constant(value) else self._cast(value, self._type(value, self._low))
+            made = self._constant(value) if is_constant(value) else self._cast(value, with_dtype(value, self._low))
             if made is None:
                 return None
             self._lows[value] = made
@@ -91,12 +91,6 @@ class TwoPrecisions:
             made = const(numbers, self._low)
         self._superfluous.append(owner)
         return made
-
-    @staticmethod
-    def _type(value: Value, dtype: str) -> Type:
-        info = decode(value.type)
-        assert isinstance(info, TensorInfo), value
-        return encode(info.with_dtype(dtype), value.context)
 
     # ---- operations ----
 
@@ -161,7 +155,7 @@ class TwoPrecisions:
         except (OpProblem, TypeProblem, SymbolError):
             return None
         types = [
-            self._type(result, info.dtype) if isinstance(info, TensorInfo) else result.type
+            with_dtype(result, info.dtype) if isinstance(info, TensorInfo) else result.type
             for result, info in zip(operation.results, inferred, strict=True)
         ]
         with ir.InsertionPoint(operation), operation.location:
