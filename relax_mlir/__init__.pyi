@@ -49,6 +49,8 @@ from .passes.core.registry import register_pass as register_pass
 from .passes.core.stages import Stage as Stage
 from .passes.core.stages import Stages as Stages
 from .passes.core.statistics import Statistics as Statistics
+from .passes.decompose.registry import all_decompositions as all_decompositions
+from .passes.decompose.registry import register_decomposition as register_decomposition
 from .passes.gradient.registry import all_gradients as all_gradients
 from .passes.gradient.registry import register_gradient as register_gradient
 from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules
@@ -56,6 +58,7 @@ from .passes.intrinsics.registry import register_legalize_intrinsic as register_
 from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.mixed_precision.registry import register_precision as register_precision
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
