@@ -57,6 +57,9 @@ _DEFINED_IN = {
     # Definitions and derivatives of operators.
     "passes.decompose.registry": "all_decompositions register_decomposition",
     "passes.gradient.registry": "all_gradients register_gradient",
+    # Layouts that operators follow.
+    "passes.layout.registry": "all_layout_rules register_layout",
+    "passes.relax_convert_layout": "ConvertLayout",
     # Rewriting.
     "bindings.conversion": "Conversion",
     "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",

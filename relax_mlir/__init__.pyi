@@ -56,9 +56,12 @@ from .passes.gradient.registry import register_gradient as register_gradient
 from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules
 from .passes.intrinsics.registry import register_legalize_intrinsic as register_legalize_intrinsic
 from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
+from .passes.layout.registry import all_layout_rules as all_layout_rules
+from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
 from .passes.mixed_precision.registry import register_precision as register_precision
+from .passes.relax_convert_layout import ConvertLayout as ConvertLayout
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan

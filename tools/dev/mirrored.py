@@ -33,6 +33,8 @@ ELSEWHERE = {
     "passes/canonicalize": ("test_canonicalize", "relax_canonicalize"),
     "passes/schedule": ("test_schedule", "test_plan", "tir_plan", "tir_apply_plan"),
     "passes/gradient": ("test_gradients",),
+    "passes/layout": ("test_convert_layout", "relax_convert_layout"),
+    "passes/layout/rules": ("test_convert_layout", "relax_convert_layout"),
     "passes/gradient/rules": ("test_gradients",),
     "targets/llvm/passes": ("test_compile",),
     "targets/llvm/plans": ("test_schedule", "tir_plan"),
