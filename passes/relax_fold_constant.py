@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from ..bindings.ir import Operation, Value
+from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.rewriting import is_used
 from ..dialects.core.dialect import all_ops
 from ..support.errors import RelaxError
-from .canonicalize.constants import elements_of, make_elements
+from .canonicalize.constants import STORAGE_NAME, elements_of, make_elements
 from .canonicalize.folding import BY_NUMPY, compute, constant_arrays
 from .core.base import Pass
 from .core.evaluating import evaluator
@@ -76,7 +76,7 @@ class _Folding:
         self._unknown: set[Value] = set()
 
     def is_done_after_round(self) -> bool:
-        graph = ConstantGraph(self._root, self._limits, self._can_compute, self._unknown)
+        graph = ConstantGraph(self._root, self._limits, self._can_compute, unknown=self._unknown)
         wanted = graph.worth_keeping()
         arrays = _by_numpy(graph.needed_for(wanted, ()))
         missing = [value for value in wanted if value not in arrays]
@@ -93,6 +93,8 @@ class _Folding:
         return not failed
 
     def _can_compute(self, op: Operation) -> bool:
+        if not all(map(_can_be_kept, op.results.types)):
+            return False
         if op.name in BY_NUMPY:
             return True
         if op.name == CALL_TIR:
@@ -106,6 +108,11 @@ class _Folding:
             return set()
         known = {row.full_name for row in all_ops() if row.role == "shape" or row.is_plain_view}
         return known.union(rules_by_op(self._evaluator.target))
+
+
+def _can_be_kept(type_: Type) -> bool:
+    """Whether there are constants of a type, where it is a tensor's."""
+    return not isinstance(type_, ir.RankedTensorType) or str(type_.element_type) in STORAGE_NAME
 
 
 def _by_numpy(operations: Sequence[Operation]) -> dict[Value, ndarray]:

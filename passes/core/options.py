@@ -149,7 +149,10 @@ def _parse_mapping(text: str, hint: Any) -> dict[str, str]:
     pairs = [item.partition(":") for item in text.split(",") if item.strip()]
     if any(not colon for _, colon, _ in pairs):
         raise ValueError(f"expects {describe_type(hint)}, got '{text}'")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    found = {key.strip(): value.strip() for key, _, value in pairs}
+    if len(found) < len(pairs):
+        raise ValueError(f"says one thing twice: '{text}'")
+    return found
 
 
 def describe_type(hint: Any) -> str:

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operators that depend on constants alone, and the values of them that are worth keeping."""
+"""The operators that depend on constants and weights alone, and the values of them that are worth keeping."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import ScalarInfo, ShapeInfo, bit_width
-from ...dialects.core.substitute import symbols_of_operation
+from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, bit_width
+from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.tir.prim_func import is_prim_func
-from ..canonicalize.constants import STORAGE_NAME
 
 CONSTANTS = ("arith.constant", "relax.constant")
 CALL_TIR = "relax.call_tir"
@@ -32,18 +31,21 @@ class Limits:
     #: How many times as many elements as the constants that it depends on a larger result may have.
     spread: float
     #: Bytes by which constants may grow in all.
-    growth: int
+    growth: float
 
 
 @dataclass
 class _Known:
-    """A value that depends on constants alone: its size, and that of the constants where they are smaller."""
+    """A value that depends on constants or weights alone: its size, and that of these where they are smaller."""
 
     maker: int
-    elements: int = 0
+    #: Endless where it is symbolic.
+    elements: float = 0
     nbytes: int = 0
-    least_elements: int = 0
+    least_elements: float = 0
     least_bytes: int = 0
+    #: Whether it depends on weights.
+    is_of_weights: bool = False
     #: The numbers of the operations that use it.
     users: list[int] = field(default_factory=list)
 
@@ -53,14 +55,21 @@ class _Known:
 
 
 class ConstantGraph:
-    """What depends on constants alone in an operation, PrimFuncs left out; in order, each after what it needs."""
+    """What depends on constants and weights alone in an operation, PrimFuncs left out; each after what it needs."""
 
     def __init__(
-        self, root: Operation, limits: Limits, can_compute: Callable[[Operation], bool], unknown: Collection[Value] = ()
+        self,
+        root: Operation,
+        limits: Limits,
+        can_compute: Callable[[Operation], bool],
+        *,
+        unknown: Collection[Value] = (),
+        weights: Sequence[Value] = (),
     ):
-        """`unknown`: values that could not be computed."""
-        self._limits, self._can_compute, self._unknown = limits, can_compute, unknown
-        self._known: dict[Value, _Known] = {}
+        """`unknown`: values that could not be computed. Symbols of weights' sizes are known as they are."""
+        self._limits, self._can_compute, self._unknown, self._weights = limits, can_compute, unknown, weights
+        self._known: dict[Value, _Known] = {weight: _sized(-1, weight.type, is_of_weights=True) for weight in weights}
+        self._symbols: frozenset[str] = frozenset().union(*(symbols_of(weight.type) for weight in weights))
         #: By number.
         self.operations: dict[int, Operation] = {}
         for number, op in enumerate([root, *operations_in(root, is_prim_func)]):
@@ -75,7 +84,8 @@ class ConstantGraph:
         held = [known for known in operands if known is not None]
         if len(held) < len(operands) or not (_is_literal(op) or (operands and self._is_computable(op))):
             return
-        made = [_sized(number, result.type) for result in op.results]
+        is_of_weights = any(known.is_of_weights for known in held)
+        made = [_sized(number, result.type, is_of_weights) for result in op.results]
         elements, nbytes = sum(each.least_elements for each in held), sum(each.least_bytes for each in held)
         for known in made if operands else ():
             known.least_elements, known.least_bytes = min(known.elements, elements), min(known.nbytes, nbytes)
@@ -93,12 +103,15 @@ class ConstantGraph:
             return False
         if row.role not in ("", "shape") and op.name != CALL_TIR:
             return False
-        if not all(map(_is_static, op.results.types)) or any(result in self._unknown for result in op.results):
+        if not all(map(_is_sized, op.results.types)) or any(result in self._unknown for result in op.results):
             return False
-        return not symbols_of_operation(op) and self._can_compute(op)
+        return symbols_of_operation(op) <= self._symbols and self._can_compute(op)
 
     def worth_keeping(self) -> list[Value]:
-        """The values to make constants of, each before those that depend on it: then nobody needs the rest."""
+        """The values to make constants of, or parameters where there are weights: then nobody needs the rest.
+
+        Each is before those that depend on it.
+        """
         found: list[Value] = []
         gone: set[int] = set()
         room = self._limits.growth
@@ -119,6 +132,8 @@ class ConstantGraph:
         if not isinstance(value.type, ir.RankedTensorType):
             return False  # sizes and numbers are no work
         known = self._known[value]
+        if self._weights and not known.is_of_weights:
+            return False
         # What spreads few numbers over a tensor takes less time than reading them all from memory.
         return known.elements <= max(self._limits.small, known.least_elements * self._limits.spread)
 
@@ -141,16 +156,20 @@ def _is_literal(op: Operation) -> bool:
     return row is not None and row.role == "literal" and not symbols_of_operation(op)
 
 
-def _sized(maker: int, type_: Type) -> _Known:
-    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        return _Known(maker)
+def _sized(maker: int, type_: Type, is_of_weights: bool = False) -> _Known:
+    if not isinstance(type_, ir.RankedTensorType):
+        return _Known(maker, is_of_weights=is_of_weights)
+    if not type_.has_static_shape:
+        return _Known(maker, inf, 0, inf, 0, is_of_weights)
     elements = prod(type_.shape)
     nbytes = elements * max(bit_width(str(type_.element_type)), 8) // 8
-    return _Known(maker, elements, nbytes, elements, nbytes)
+    return _Known(maker, elements, nbytes, elements, nbytes, is_of_weights)
 
 
-def _is_static(type_: Type) -> bool:
-    """Whether it is of known sizes, and a constant could be of it where it is a tensor."""
-    if isinstance(type_, ir.RankedTensorType):
-        return type_.has_static_shape and type_.encoding is None and str(type_.element_type) in STORAGE_NAME
-    return isinstance(decode(type_), (ShapeInfo, ScalarInfo))
+def _is_sized(type_: Type) -> bool:
+    """Whether numbers and symbols tell all sizes."""
+    info = decode(type_)
+    if isinstance(info, ScalarInfo):
+        return True
+    dims = info.shape if isinstance(info, TensorInfo) else info.dims if isinstance(info, ShapeInfo) else None
+    return dims is not None and None not in dims

@@ -108,11 +108,16 @@ def _fill(operations: Sequence[Operation], values: Sequence[Value], given: Mappi
         for operand in op.operands:
             if operand in given and operand not in made:
                 made[operand] = _constant(given[operand], operand)
-        copied = op.clone()
-        for position, operand in enumerate(op.operands):
-            copied.operands[position] = made[operand]
-        made.update(zip(op.results, copied.results, strict=True))
+        copy_operation(op, made)
     ir.Operation.create("func.return", operands=[made[value] for value in values])
+
+
+def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
+    """An operation once more, at the insertion point, on what `made` says of values; its results are added to it."""
+    copied = op.clone()
+    for position, operand in enumerate(op.operands):
+        copied.operands[position] = made[operand]
+    made.update(zip(op.results, copied.results, strict=True))
 
 
 def _constant(array: ndarray, value: Value) -> Value:
