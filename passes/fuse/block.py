@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost, operations_of, users_of
 from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.codec import decode
-from ...dialects.core.facts import OpPattern
 from ...dialects.core.substitute import symbols_of
 from ...emit.kernels import parameter_info
 from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
-from .prim_info import PrimInfo
+from .marks import APART, GROUP
+from .prim_info import PrimInfo, PrimInfos
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """How far groups may grow."""
 
     max_ops: int
@@ -28,14 +26,36 @@ class Limits:
     epilogues: bool
 
 
+class Found(NamedTuple):
+    """A group of more than one call, its outputs, and the operation before which its call can stand."""
+
+    group: Group
+    outputs: list[Value]
+    before: Operation
+
+
+_NOTHING: Mapping[Operation, int] = {}
+
+
 class BlockGroups:
-    """Groups the calls of one block, consumers with producers, as long as one place can be found for each group."""
+    """Groups the calls of one block, consumers with producers, as long as one place can be found for each group.
+
+    With limits, as far as it pays, but for the calls that are in groups already (`without`). Without limits the calls
+    are `stated` to be in groups: these and nothing else.
+    """
 
     def __init__(
-        self, block: Block, infos: Callable[[str], PrimInfo | None], limits: Limits, *, keeps_reasons: bool = False
+        self,
+        block: Block,
+        infos: PrimInfos,
+        limits: Limits | None = None,
+        *,
+        stated: Mapping[Operation, int] = _NOTHING,
+        keeps_reasons: bool = False,
     ):
         self._block = block
         self._limits = limits
+        self._stated = stated
         self._operations = operations_of(block)
         self._positions = {op: position for position, op in enumerate(self._operations)}
         #: By the position of each member: its group, and where the group's call will stand.
@@ -48,22 +68,22 @@ class BlockGroups:
         # What else reads it must not change its place.
         mutated = mutated_values(self._operations)
         for position, op in enumerate(self._operations):
-            info = infos(op.opview.func) if _is_plain_call(op) else None
+            is_candidate = _is_plain_call(op) and (op in stated) == (limits is None)
+            info = infos[op.opview.func] if is_candidate else None
             if info is None or not mutated.isdisjoint(map(root_of, (*op.operands, *op.results))):
                 continue
             if _has_parameter_types(op, info):
                 self._group[position] = single(op, info, position)
                 self._place[position] = position
 
-    def find(self) -> list[tuple[Group, list[Any], Any]]:
-        """The groups of more than one call, their outputs, and the operations before which their calls can stand."""
+    def find(self) -> list[Found]:
         # First what needs no memory any more afterwards, so that no loop of less use takes it away.
         for more_outputs in (False, True):
             while self._round(more_outputs):
                 pass
         found = {id(group): group for group in self._group.values() if len(group.all_members) > 1}
         return [
-            (group, self._outputs(group), self._operations[self._place[group.sink.position]])
+            Found(group, self._outputs(group), self._operations[self._place[group.sink.position]])
             for group in found.values()
         ]
 
@@ -87,13 +107,24 @@ class BlockGroups:
             if self._group[producer] is not self._group[consumer]
         }
 
+    def why_apart(self, number: int) -> str:
+        """Why the calls that are stated to be one group are not."""
+        calls = [call for call, stated in self._stated.items() if stated == number]
+        for call in calls:
+            if self._positions[call] not in self._group:
+                return f"what @{call.opview.func} does is not known, or more than one loop nest can do"
+        for (producer, consumer), reason in self.reasons_apart().items():
+            if producer in calls and consumer in calls:
+                return f"@{producer.opview.func} and @{consumer.opview.func}: {reason}"
+        return "its calls do not read each other's results"
+
     def _try(self, producers: Group, consumers: Group, more_outputs: bool) -> str:
         """Makes one group of two, or says why not.
 
         `more_outputs`: of the producers' results some may be stored nevertheless.
         """
-        if len(producers.all_members) + len(consumers.all_members) > self._limits.max_ops:
-            return "there would be too many calls in one kernel"
+        if self._limits is None and self._number(producers) != self._number(consumers):
+            return "they are in groups of their own"
         group = self._joined(producers, consumers)
         if group is None:
             return "one loop nest cannot do the work of both"
@@ -104,12 +135,10 @@ class BlockGroups:
             return "the loops do not come by each element of the outputs once and in one order"
         if not sizes_are_told(group, outputs):
             return "what is left of the parameters does not tell all sizes"
-        if is_slowed_down(group):
-            return "functions like exp would take more time in these loops than storing what they compute"
         if group.head is not None and not goes_on_in_place(group, outputs):
             return "the second does not go on with the first one's result in its place"
-        if len(group.inputs()) + len(outputs) > self._limits.max_parameters:
-            return "the kernel would have too many parameters"
+        if self._limits is not None and (reason := _costs_more(group, outputs, self._limits)):
+            return reason
         place = self._new_place(group, outputs)
         if place is None:
             return "no place in the program is behind all that is read and before all that reads"
@@ -118,15 +147,16 @@ class BlockGroups:
             self._place[member.position] = place
         return ""
 
+    def _number(self, group: Group) -> int | None:
+        return self._stated.get(group.sink.call)
+
     def _joined(self, producers: Group, consumers: Group) -> Group | None:
         targets = {member.info.target for group in (producers, consumers) for member in group.all_members}
         if len(targets) > 1 or producers.head is not None and (consumers.head or consumers.host):
             return None
         if producers.host is not None:
-            return with_head(producers, consumers) if self._limits.epilogues else None
-        host = consumers.host
-        if host is not None and host.info.pattern != OpPattern.COMM_REDUCE:
-            return None
+            is_wanted = self._limits is None or self._limits.epilogues
+            return with_head(producers, consumers) if is_wanted else None
         return joined(producers, consumers)
 
     # ---- places ----
@@ -192,8 +222,23 @@ def _known_outside(block: Block) -> set[str]:
     return {name for argument in arguments for name in symbols_of(argument.type)}
 
 
+def _costs_more(group: Group, outputs: Sequence[Value], limits: Limits) -> str:
+    """Why a group should not be, though it can."""
+    if len(group.all_members) > limits.max_ops:
+        return "there would be too many calls in one kernel"
+    if len(group.inputs()) + len(outputs) > limits.max_parameters:
+        return "the kernel would have too many parameters"
+    if is_slowed_down(group):
+        return "functions like exp would take more time in these loops than storing what they compute"
+    return ""
+
+
+_KNOWN_ATTRIBUTES = frozenset({"func", GROUP, APART})
+
+
 def _is_plain_call(op: Operation) -> bool:
-    return op.name == "relax.call_tir" and list(op.attributes) == ["func"] and "::" not in op.opview.func
+    is_known = op.name == "relax.call_tir" and _KNOWN_ATTRIBUTES.issuperset(op.attributes)
+    return is_known and "::" not in op.opview.func
 
 
 def _has_parameter_types(op: Operation, info: PrimInfo) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...bindings.ir import Context, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, functions_in, symbol_name, text_in
+from ...bindings.navigation import body_of, symbol_name, text_in
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import OP_PATTERN, TARGET, make_prim_func, prim_funcs_in
@@ -21,7 +21,6 @@ from ..inline.call_graph import remove_dead
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
 from .compose import group_body
 from .group import Group
-from .prim_info import PrimInfo, prim_info
 
 # Names of functions are in symbols, profiles and messages.
 _LONGEST_NAME = 60
@@ -30,20 +29,12 @@ _MOST_CHARACTERS = 6000
 
 
 class FusedFunctions:
-    """The functions that one run of the pass looks into, makes and leaves without a caller."""
+    """The functions that one run of the pass makes and leaves without a caller."""
 
     def __init__(self, module: Operation):
         self._module = module
-        self._functions = {symbol_name(function): function for function in functions_in(module)}
-        self._infos: dict[str, PrimInfo | None] = {}
         self._made = PrimFuncs(module)
         self._fused: dict[str, Any] = {}
-
-    def info(self, name: str) -> PrimInfo | None:
-        if name not in self._infos:
-            function = self._functions.get(name)
-            self._infos[name] = None if function is None else prim_info(function)
-        return self._infos[name]
 
     def replace(self, group: Group, outputs: Sequence[Value], before: Operation) -> None:
         """One call in place of the members', before an operation."""

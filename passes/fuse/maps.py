@@ -32,6 +32,14 @@ def plain_dim(expression: Any) -> int | None:
     return known.position if isinstance(known, ir.AffineDimExpr) else None
 
 
+def dim_beside_constant(expression: Any) -> int | None:
+    """The dimension in `dim + constant`; None where an expression has another form."""
+    known = expression.maybe_downcast()
+    if isinstance(known, ir.AffineAddExpr) and isinstance(known.rhs.maybe_downcast(), ir.AffineConstantExpr):
+        return plain_dim(known.lhs)
+    return plain_dim(known)
+
+
 def visits_once(map_: AffineMap, sizes: Sequence[int | None]) -> bool:
     """Whether loops of these sizes come by each of the map's points once at most."""
     found = {_only_dim(expression) for expression in map_.results}

@@ -13,6 +13,8 @@ from ...bindings.navigation import (
     body_of,
     constant_of,
     function_type_of,
+    functions_in,
+    made_by,
     operations_in,
     operations_of,
     symbol_name,
@@ -33,8 +35,8 @@ _KNOWN_ATTRIBUTES = frozenset({
 })  # fmt: skip
 _GENERIC_ATTRIBUTES = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
 _PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
-# What may stand outside of the loops of a function that computes element by element.
-_AROUND = frozenset({"tensor.dim", "tensor.extract"})
+#: What may stand outside of the loops of a function that computes element by element.
+AROUND = frozenset({"tensor.dim", "tensor.extract", "tensor.extract_slice"})
 # Nothing to speak of, whatever their number.
 _FREE = frozenset({"arith.constant", "arith.extf", "arith.index_cast", "linalg.index", "linalg.yield"})
 _CHEAP = frozenset(
@@ -74,6 +76,8 @@ class PrimInfo:
     sizes: dict[int, tuple[int | None, ...]] = field(default_factory=dict)
     #: Whether an element may be computed several times.
     is_cheap: bool = False
+    #: Where it only moves elements: from the loops of its operation to what that reads, a parameter or a slice of one.
+    moved_from: Any = None
     #: Whether an element takes a function like exp.
     is_heavy: bool = False
 
@@ -95,6 +99,20 @@ class PrimInfo:
         return body_of(self.function).operations[position].operation
 
 
+class PrimInfos:
+    """Those of a module's functions, each made when it is first asked for."""
+
+    def __init__(self, module: Operation):
+        self._functions = {symbol_name(function): function for function in functions_in(module)}
+        self._infos: dict[str, PrimInfo | None] = {}
+
+    def __getitem__(self, name: str) -> PrimInfo | None:
+        if name not in self._infos:
+            function = self._functions.get(name)
+            self._infos[name] = None if function is None else prim_info(function)
+        return self._infos[name]
+
+
 def prim_info(function: Operation) -> PrimInfo | None:
     """None where the function is nothing that fusion could look into."""
     if not is_prim_func(function) or not _KNOWN_ATTRIBUTES.issuperset(function.attributes):
@@ -102,7 +120,7 @@ def prim_info(function: Operation) -> PrimInfo | None:
     type_ = function_type_of(function)
     pattern = op_pattern(function)
     blocks = list(function.regions[0].blocks)
-    if pattern is None or pattern > OpPattern.OUT_EWISE_FUSABLE or len(blocks) != 1 or not _is_pure(function):
+    if pattern is None or pattern > OpPattern.OUT_EWISE_FUSABLE or len(blocks) != 1 or not is_pure(function):
         return None
     if not all(isinstance(result, ir.RankedTensorType) for result in type_.results) or not len(type_.results):
         return None
@@ -117,12 +135,12 @@ def prim_info(function: Operation) -> PrimInfo | None:
         len(type_.inputs) - len(type_.results),
         reads,
         asked,
-        sizes={place: _loop_sizes(op) for place, op in enumerate(operations) if _is_plain_generic(op)},
+        sizes={place: _loop_sizes(op) for place, op in enumerate(operations) if is_plain_generic(op)},
     )
     return _with_pointwise(info, blocks[0], operations)
 
 
-def _is_pure(function: Operation) -> bool:
+def is_pure(function: Operation) -> bool:
     for op in operations_in(function):
         row = row_of(op)
         if row is not None:
@@ -134,7 +152,7 @@ def _is_pure(function: Operation) -> bool:
     return True
 
 
-def _is_plain_generic(op: Operation) -> bool:
+def is_plain_generic(op: Operation) -> bool:
     if op.name != "linalg.generic" or not all(name in _GENERIC_ATTRIBUTES for name in op.attributes):
         return False
     return all(map_.n_symbols == 0 for map_ in maps_of(op))
@@ -174,7 +192,7 @@ def _parameter_uses(
             axis = _asked_axis(op)
             if axis is not None:
                 asked.append((position, axis))
-            elif op in places and _is_plain_generic(op) and use.operand_number < input_count_of(op):
+            elif op in places and is_plain_generic(op) and use.operand_number < input_count_of(op):
                 found.setdefault(places[op], []).append(maps_of(op)[use.operand_number])
             else:
                 is_readable = False
@@ -199,6 +217,7 @@ def _with_pointwise(info: PrimInfo, block: Block, operations: Sequence[Operation
         pointwise=place,
         out_map=maps_of(generic)[-1],
         is_cheap=_is_cheap(generic),
+        moved_from=maps_of(generic)[0] if _is_movement(generic) else None,
         is_heavy=any((row := row_of(op)) is not None and not row.short for op in operations_in(generic)),
     )
 
@@ -210,13 +229,13 @@ def _pointwise_place(info: PrimInfo, block: Block, operations: Sequence[Operatio
     around = [op for op in operations[:-1] if op.name != "linalg.generic"]
     if len(places) != 1 or places[0] not in info.sizes:
         return None
-    if any(op.name.partition(".")[0] not in ("arith", "index") and op.name not in _AROUND for op in around):
+    if any(op.name.partition(".")[0] not in ("arith", "index") and op.name not in AROUND for op in around):
         return None
     generic, end = operations[places[0]], operations[-1]
-    return places[0] if _writes_each(generic, block, end) else None
+    return places[0] if writes_each(generic, block, end) else None
 
 
-def _writes_each(generic: Any, block: Any, end: Any) -> bool:
+def writes_each(generic: Any, block: Any, end: Any) -> bool:
     """Whether the function returns what the operation computes, for each element of the output from inputs alone."""
     output = block.arguments[len(block.arguments) - 1]
     if len(generic.results) != 1 or end.operands[0] != generic.results[0]:
@@ -229,6 +248,16 @@ def _writes_each(generic: Any, block: Any, end: Any) -> bool:
     scalars = body_of(generic).arguments
     is_parallel = all("parallel" in str(iterator) for iterator in generic.attributes["iterator_types"])
     return is_parallel and not use_count(scalars[len(scalars) - 1]) and maps_of(generic)[-1].is_permutation
+
+
+def _is_movement(generic: Operation) -> bool:
+    """Whether each element of the output is one of the input's, at a place that the indices tell."""
+    *scalars, _ = body_of(generic).arguments
+    end, *others = reversed(operations_of(body_of(generic)))
+    if others or len(scalars) != 1 or end.operands[0] != scalars[0]:
+        return False
+    cut = made_by(generic.operands[0], "tensor.extract_slice")
+    return cut is None or set(cut.attributes["static_strides"]) <= {1}
 
 
 def _is_cheap(generic: Operation) -> bool:

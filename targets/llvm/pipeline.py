@@ -59,7 +59,11 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 STAGES = (
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
-    _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
+    _stage(
+        "fuse",
+        ("relax-annotate-op-pattern", "relax-fuse-ops{epilogues=true}", "tir-fuse"),
+        "calls of PrimFuncs become fewer",
+    ),
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),

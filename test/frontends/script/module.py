@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s | FileCheck %s
-# RUN: relax-opt %s --relax-legalize-ops --relax-fuse-tir=epilogues=true | FileCheck %s --check-prefix=FUSED
+# RUN: relax-opt %s --relax-legalize-ops --relax-fuse-ops=epilogues=true --tir-fuse | FileCheck %s --check-prefix=FUSED
 # A module as people write it: tensor programs, constants of the file, a graph that calls both.
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R

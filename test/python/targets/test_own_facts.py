@@ -90,7 +90,7 @@ def run(build: Any, *, target: str = "ownfacts") -> Any:
 def kernels(module: rx.Module, rules: dict[str, Any] | None = None) -> list[str]:
     """The PrimFuncs that are left of legalization and fusion."""
     rx.LegalizeOps(target="ownfacts", customize_legalize_map=rules or {})(module)
-    rx.Pipeline("relax-fuse-tir").run(module)
+    rx.Pipeline("relax-fuse-ops,tir-fuse").run(module)
     return sorted(op.attributes["sym_name"].value for op in module.body.operations if "tir.prim_func" in op.attributes)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-tir: fused graphs compute what unfused ones and numpy do; how many kernels known graphs become."""
+"""relax-fuse-ops and tir-fuse: fused graphs compute what unfused ones and numpy do; kernels of known graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.tir.prim_func import is_prim_func
-from relax_mlir.passes.relax_fuse_tir import FuseTir
+from relax_mlir.passes.relax_fuse_ops import FuseOps
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -34,7 +34,7 @@ def built(inputs: Any, body: Any) -> rx.Module:
     return module
 
 
-def lowered(module: rx.Module, stage: str = "fuse", fuse: str = "relax-fuse-tir") -> rx.Module:
+def lowered(module: rx.Module, stage: str = "fuse", fuse: str = "relax-fuse-ops,tir-fuse") -> rx.Module:
     for each in rx.stages().replace("fuse", fuse).until(stage):
         each.pipeline("llvm").run(module)
     return module
@@ -45,7 +45,7 @@ def calls(module: rx.Module) -> list[str]:
     return [op.opview.func for op in found if op.name == "relax.call_tir"]
 
 
-def kernels(inputs: Any, body: Any, fuse: str = "relax-fuse-tir") -> list[str]:
+def kernels(inputs: Any, body: Any, fuse: str = "relax-fuse-ops,tir-fuse") -> list[str]:
     return calls(lowered(built(inputs, body), fuse=fuse))
 
 
@@ -55,7 +55,7 @@ def run(executable: Any, *arrays: Any) -> list[Any]:
     return [numpy.from_dlpack(each) for each in ([results] if is_one else results)]
 
 
-def both(module: rx.Module, fuse: str = "relax-fuse-tir") -> tuple[Any, Any]:
+def both(module: rx.Module, fuse: str = "relax-fuse-ops,tir-fuse") -> tuple[Any, Any]:
     """The module compiled with fusion and without."""
     fused = rx.compile(module, pipeline=rx.stages().replace("fuse", fuse))
     return fused, rx.compile(module, pipeline=rx.stages().drop("fuse"))
@@ -168,7 +168,7 @@ def test_random_graphs(data: Any) -> None:
         picked = data.draw(st.lists(st.integers(4, len(values) - 1), min_size=1, max_size=4))
         f.returns(*(values[index].value for index in picked))
     epilogues = data.draw(st.booleans())
-    fused, plain = both(module, "relax-fuse-tir{epilogues=true}" if epilogues else "relax-fuse-tir")
+    fused, plain = both(module, "relax-fuse-ops{epilogues=true},tir-fuse" if epilogues else "relax-fuse-ops,tir-fuse")
     for n in (1, 5, 37):
         arrays = [floats(n, 6), floats(n, 6, seed=4), floats(6, seed=5), floats(n, 1, seed=6)]
         results, expected = run(fused, *arrays), run(plain, *arrays)
@@ -314,7 +314,7 @@ def test_epilogues() -> None:
         return relax.exp(relax.add(relax.matmul(x, y), x))
 
     assert kernels(PAIR, body) == ["matmul", "fused_add_exp"]
-    assert kernels(PAIR, body, "relax-fuse-tir{epilogues=true}") == ["fused_matmul_add_exp"]
+    assert kernels(PAIR, body, "relax-fuse-ops{epilogues=true},tir-fuse") == ["fused_matmul_add_exp"]
 
 
 def test_an_epilogue_reads_where_it_writes() -> None:
@@ -323,7 +323,7 @@ def test_an_epilogue_reads_where_it_writes() -> None:
     def body(x: Any, y: Any) -> Any:
         return relax.permute_dims(relax.matmul(x, y))
 
-    names = kernels(square, body, "relax-fuse-tir{epilogues=true}")
+    names = kernels(square, body, "relax-fuse-ops{epilogues=true},tir-fuse")
     assert names == ["matmul", "permute_dims"], "a transposed product was written over what is still read of it"
 
 
@@ -333,10 +333,10 @@ def test_limits() -> None:
             x = relax.abs(x)
         return x
 
-    assert len(kernels(SQUARE, body, "relax-fuse-tir{max-ops=2}")) == 3
-    assert len(kernels(SQUARE, body, "relax-fuse-tir{max-ops=1}")) == 5
-    assert kernels(PAIR, relax.add, "relax-fuse-tir{max-parameters=1}") == ["add"]
-    assert len(kernels(PAIR, lambda x, y: relax.add(relax.exp(x), y), "relax-fuse-tir{max-parameters=2}")) == 2
+    assert len(kernels(SQUARE, body, "relax-fuse-ops{max-ops=2},tir-fuse")) == 3
+    assert len(kernels(SQUARE, body, "relax-fuse-ops{max-ops=1},tir-fuse")) == 5
+    assert kernels(PAIR, relax.add, "relax-fuse-ops{max-parameters=1},tir-fuse") == ["add"]
+    assert len(kernels(PAIR, lambda x, y: relax.add(relax.exp(x), y), "relax-fuse-ops{max-parameters=2},tir-fuse")) == 2
 
 
 def test_nothing_is_allocated() -> None:
@@ -375,7 +375,8 @@ def test_twice_the_same_text() -> None:
     assert len(texts) == 1
     # Again on what is fused: nothing more is found.
     module = lowered(built(PAIR, body))
-    assert str(FuseTir()(module)) in texts
+    rx.Pipeline("relax-fuse-ops,tir-fuse").run(module)
+    assert str(module) in texts
 
 
 def test_control_flow() -> None:
@@ -451,4 +452,4 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 def test_bad_options() -> None:
     with pytest.raises(rx.RelaxError, match="max-ops=0: expected at least 1"):
-        FuseTir(max_ops=0)
+        FuseOps(max_ops=0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-tir)' --split-input-file --print-script | FileCheck %s
-# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-tir{epilogues=true})' --split-input-file --print-script | FileCheck %s --check-prefix=EPILOGUES
-# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-tir{max-ops=1})' --split-input-file --print-script | FileCheck %s --check-prefix=LIMIT
+# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops,tir-fuse)' --split-input-file --print-script | FileCheck %s
+# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=EPILOGUES
+# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{max-ops=1},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=LIMIT
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 

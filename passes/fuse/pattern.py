@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a PrimFunc can be fused, by what its body does."""
+
+from __future__ import annotations
+
+from ...bindings.ir import AffineMap, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, function_type_of, made_by, operations_in, operations_of, use_count
+from ...dialects.core.facts import OpPattern
+from .maps import compose, identity, inverse, plain_dim
+from .prim_info import AROUND, input_count_of, is_plain_generic, is_pure, maps_of, writes_each
+
+# Beside loops, what computes sizes and makes memory for what is in between.
+_BESIDE = AROUND | {"func.return", "linalg.fill", "tensor.empty"}
+
+
+def pattern_of(function: Operation) -> OpPattern:
+    """What nothing is known of, or what does more than one thing, cannot be fused."""
+    blocks = list(function.regions[0].blocks)
+    results = function_type_of(function).results
+    if len(blocks) != 1 or len(results) != 1 or not isinstance(results[0], ir.RankedTensorType):
+        return OpPattern.OPAQUE
+    if not is_pure(function):
+        return OpPattern.OPAQUE
+    loops = [op for op in operations_of(blocks[0]) if not _is_beside(op)]
+    if not loops or not all(map(is_plain_generic, loops)):
+        return OpPattern.OPAQUE
+    reductions = [op for op in loops if _has_reduction(op)]
+    if reductions:
+        return _of_reductions(reductions)
+    if len(loops) == 1 and writes_each(loops[0], blocks[0], operations_of(blocks[0])[-1]):
+        return _of_elements(loops[0])
+    return OpPattern.OPAQUE
+
+
+def _is_beside(op: Operation) -> bool:
+    return op.name in _BESIDE or op.name.partition(".")[0] in ("arith", "index")
+
+
+def _has_reduction(generic: Operation) -> bool:
+    return any("reduction" in str(iterator) for iterator in generic.attributes["iterator_types"])
+
+
+def _of_reductions(reductions: list[Operation]) -> OpPattern:
+    for op in reductions:
+        # One that goes on with what its output holds has nothing to go on with inside of another function.
+        if not all(map(_is_begun, list(op.operands)[input_count_of(op) :])):
+            return OpPattern.OPAQUE
+    is_product = any(input_count_of(op) > 1 for op in reductions)
+    return OpPattern.OUT_EWISE_FUSABLE if is_product else OpPattern.COMM_REDUCE
+
+
+def _is_begun(value: Value) -> bool:
+    """Whether what a reduction begins with is written before it, rather than what its output happens to hold."""
+    begin = made_by(value, "linalg.fill", "linalg.generic")
+    if begin is None or begin.name == "linalg.fill":
+        return begin is not None
+    held = list(body_of(begin).arguments)[input_count_of(begin) :]
+    return not _has_reduction(begin) and not any(use_count(scalar) for scalar in held)
+
+
+def _of_elements(generic: Operation) -> OpPattern:
+    *reads, output = maps_of(generic)
+    if any(op.name in ("linalg.index", "tensor.extract") for op in operations_in(generic)):
+        return OpPattern.INJECTIVE
+    # From elements of the output to those that are read.
+    reads = [compose(read, inverse(output)) for read in reads]
+    if all(read == identity(read.n_dims) for read in reads):
+        return OpPattern.ELEMWISE
+    return OpPattern.BROADCAST if all(map(_is_broadcast, reads)) else OpPattern.INJECTIVE
+
+
+def _is_broadcast(read: AffineMap) -> bool:
+    """Whether it reads along some of the dimensions, in their order; 0 where the size is 1."""
+    dims = [plain_dim(each) for each in read.results if not isinstance(each.maybe_downcast(), ir.AffineConstantExpr)]
+    return None not in dims and dims == sorted(dims, key=lambda dim: -1 if dim is None else dim)

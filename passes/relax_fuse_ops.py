@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Says which calls of PrimFuncs are to become one, by a number on each: relax.group. tir-fuse makes them one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..support.errors import RelaxError
+from .core.base import Pass
+from .core.journal import Journal
+from .core.registry import register_pass
+from .fuse.block import BlockGroups, Limits
+from .fuse.functions import note_not_fused
+from .fuse.marks import graph_blocks, groups_in, mark_apart, mark_groups
+from .fuse.prim_info import PrimInfos
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseOps(Pass):
+    """Groups calls of PrimFuncs: what is computed element by element with what reads it, or a reduction of it."""
+
+    name: ClassVar[str] = "relax-fuse-ops"
+
+    #: Calls in a group, and parameters of its function, at most.
+    max_ops: int = 64
+    max_parameters: int = 32
+    #: Whether elementwise operations go into the function of the matmul, convolution or reduction before them.
+    epilogues: bool = False
+    #: Whether a call that stays apart from one that it reads says why, as relax.apart.
+    reasons: bool = False
+
+    def __post_init__(self) -> None:
+        for option, value in (("max-ops", self.max_ops), ("max-parameters", self.max_parameters)):
+            if value < 1:
+                raise RelaxError(f"{option}={value}: expected at least 1")
+
+    def run(self, op: Operation) -> None:
+        journal = Journal.active()
+        keeps_reasons = self.reasons or journal is not None
+        infos, limits = PrimInfos(op), Limits(self.max_ops, self.max_parameters, self.epilogues)
+        for block in graph_blocks(op):
+            # What somebody has grouped already stays as it is.
+            stated = groups_in(block)
+            blocks = BlockGroups(block, infos, limits, stated=stated, keeps_reasons=keeps_reasons)
+            number = max(stated.values(), default=-1) + 1
+            for group, _, _ in blocks.find():
+                mark_groups({member.call: number for member in group.all_members})
+                number += 1
+            if self.reasons:
+                mark_apart(blocks.reasons_apart())
+            if journal is not None:
+                note_not_fused(journal, blocks.reasons_apart())

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-fuse-ops: which calls become one group, and what passes may do before tir-fuse makes kernels of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import graphs
+import numpy
+import pytest
+from before_after import functions_by_name, keeps_results, random_arrays
+from example_counts import draws
+from hypothesis import given
+from hypothesis import strategies as st
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.fuse.marks import GROUP, group_of
+from relax_mlir.runtime import to_numpy
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+FUSE = "relax-fuse-ops{epilogues=true},tir-fuse"
+
+
+def calls(module: rx.Module) -> list[Any]:
+    return [op for op in operations_in(module.operation) if op.name == "relax.call_tir"]
+
+
+def built(inputs: Any, body: Any) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", inputs) as f:
+        f.returns(body(*f))
+    return module
+
+
+def kernels(inputs: Any, body: Any) -> list[str]:
+    """The kernels of a function, whose results are what they are without fusion."""
+    module = built(inputs, body)
+    without = rx.stages().drop("fuse")
+    arrays = random_arrays(module)
+    fused, plain = (to_numpy(rx.compile(module, pipeline=each)["main"](*arrays)) for each in (None, without))
+    numpy.testing.assert_allclose(fused, plain, rtol=1e-5, atol=1e-5)
+    rx.Pipeline(f"relax-legalize-ops,{FUSE}").run(module)
+    return [call.opview.func for call in calls(module)]
+
+
+# ---- what products read ----
+
+
+def head(x: Any, index: int, count: int = 4) -> Any:
+    return relax.strided_slice(x, axes=[2], begin=[index * count], end=[index * count + count])
+
+
+def test_products_read_slices_and_permuted_tensors_where_they_lie() -> None:
+    def body(x: Any) -> Any:
+        query, value = (relax.permute_dims(head(x, index), axes=(0, 2, 1, 3)) for index in (0, 2))
+        key = relax.permute_dims(head(x, 1), axes=(0, 2, 3, 1))
+        return relax.matmul(relax.matmul(query, key), value)
+
+    # The key is turned: its elements lie in another order, which vectors want.
+    assert kernels([rx.tensor((1, 6, 12, 8))], body) == [
+        "fused_strided_slice_permute_dims",
+        "fused_strided_slice_permute_dims_matmul",
+        "fused_strided_slice_permute_dims_matmul_1",
+    ]
+
+
+def test_a_turned_operand_is_made_before_the_product() -> None:
+    square = [rx.tensor((6, 6)), rx.tensor((6, 6))]
+    assert kernels(square, lambda x, y: relax.matmul(x, relax.permute_dims(y))) == ["permute_dims", "matmul"]
+
+
+def test_every_other_element_is_no_row() -> None:
+    def body(x: Any, y: Any) -> Any:
+        return relax.matmul(relax.strided_slice(x, axes=[1], begin=[0], end=[12], strides=[2]), y)
+
+    assert kernels([rx.tensor((6, 12)), rx.tensor((6, 6))], body) == ["strided_slice", "matmul"]
+
+
+def test_what_a_product_reads_is_not_computed_in_it() -> None:
+    square = [rx.tensor((6, 6)), rx.tensor((6, 6))]
+    assert kernels(square, lambda x, y: relax.matmul(relax.exp(x), y)) == ["exp", "matmul"]
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(64, 1), (256, 2), ("n", 2)])
+def test_much_is_laid_together_for_a_product(rows: Any, expected: int) -> None:
+    def body(x: Any, y: Any) -> Any:
+        return relax.matmul(relax.strided_slice(x, axes=[1], begin=[0], end=[1024]), y)
+
+    assert len(kernels([rx.tensor((rows, 2048)), rx.tensor((1024, 4))], body)) == expected
+
+
+@draws(20, deadline=None)
+@given(st.one_of(graphs.images(), graphs.sequences()))
+def test_random_graphs(module: rx.Module) -> None:
+    without = rx.stages().drop("fuse")
+    arrays = random_arrays(module)
+    fused, plain = (rx.compile(module, pipeline=each, opt_level=0)["main"](*arrays) for each in (None, without))
+    is_one = len(functions_by_name(module)["main"].attributes["function_type"].value.results) == 1
+    for one, other in zip([fused] if is_one else fused, [plain] if is_one else plain, strict=True):
+        numpy.testing.assert_allclose(to_numpy(one), to_numpy(other), rtol=1e-4, atol=1e-4)
+
+
+# ---- passes between relax-fuse-ops and tir-fuse ----
+
+
+def chain(x: Any) -> Any:
+    for _ in range(4):
+        x = relax.abs(x)
+    return x
+
+
+def test_groups_can_be_cut() -> None:
+    def cut(module: Any) -> None:
+        """The last two calls become a group of their own."""
+        for call in calls(module)[2:]:
+            assert group_of(call) == 0
+            call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+
+    module = built([rx.tensor((4,))], chain)
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    with module.context:
+        cut(module)
+    fused = keeps_results(module, "tir-fuse")
+    assert [call.opview.func for call in calls(fused)] == ["fused_abs_abs", "fused_abs_abs"]
+
+
+def test_groups_can_be_taken_back() -> None:
+    module = built([rx.tensor((4,))], chain)
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    for call in calls(module)[:2]:
+        del call.attributes[GROUP]
+    fused = keeps_results(module, "tir-fuse")
+    assert [call.opview.func for call in calls(fused)] == ["abs", "abs", "fused_abs_abs"]
+
+
+def test_groups_of_ones_own() -> None:
+    """What costs more than it saves can be asked for."""
+    module = built([rx.tensor((4, 4))], lambda x: relax.exp(relax.exp(x)))
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    assert [group_of(call) for call in calls(module)] == [None, None]
+    with module.context:
+        for call in calls(module):
+            call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 7)
+    fused = keeps_results(module, "tir-fuse")
+    assert [call.opview.func for call in calls(fused)] == ["fused_exp_exp"]
+
+
+def test_a_refused_group_leaves_the_module() -> None:
+    module = built([rx.tensor((4, 4))], lambda x: relax.abs(relax.abs(relax.nn.softmax(relax.abs(x)))))
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    with module.context:
+        for call in calls(module)[:2]:
+            call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 7)
+    before = str(module)
+    with pytest.raises(rx.RelaxError, match="group 7 cannot become one kernel: what @nn_softmax does is not known"):
+        rx.Pipeline("tir-fuse").run(module)
+    assert str(module) == before
