@@ -78,10 +78,11 @@ class BindParams(Pass):
         import numpy
 
         try:
-            with numpy.load(self.params, allow_pickle=False) as held:
-                if not isinstance(held, numpy.lib.npyio.NpzFile):
-                    raise self._unreadable("it holds one array, without a name")
-                arrays = {name: held[name] for name in held}
+            found = numpy.load(self.params, allow_pickle=False)
+            if isinstance(found, numpy.ndarray):
+                raise self._unreadable("it holds one array, without a name")
+            with found:
+                arrays = {name: found[name] for name in found}
         except OSError as error:
             raise self._unreadable(error.strerror or str(error)) from None
         except (ValueError, EOFError, zipfile.BadZipFile):

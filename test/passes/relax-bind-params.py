@@ -58,20 +58,16 @@ class Module:
         return bias
 
     @R.function
-    def contradicting(
-        weight: R.Tensor(("k", 2), "float32"), bias: R.Tensor(("k",), "float32")
-    ) -> R.Tensor(("k",), "float32"):
+    def contradicting(weight: R.Tensor(("k", 2), "float32"), bias: R.Tensor(("k",), "float32")) -> R.Tensor(
+        ("k",), "float32"
+    ):
         return bias
 
     @R.function
-    def caller(
-        weight: R.Tensor((3, 2), "float32"), bias: R.Tensor((2,), "float32")
-    ) -> R.Tensor((3, 2), "float32"):
+    def caller(weight: R.Tensor((3, 2), "float32"), bias: R.Tensor((2,), "float32")) -> R.Tensor((3, 2), "float32"):
         y = cls.callee(weight, bias)
         return y
 
     @R.function(private=True)
-    def callee(
-        weight: R.Tensor((3, 2), "float32"), bias: R.Tensor((2,), "float32")
-    ) -> R.Tensor((3, 2), "float32"):
+    def callee(weight: R.Tensor((3, 2), "float32"), bias: R.Tensor((2,), "float32")) -> R.Tensor((3, 2), "float32"):
         return R.add(weight, bias)

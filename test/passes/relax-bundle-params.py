@@ -24,13 +24,15 @@ class Module:
     # CHECK-NEXT: b: R.Tensor((4,), "float32"),
     # ALL-LABEL: @R.function(attrs={"relax.input_groups": [{"kind": "list", "name": "all", "size": 3}], "relax.result_groups": [{"kind": "list", "name": "all", "size": 2}], "relax.result_names": ["all"]})
     @R.function
-    def main(
-        x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"), b: R.Tensor((4,), "float32")
-    ) -> R.Tuple(R.Tensor(("n", 4), "float32"), R.Tensor(("n", 4), "float32")):
+    def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"), b: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor(("n", 4), "float32"), R.Tensor(("n", 4), "float32")
+    ):
         h = R.matmul(x, w)
         return h, R.add(h, b)
 
     # SAYS-LABEL: @R.function(attrs={"num_input": 2, "relax.input_groups": [{"kind": "value", "name": "x", "size": 1}, {"kind": "value", "name": "y", "size": 1}, {"kind": "list", "name": "weights", "size": 1}]})
     @R.function(attrs={"num_input": 2})
-    def says(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    def says(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor(
+        (4,), "float32"
+    ):
         return R.add(R.add(x, y), w)

@@ -61,8 +61,11 @@ class Module:
     # NAMED-NEXT: ) ->
     @R.function
     def main(
-        x: R.Tensor(("n", 4), "float32"), w: R.Tensor((8, 4), "float32"), b: R.Tensor((8,), "float32"),
-        k: R.Tensor(("m",), "float32"), unused: R.Tensor((3,), "float32"),
+        x: R.Tensor(("n", 4), "float32"),
+        w: R.Tensor((8, 4), "float32"),
+        b: R.Tensor((8,), "float32"),
+        k: R.Tensor(("m",), "float32"),
+        unused: R.Tensor((3,), "float32"),
     ) -> R.Tuple(R.Tensor(("n", 8), "float32"), R.Tensor((200, 8), "float32"), R.Tensor(("m",), "float32")):
         scaled = R.multiply(w, R.const(2.0, "float32"))
         wt = R.permute_dims(scaled)
@@ -93,9 +96,9 @@ class Module:
     # EFFECTS: if c:
     # EFFECTS: R.exp(w)
     @R.function
-    def effects(
-        c: T.bool, w: R.Tensor((4,), "float32"), unused: R.Tensor((4,), "float32")
-    ) -> R.Tuple(R.Tensor((4,), "float32"), R.Tensor((4,), "float32"), R.Tensor((4,), "float32")):
+    def effects(c: T.bool, w: R.Tensor((4,), "float32"), unused: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor((4,), "float32"), R.Tensor((4,), "float32"), R.Tensor((4,), "float32")
+    ):
         R.print((w,), format="{}")
         seen = R.call_packed(func="mine", args=(w,), out_sinfo=R.Tensor((4,), "float32"))
         pure = R.call_pure_packed(func="mine", args=(w,), out_sinfo=R.Tensor((4,), "float32"))
