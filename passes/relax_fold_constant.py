@@ -21,7 +21,7 @@ from ..support.errors import RelaxError
 from .canonicalize.constants import STORAGE_NAME, elements_of, make_elements
 from .canonicalize.folding import BY_NUMPY, compute, constant_arrays
 from .core.base import Pass
-from .core.evaluating import evaluator
+from .core.evaluating import Evaluator, evaluator
 from .core.registry import register_pass
 from .fold.constant_graph import CALL_TIR, ConstantGraph, Limits
 from .fold.program import Functions, run_program
@@ -50,6 +50,8 @@ class FoldConstant(Pass):
     most_spread: float = 2.0
     #: Up to how many elements a result may have, whatever it is made of.
     small: int = 64
+    #: Whether what numpy does not know is compiled and run.
+    compiled: bool = True
 
     def __post_init__(self) -> None:
         for option, least in (("most_growth", 0), ("most_spread", 0), ("small", 0)):
@@ -59,7 +61,7 @@ class FoldConstant(Pass):
 
     def run(self, op: Operation) -> None:
         limits = Limits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)
-        folding = _Folding(op, limits)
+        folding = _Folding(op, limits, evaluator() if self.compiled else None)
         for _ in range(_MOST_ROUNDS):
             if folding.is_done_after_round():
                 break
@@ -68,10 +70,9 @@ class FoldConstant(Pass):
 class _Folding:
     """One run of the pass."""
 
-    def __init__(self, root: Operation, limits: Limits):
-        self._root, self._limits = root, limits
-        self._evaluator = evaluator()
-        self._functions = Functions(root)
+    def __init__(self, root: Operation, limits: Limits, evaluator: Evaluator | None):
+        self._root, self._limits, self._evaluator = root, limits, evaluator
+        self._functions = Functions(root, "" if evaluator is None else evaluator.target)
         #: Values that could not be computed.
         self._unknown: set[Value] = set()
 

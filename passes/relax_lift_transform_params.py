@@ -52,6 +52,10 @@ class LiftTransformParams(Pass):
     #: How many times as many elements as the weights that it is made of a result may have, to be made beforehand.
     most_spread: float = 2.0
 
+    def __post_init__(self) -> None:
+        if self.most_spread < 0:
+            raise RelaxError(f"pass '{self.name}': most-spread must be 0 or more, got {self.most_spread}")
+
     def run(self, op: Operation) -> None:
         what = f"pass '{self.name}'"
         function = graph_function(op, self.function, what)

@@ -82,7 +82,7 @@ class ConstantGraph:
             if known is not None:
                 known.users.append(number)
         held = [known for known in operands if known is not None]
-        if len(held) < len(operands) or not (_is_literal(op) or (operands and self._is_computable(op))):
+        if len(held) < len(operands) or not (self._is_literal(op) or (operands and self._is_computable(op))):
             return
         is_of_weights = any(known.is_of_weights for known in held)
         made = [_sized(number, result.type, is_of_weights) for result in op.results]
@@ -96,6 +96,12 @@ class ConstantGraph:
             return
         self.operations[number] = op
         self._known.update(zip(op.results, made, strict=True))
+
+    def _is_literal(self, op: Operation) -> bool:
+        if op.name in CONSTANTS:
+            return True
+        row = row_of(op)
+        return row is not None and row.role == "literal" and symbols_of_operation(op) <= self._symbols
 
     def _is_computable(self, op: Operation) -> bool:
         row = row_of(op)
@@ -147,13 +153,6 @@ class ConstantGraph:
                 numbers.add(number)
                 pending += [value for value in self.operations[number].operands if value not in given]
         return [self.operations[number] for number in sorted(numbers)]
-
-
-def _is_literal(op: Operation) -> bool:
-    if op.name in CONSTANTS:
-        return True
-    row = row_of(op)
-    return row is not None and row.role == "literal" and not symbols_of_operation(op)
 
 
 def _sized(maker: int, type_: Type, is_of_weights: bool = False) -> _Known:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, functions_in, has_body, innermost, operations_in, symbol_name
+from ...bindings.navigation import body_of, functions_in, has_body, innermost, operations_in, symbol_name, text_in
 from ...dialects.core.dialect import row_of
-from ...dialects.tir.prim_func import is_prim_func
+from ...dialects.tir.prim_func import TARGET, is_prim_func
 from ..canonicalize.constants import STORAGE_NAME, make_elements
 from ..core.evaluating import Evaluator, NotComputed
 from ..inline.call_graph import references_of
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 class Functions:
     """The PrimFuncs around a graph, and which of them can be called while compiling."""
 
-    def __init__(self, root: Operation):
+    def __init__(self, root: Operation, target: str):
+        """`target`: whose code is run."""
+        self._target = target
         module = innermost(root, "builtin.module")
         self._named = {} if module is None else {symbol_name(each): each for each in functions_in(module)}
         self._callable: dict[str, bool] = {}
@@ -46,7 +48,7 @@ class Functions:
                 return False  # of a function that is somebody else's
             if not all(map(self._is_callable, references_of(op))):
                 return False
-        return is_prim_func(function)
+        return is_prim_func(function) and text_in(function, TARGET, self._target) == self._target
 
     def called_by(self, operations: Sequence[Operation]) -> Iterator[Operation]:
         """The functions that operations call, and those that these do."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What numpy does not know is compiled and run: all of a module's as one program.
 # RUN: relax-opt %s --relax-fold-constant --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-fold-constant='compiled=false' --print-script | FileCheck %s --check-prefix=NUMPY
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
@@ -9,6 +10,9 @@ class Module:
     # Steps on the way are nowhere kept, whether numpy or code makes them; several results are several constants.
     # CHECK-LABEL: def chain(
     # CHECK-NEXT: return R.const([0.0, -4.0, -2.0], "float32"), R.const([3.0, 2.0], "float32"), R.const([2, 1], "int32")
+    # NUMPY-LABEL: def chain(
+    # NUMPY: R.cumsum(
+    # NUMPY: R.topk(
     @R.function
     def chain() -> R.Tuple(R.Tensor((3,), "float32"), R.Tensor((2,), "float32"), R.Tensor((2,), "int32")):
         c = R.const([1.0, 2.0, 3.0], "float32")
@@ -46,6 +50,19 @@ class Module:
     @R.function
     def called() -> R.Tensor((2,), "float32"):
         return R.call_tir(cls.add_one, (R.const([1.0, 2.0], "float32"),), out_sinfo=R.Tensor((2,), "float32"))
+
+    # CHECK-LABEL: def called_elsewhere(
+    # CHECK-NEXT: R.call_tir(
+    # CHECK-NEXT: cls.on_a_device, (R.const([1.0, 2.0], "float32"),),
+    @R.function
+    def called_elsewhere() -> R.Tensor((2,), "float32"):
+        return R.call_tir(cls.on_a_device, (R.const([1.0, 2.0], "float32"),), out_sinfo=R.Tensor((2,), "float32"))
+
+    @T.prim_func(private=True, attrs={"tir.target": "default"})
+    def on_a_device(x: T.Buffer((2,), "float32"), y: T.Buffer((2,), "float32")):
+        for i in range(2):
+            y[i] = x[i]
+        return
 
     @T.prim_func(private=True)
     def add_one(x: T.Buffer((2,), "float32"), y: T.Buffer((2,), "float32")):

@@ -5,6 +5,7 @@
 # RUN: not relax-opt %s --relax-lift-transform-params 2>&1 | FileCheck %s --check-prefix=SILENT
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=9' 2>&1 | FileCheck %s --check-prefix=MANY
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 weights=w' 2>&1 | FileCheck %s --check-prefix=BOTH
+# RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 most-spread=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 # RUN: not relax-opt %s --relax-lift-transform-params='weights=v' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=1' --relax-lift-transform-params='inputs=1' 2>&1 | FileCheck %s --check-prefix=TWICE
 from relax_mlir.script import ir as I, relax as R, tir as T
@@ -12,6 +13,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 # SILENT: pass 'relax-lift-transform-params': nothing says which parameters of @main are weights: give inputs=N,
 # MANY: pass 'relax-lift-transform-params': inputs=9: @main has 5 parameters
 # BOTH: pass 'relax-lift-transform-params': takes inputs= or weights=, not both
+# NEGATIVE: pass 'relax-lift-transform-params': most-spread must be 0 or more, got -1.0
 # UNKNOWN: pass 'relax-lift-transform-params': @main has no parameter 'v'
 # TWICE: pass 'relax-lift-transform-params': there is a function @main_transform_params already
 
@@ -29,7 +31,9 @@ class Module:
     # CHECK-NEXT: wt: R.Tensor((4, 8), "float32") = R.permute_dims(scaled)
     # CHECK-NEXT: wide: R.Tensor((100, 8), "float32") = R.broadcast_to(b, (100, 8))
     # CHECK-NEXT: s: R.Tensor((8,), "float32") = R.sum(wide, axis=(0,))
-    # CHECK-NEXT: e: R.Tensor(("m",), "float32") = R.exp(k)
+    # CHECK-NEXT: [[EXP:exp_0]]: R.Tensor(("m",), "float32") = R.exp(k)
+    # CHECK-NEXT: [[ZEROS:zeros_0]]: R.Tensor(("m",), "float32") = R.zeros(("m",), dtype="float32")
+    # CHECK-NEXT: e: R.Tensor(("m",), "float32") = R.add([[EXP]], [[ZEROS]])
     # CHECK-NEXT: doubled = R.call_tir(cls.double, (b,)
     # CHECK-NEXT: return wt, s, e, doubled, b
     # CHECK-LABEL: def main(
@@ -75,7 +79,7 @@ class Module:
         s = R.sum(wide, axis=[0])
         y = R.add(h, b)
         z = R.add(y, s)
-        e = R.exp(k)
+        e = R.add(R.exp(k), R.zeros(R.shape(["m"]), "float32"))
         doubled = R.call_tir(cls.double, (b,), out_sinfo=R.Tensor((8,), "float32"))
         u = R.add(z, doubled)
         return u, tall, e
