@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, Union
 
 from ..bindings.ir import Attribute, Type, Value
 from ..bindings.mlir import ir
+from ..dialects.core.codec import element_type as type_named
 from ..dialects.core.infos import is_unsigned, signless
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 _FLOAT_PREDICATES = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13}
 _SIGNED_PREDICATES = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _UNSIGNED_PREDICATES = {"==": 0, "!=": 1, "<": 6, "<=": 7, ">": 8, ">=": 9}
+
+#: Of the usual types: MLIR takes its time to write one.
+_NAMES = {ir.F32Type: "f32", ir.F64Type: "f64", ir.IndexType: "index"}
 
 Operand = Union["Arithmetic", float, int]
 #: A Number where it is one.
@@ -45,7 +49,7 @@ class Arithmetic(Value):
     @property
     def dtype(self) -> str:
         """The element type's name with its sign, "ui8"."""
-        text = str(self.element)
+        text = _NAMES.get(type(self.element)) or str(self.element)
         return f"u{text}" if self.is_unsigned and text[0] == "i" and text not in ("i1", "index") else text
 
     @property
@@ -235,7 +239,7 @@ def from_bits(x: X, element: Type) -> X:
 
 def element(dtype: str) -> Type:
     """The MLIR type that elements of a type have in PrimFuncs."""
-    return ir.Type.parse(signless(dtype))
+    return type_named(signless(dtype), ir.Context.current)
 
 
 def element_type(type_: Type) -> Type:

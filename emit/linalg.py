@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..bindings.ir import AffineExpr, AffineMap, Attribute, Type, Value
 from ..bindings.mlir import ir
+from ..dialects.core.cache import cache_of
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
 from . import numbers
@@ -28,7 +29,7 @@ def generic(
     """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
     attributes = {
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-        "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{it}>") for it in iterators]),
+        "iterator_types": _iterator_types(tuple(iterators)),
         **segments(len(inputs), len(outputs)),
     }
     op = ir.Operation.create(
@@ -44,6 +45,12 @@ def generic(
         yielded = body(*numbers.given(block.arguments))
         ir.Operation.create("linalg.yield", operands=yielded if isinstance(yielded, (list, tuple)) else [yielded])
     return list(op.results)
+
+
+def _iterator_types(iterators: tuple[str, ...]) -> Attribute:
+    known = cache_of(ir.Context.current).attributes
+    text = ", ".join(f"#linalg.iterator_type<{each}>" for each in iterators)
+    return known.get(iterators) or known.remember(iterators, ir.Attribute.parse(f"[{text}]"))
 
 
 def parallel(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..targets.core.code import stages_of
+from ..targets.core.code import USUAL_LEVEL, stages_of
 from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
@@ -24,12 +24,14 @@ class Lower(Pass):
     target: str = "llvm"
     start: str = ""
     stop: str = ""
+    #: 0 to 3: how much is done to the graph.
+    opt_level: int = USUAL_LEVEL
 
     def __post_init__(self) -> None:
         self._stages()
 
     def _stages(self) -> Stages:
-        return stages_of(self.target).between(self.start, self.stop)
+        return stages_of(self.target, self.opt_level).between(self.start, self.stop)
 
     def run(self, op: Operation) -> None:
         name = parse_target(self.target).name

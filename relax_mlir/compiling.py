@@ -18,7 +18,7 @@ from .passes.core.stages import Stages
 from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
-from .targets.core.code import build, code_options, find_backend, stages_of
+from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
 from .targets.core.evaluation import host_evaluator
 from .targets.core.registry import parse_target
 
@@ -29,7 +29,7 @@ def compile(
     target: str = "llvm",
     *,
     pipeline: Stages | None = None,
-    opt_level: int = 2,
+    opt_level: int = USUAL_LEVEL,
     instruments: Iterable[Instrument] = (),
     journal: Journal | None = None,
     jobs: int | None = None,
@@ -39,6 +39,7 @@ def compile(
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
     The module stays as it is. The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
+    `opt_level`, 0 to 3, says how much is done to the graph, and how hard LLVM optimizes.
     `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes tell of their work is
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
     without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
@@ -50,25 +51,30 @@ def compile(
     find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
     with nullcontext() if journal is None else journal.recording(), evaluating_by(host_evaluator(options)):
-        lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
+        lowered = lower(module, target, pipeline=pipeline, opt_level=opt_level, instruments=instruments)
         artifact = build(lowered._owner, chosen, options, __version__)
     if functions:
         artifact = replace(artifact, functions={**artifact.functions, **functions})
     return Executable(artifact, load_later=True)  # it may be for another machine
 
 
-def stages(target: str = "llvm") -> Stages:
-    """The stages of a target, to be changed and given to `compile`."""
-    return stages_of(target)
+def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL) -> Stages:
+    """The stages of a target at a level, 0 to 3, to be changed and given to `compile`."""
+    return stages_of(target, opt_level)
 
 
 @enters
 def lower(
-    module: Module, target: str = "llvm", *, pipeline: Stages | None = None, instruments: Iterable[Instrument] = ()
+    module: Module,
+    target: str = "llvm",
+    *,
+    pipeline: Stages | None = None,
+    opt_level: int = USUAL_LEVEL,
+    instruments: Iterable[Instrument] = (),
 ) -> Module:
     """A lowered copy of the module, by the target's stages."""
     name = parse_target(target).name
-    chosen = stages_of(target) if pipeline is None else pipeline
+    chosen = stages_of(target, opt_level) if pipeline is None else pipeline
     _check_same_options(chosen, target)
     copied = module.copy()
     # Not the module itself, which would count as having handed something out.

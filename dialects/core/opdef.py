@@ -207,6 +207,11 @@ class OpDef:
         variable = [operand for operand in self.operands if operand.arity != "single"]
         #: Several operands of variable number: the operation says how many each has.
         self.segmented = len(variable) > 1
+        #: The first of them.
+        self.varying = variable[0] if variable else None
+        self._fixed = len(self.operands) - len(variable)
+        #: What each operand is, by its name.
+        self.kinds = {operand.name: operand.kind for operand in self.operands}
         # Inference looks at the values of scalar operands, so types alone do not decide it.
         self.value_dependent = any(operand.kind == "scalar" for operand in self.operands)
         self._check()
@@ -282,6 +287,8 @@ class OpDef:
         """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""
         if sizes is None:
             sizes = self.sizes_for(len(values))
+        if self.varying is None:
+            return dict(zip(self.kinds, values, strict=True))
         by_name: dict[str, Any] = {}
         start = 0
         for operand, size in zip(self.operands, sizes, strict=True):
@@ -295,9 +302,8 @@ class OpDef:
 
     def sizes_for(self, count: int) -> list[int]:
         """How many values each operand takes when there are `count`. Raises OpProblem when that cannot be."""
-        fixed = sum(operand.arity == "single" for operand in self.operands)
+        varying, fixed = self.varying, self._fixed
         spare = count - fixed
-        varying = next((operand for operand in self.operands if operand.arity != "single"), None)
         most = fixed if varying is None else None if varying.arity == "variadic" else fixed + 1
         if spare < 0 or (most is not None and count > most):
             names = ", ".join(operand.name for operand in self.operands)

@@ -28,19 +28,15 @@ def operator_items(printer: Printer, definition: Operator, op: Operation) -> lis
     operands = _operands(definition, op)
     if operands is None:
         return None
-    kinds = {operand.name: operand.kind for operand in definition.operands}
     texts = iter(printer.take([value for name in definition.parameters for value in _values(operands.get(name))]))
     items: list[str] = []
     by_name = False
     others = {name: attribute_of(op, name) for name in op.attributes if name != _SEGMENTS}
     for name in definition.parameters:
-        if name in kinds:
-            given = operands.get(name)
-            if given is None:
-                by_name = True
-                continue
-            text = _operand_text([next(texts) for _ in _values(given)], given, kinds[name])
-        elif name in definition.attrs and name in others:
+        given = operands.get(name)
+        if given is not None:
+            text = _operand_text([next(texts) for _ in _values(given)], given, definition.kinds[name])
+        elif name in others and name in definition.attrs:
             found = _checked_text(printer, definition.attrs[name], others[name])
             if found is None:
                 by_name = True

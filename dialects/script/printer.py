@@ -146,11 +146,11 @@ class Printer:
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
         """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
         found = []
-        operation = op.name
-        for name in op.attributes:
+        operation, attributes = op.name, op.attributes
+        for name in attributes:
             if name in shown:
                 continue
-            key = operation, name, attribute_of(op, name)
+            key = operation, name, held(attributes, name)
             text = self._named_attributes.get(key)
             if text is None:
                 text = self._named_attributes[key] = self._named_attribute(*key)

@@ -53,10 +53,14 @@ def op_pattern(op: Operation) -> OpPattern | None:
 
 
 def set_op_pattern(op: Operation, pattern: OpPattern | str) -> None:
+    operation = op.operation
+    operation.attributes[OP_PATTERN] = _pattern_attribute(pattern, operation.context)
+
+
+def _pattern_attribute(pattern: OpPattern | str, context: Context) -> Attribute:
     if isinstance(pattern, str):
         pattern = OpPattern.parse(pattern)
-    operation = op.operation
-    operation.attributes[OP_PATTERN] = ir.StringAttr.get(pattern.attribute_text, operation.context)
+    return ir.StringAttr.get(pattern.attribute_text, context)
 
 
 def make_prim_func(
@@ -80,13 +84,14 @@ def make_prim_func(
     with context, loc or ir.Location.current or ir.Location.unknown(context):
         types = [_as_type(item, context) for item in (*inputs, *outputs)]
         results = [type_ for type_ in types[len(inputs) :] if not _is_memref(type_)]
-        operation = _create_function(name, types, results, attributes or {}, ip)
+        held = {PRIM_FUNC: ir.UnitAttr.get(), **(attributes or {})}
+        if pattern is not None:
+            held[OP_PATTERN] = _pattern_attribute(pattern, context)
+        problems = _problems(held, types, results)
+        if problems:
+            raise RelaxError(f"PrimFunc @{name} {problems[0]}")
+        operation = _create_function(name, types, results, held, ip)
         try:
-            if pattern is not None:
-                set_op_pattern(operation, pattern)
-            problems = verify_prim_func(operation)
-            if problems:
-                raise RelaxError(f"PrimFunc @{name} {problems[0]}")
             _fill(operation, name, results, body)
         except BaseException:
             operation.erase()
@@ -128,7 +133,6 @@ def _create_function(
     all_attributes = {
         "sym_name": ir.StringAttr.get(name),
         "function_type": ir.TypeAttr.get(function_type),
-        PRIM_FUNC: ir.UnitAttr.get(),
         **attributes,
     }
     operation = ir.Operation.create("func.func", attributes=all_attributes, regions=1, ip=ip)
@@ -179,16 +183,19 @@ def functions_within(operation: Operation) -> Iterator[Operation]:
 def verify_prim_func(op: Operation) -> list[str]:
     """What is wrong with a function as a PrimFunc; other functions must not have a PrimFunc's attributes."""
     operation = op.operation
-    present = [name for name in operation.attributes if name.startswith("tir.")]
-    if not present:
-        return []
-    if PRIM_FUNC not in present:
+    attributes = dict(operation.attributes)
+    if PRIM_FUNC not in attributes:
+        present = [name for name in attributes if name.startswith("tir.")]
         return [f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')" for name in present]
     function_type = function_type_of(operation)
-    parameters, results = list(function_type.inputs), list(function_type.results)
-    return [
-        *(problem for name in present for problem in _attribute_problems(name, operation.attributes[name])),
-        *_signature_problems(parameters, results),
+    return _problems(attributes, function_type.inputs, function_type.results)
+
+
+def _problems(attributes: Mapping[str, Attribute], parameters: Sequence[Type], results: Sequence[Type]) -> list[str]:
+    """What is wrong with a PrimFunc of such attributes, of which MLIR's own are not looked at, and types."""
+    held = [each for each in attributes.items() if each[0].startswith("tir.")]
+    return [problem for each in held for problem in _attribute_problems(*each)] + [
+        *_signature_problems(parameters, results)
     ]
 
 
@@ -210,12 +217,13 @@ def _is_text(attribute: Attribute) -> bool:
 
 
 def _is_pattern(attribute: Attribute) -> bool:
-    return _is_text(attribute) and attribute.value in [pattern.attribute_text for pattern in OpPattern]
+    return _is_text(attribute) and attribute.value in _PATTERNS
 
 
+_PATTERNS = [pattern.attribute_text for pattern in OpPattern]
 _ATTRIBUTES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     PRIM_FUNC: (_is_unit, "a unit attribute"),
-    OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern.attribute_text}"' for pattern in OpPattern)),
+    OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern}"' for pattern in _PATTERNS)),
     NOALIAS: (_is_unit, "a unit attribute"),
     TARGET: (_is_text, "the name of a target"),
     SCHEDULE: (lambda attribute: isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)), "a symbol"),

@@ -88,9 +88,7 @@ class Annotations:
 
     def _is_new(self, value: ast.expr) -> bool:
         """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
-        if not isinstance(value, ast.Call) or value.keywords:
-            return False
-        if not all(map(_is_text, value.args)):
+        if not isinstance(value, ast.Call) or value.keywords or not all(map(_is_text, value.args)):
             return False
         word = self.names.word(value.func)
         return word is not None and word[0] == TIR and word[1] in _SYMBOL_MAKERS
@@ -100,11 +98,13 @@ class Annotations:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
         target, value = statement.targets[0], statement.value
-        pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs = list(zip(target.elts, value.elts, strict=True))
+        if isinstance(target, ast.Name):
+            return [target] if self._is_new(value) else []
+        if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+            return []
+        pairs = zip(target.elts, value.elts, strict=False)
         names = [one for one, made in pairs if isinstance(one, ast.Name) and self._is_new(made)]
-        return names if len(names) == len(pairs) else []
+        return names if len(names) == len(target.elts) == len(value.elts) else []
 
     def declare(self, statements: Iterable[ast.stmt]) -> None:
         """The symbols that statements make, wherever they stand: signatures above name them too."""

@@ -61,10 +61,8 @@ class PrimFunc:
         attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
         types = [self._type(each, steps is not None) for each in self.parameters]
         count = len(self.inputs)
-        pattern = OpPattern.OPAQUE
 
         def body(*arguments: Value) -> Any:
-            nonlocal pattern
             held = dict(zip(self.parameters, arguments, strict=True))
             for each, value in held.items():
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
@@ -73,9 +71,7 @@ class PrimFunc:
             if steps is None:
                 LoopProgram(scalars, buffers).emit(self.program.body)
             else:
-                program = TensorProgram(scalars, buffers)
-                program.emit(steps)
-                pattern = program.pattern
+                TensorProgram(scalars, buffers).emit(steps)
             # The memory knows the scalars: a circle would keep the syntax tree until garbage is collected.
             del scalars.memory
             return None if steps is None else [buffers[each] for each in self.outputs]
@@ -87,12 +83,10 @@ class PrimFunc:
                 if error.location:
                     raise
                 raise self.source.problem(self.program.node, error.message) from None
-        set_op_pattern(function, self._pattern(pattern))
-        return function
-
-    def _pattern(self, found: OpPattern) -> OpPattern:
         stated = self.program.attributes.get("op_pattern")
-        return _PATTERNS.get(stated, found) if isinstance(stated, int) else found
+        if isinstance(stated, int) and stated in _PATTERNS:
+            set_op_pattern(function, _PATTERNS[stated])
+        return function
 
     def _steps(self) -> list[Nest | Allocate] | None:
         """The function as nests in their order; None where some statement is none."""

@@ -306,9 +306,10 @@ def _signature(definition: Operator, arguments: tuple[Any, ...], named: Mapping[
     """What decides an operation's attributes and its result's type; None where more does than types and constants."""
     if definition.value_dependent or definition.explicit or definition.prepare or definition.redirect:
         return None
-    if not all(isinstance(each, Value) for each in arguments) or not all(map(_is_plain, named.values())):
+    types = [each.type for each in arguments if isinstance(each, Value)]
+    if len(types) < len(arguments) or (named and not all(map(_is_plain, named.values()))):
         return None
-    return definition, tuple([each.type for each in arguments]), repr(named) if named else ""
+    return definition, tuple(types), repr(named) if named else ""
 
 
 def _is_plain(value: Any) -> bool:

@@ -46,15 +46,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
     with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         owner = ir.Module.create()
         try:
-            shortened = Shortened(source) if "ssa=True" in source.text else None
-            tree = source.parse(shortened.text if shortened is not None else "")
-            ir_class = ssa_class(tree, source)
-            if shortened is not None and ir_class is not None:
-                SsaReader(source, context, shortened).read(ir_class, owner)
-            elif shortened is not None:  # the words stand somewhere else
-                ModuleReader(source, Names(source, around), owner).read(source.parse())
-            else:
-                ModuleReader(source, Names(source, around), owner).read(tree)
+            _fill(owner, source, around)
         except RecursionError:
             raise source.problem(ast.Pass(lineno=1, col_offset=0), "the script is nested too deep") from None
     with errors_as_relax_error(context, "the script's module is not valid"):
@@ -62,9 +54,24 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
     return owner
 
 
+def _fill(owner: MlirModule, source: Source, around: Mapping[str, Any] | None) -> None:
+    shortened = Shortened(source) if "ssa=True" in source.text else None
+    tree = source.parse(shortened.text if shortened is not None else "")
+    ir_class = ssa_class(tree, source)
+    if shortened is not None and ir_class is not None:
+        SsaReader(source, owner.context, shortened).read(ir_class, owner)
+    elif shortened is not None:  # the words stand somewhere else
+        ModuleReader(source, Names(source, around), owner).read(source.parse())
+    else:
+        ModuleReader(source, Names(source, around), owner).read(tree)
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without garbage collection: a syntax tree is many objects without cycles, which it would visit over and over."""
+    """Without garbage collection: a syntax tree is many objects without cycles, which it would visit over and over.
+
+    What has the tree is to be gone at the end: the collector visits what is there then.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

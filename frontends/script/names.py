@@ -25,7 +25,6 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 _BLOCKS = (ast.With, ast.If, ast.For, ast.While)
 #: What statements give names to.
 _TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
-    ast.Assign: lambda node: node.targets,
     ast.AnnAssign: lambda node: (node.target,),
     ast.AugAssign: lambda node: (node.target,),
     ast.For: lambda node: (node.target,),
@@ -229,17 +228,20 @@ def names_in(target: ast.expr | None) -> Sequence[str]:
 
 def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
     """What a statement gives a value: names, tuples of names, elements of buffers."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
     read = _TARGETS.get(type(statement))
     return () if read is None else read(statement)
 
 
 def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements and those inside of `with`, `if` and loops, in their order."""
-    for statement in statements:
+    waiting = [*reversed(statements)]
+    while waiting:
+        statement = waiting.pop()
         yield statement
         if isinstance(statement, _BLOCKS):
-            yield from statements_within(statement.body)
-            yield from statements_within(getattr(statement, "orelse", ()))
+            waiting += reversed([*statement.body, *getattr(statement, "orelse", ())])
 
 
 def _is_huge(left: Any, right: Any) -> bool:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -37,8 +36,7 @@ from .source import ScriptError
 _MOST_POINTS = 1 << 20
 
 
-@dataclass(frozen=True)
-class Domain:
+class Domain(NamedTuple):
     """A variable of a nest and how many values it has, from 0."""
 
     name: str
@@ -47,8 +45,7 @@ class Domain:
     dim: Dim
 
 
-@dataclass(frozen=True)
-class Nest:
+class Nest(NamedTuple):
     """Stores at each point of a domain; `init` before the reductions begin."""
 
     node: ast.AST

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim
 from .source import Source
@@ -95,8 +95,7 @@ class Leave(Statement):
     is_break: bool
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     """One variable of a `for`. `kind`: serial, parallel, vectorized, unrolled, or the thread's name."""
 
     node: ast.AST
@@ -112,8 +111,7 @@ class For(Statement):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """A block's variable: how far it goes, and what it is in the loops around."""
 
     node: ast.AST
@@ -139,15 +137,14 @@ class Block(Statement):
         return not (self.axes or self.where or self.init or any(isinstance(each, Store) for each in self.body))
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """A function. `symbols` are sizes that its buffers tell."""
 
     node: ast.FunctionDef
     name: str
     parameters: tuple[Buffer | Scalar, ...]
     body: tuple[Statement, ...]
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any]
 
     @property
     def written(self) -> list[Buffer]:
@@ -208,7 +205,8 @@ def parts_within(node: ast.expr) -> Iterator[ast.expr]:
     while waiting:
         part = waiting.pop()
         yield part
-        waiting += parts_of(part)
+        if (read := _PARTS.get(type(part))) is not None:
+            waiting += read(part)
 
 
 def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:

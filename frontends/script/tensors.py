@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
@@ -67,7 +66,6 @@ class TensorProgram:
     def __init__(self, scalars: Scalars, state: dict[Buffer, Value]):
         self.scalars, self.state = scalars, state
         scalars.memory = self
-        self.pattern = OpPattern.OPAQUE
         self._elements: dict[tuple[Buffer, AffineMap], Number] = {}
         #: Of each element that an expression reads, in the nest that is emitted; None where its index is not affine.
         self._read_at: dict[ast.expr, Read | None] = {}
@@ -75,7 +73,6 @@ class TensorProgram:
         self._written: dict[int, Number] = {}
 
     def emit(self, steps: Sequence[Nest | Allocate]) -> None:
-        nests = [step for step in steps if isinstance(step, Nest)]
         for step in steps:
             with self.scalars.source.location(step.node):
                 if isinstance(step, Allocate):
@@ -83,18 +80,17 @@ class TensorProgram:
                     self.state[step.buffer] = linalg.empty(sizes, element(step.buffer.dtype))
                     self.scalars.env[step.buffer.name] = step.buffer
                 else:
-                    self._nest(step, is_alone=len(nests) == 1)
+                    self._nest(step)
 
     # ---- one nest ----
 
-    def _nest(self, nest: Nest, is_alone: bool) -> None:
+    def _nest(self, nest: Nest) -> None:
         if nest.init:
             kept = [domain for domain in nest.domains if not domain.is_reduction]
             self._generic(nest, kept, nest.init)
-        pattern = self._generic(nest, nest.domains, nest.body)
-        self.pattern = pattern if is_alone else OpPattern.OPAQUE
+        self._generic(nest, nest.domains, nest.body)
 
-    def _generic(self, nest: Nest, domains: Sequence[Domain], statements: Sequence[Statement]) -> OpPattern:
+    def _generic(self, nest: Nest, domains: Sequence[Domain], statements: Sequence[Statement]) -> None:
         sizes: list[Size] = [self.scalars.index(domain.size) for domain in domains]
         for domain, size in zip(domains, sizes, strict=True):
             if isinstance(size, int) and size >= 1 << 62:
@@ -129,7 +125,6 @@ class TensorProgram:
         )
         for buffer, result, part in zip(outputs, results, parts, strict=True):
             self.state[buffer] = part.put_back(result, self.state[buffer])
-        return _pattern_of(nest, reads, maps, all(are_whole))
 
     def _is_written_whole(self, buffer: Buffer, domains: Sequence[Domain], place: _Place) -> bool:
         return not any(place.offsets) and self._is_whole(buffer, domains, place.dims)
@@ -215,11 +210,14 @@ class TensorProgram:
         scalars, outer = self.scalars, self.scalars.env
         block = ir.InsertionPoint.current.block
 
-        @cache
+        made: dict[int, Number] = {}
+
         def index(dim: int) -> Number:
             """At the body's begin: upstream has it outside of branches only."""
-            with ir.InsertionPoint.at_block_begin(block):
-                return linalg.index(dim)
+            if dim not in made:
+                with ir.InsertionPoint.at_block_begin(block):
+                    made[dim] = linalg.index(dim)
+            return made[dim]
 
         scalars.env = {**outer, **{name: partial(index, place) for name, place in self._variables.positions.items()}}
         self._elements = {
@@ -277,16 +275,3 @@ def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
         place.dims.append(dims[variable.id])
         place.offsets.append(offset)
     return place
-
-
-def _pattern_of(nest: Nest, reads: Sequence[Read], outputs: Sequence[AffineMap], is_whole: bool) -> OpPattern:
-    """How a function that is this nest alone can be fused."""
-    if len(outputs) != 1 or not is_whole:
-        return OpPattern.OPAQUE
-    if any(domain.is_reduction for domain in nest.domains):
-        return OpPattern.OUT_EWISE_FUSABLE if len(reads) > 1 else OpPattern.COMM_REDUCE
-    if all(read.map == outputs[0] for read in reads):
-        return OpPattern.ELEMWISE
-    dims = [[-1 if dim is None else dim for dim in read.dims] for read in reads]
-    is_broadcast = all(each == sorted(each) and -1 not in each for each in dims)
-    return OpPattern.BROADCAST if is_broadcast and outputs[0].is_permutation else OpPattern.INJECTIVE

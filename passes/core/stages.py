@@ -36,6 +36,8 @@ class Stage:
     #: What is verified: the module after "each" pass; for passes known to be right at the "end" of the stage, or,
     #: where nothing in it is from outside, "later": by a stage that follows, and before code is made.
     verify: Literal["each", "end", "later"] = "each"
+    #: The lowest level at which it runs: of -O0, what takes less time than it saves, to -O3.
+    level: int = 0
 
     def pipeline(self, target: str, **options: Any) -> Pipeline:
         items = [item.replace(TARGET_PLACE, target) if isinstance(item, str) else item for item in self.passes]
@@ -66,6 +68,8 @@ class Stages:
     stages: tuple[Stage, ...]
     #: The target's own, in the order in which each leaves what the next one wants.
     own: tuple[Stage, ...] = ()
+    #: Those that are left out at the level that was asked for.
+    left_out: tuple[Stage, ...] = ()
 
     def __iter__(self) -> Iterator[Stage]:
         """The stages; one that is to be verified later is verified at its end where another one follows than its own
@@ -89,6 +93,9 @@ class Stages:
     def _place(self, name: str) -> int:
         if name not in self.names:
             known = ", ".join(self.names)
+            above = next((stage.level for stage in self.left_out if stage.name == name), None)
+            if above is not None:
+                raise RelaxError(f"stage '{name}' of target '{self.target}' runs from -O{above} on")
             raise RelaxError(
                 f"target '{self.target}' has no stage '{name}'{suggest(name, self.names)} (it has {known})"
             )
@@ -130,6 +137,12 @@ class Stages:
         if start and stop and begin >= end:
             raise RelaxError(f"target '{self.target}': stage '{start}' comes after stage '{stop}'")
         return replace(self, stages=self.stages[begin:end])
+
+    def at(self, opt_level: int) -> Stages:
+        """The stages that run at a level."""
+        kept, own = (tuple(each for each in stages if each.level <= opt_level) for stages in (self.stages, self.own))
+        left_out = tuple(stage for stage in self.stages if stage.level > opt_level)
+        return replace(self, stages=kept, own=own, left_out=left_out)
 
     def until(self, name: str) -> Stages:
         """The stages up to this one."""

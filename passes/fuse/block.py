@@ -10,12 +10,10 @@ from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost, operations_of, users_of
 from ...dialects.core.aliases import mutated_values, root_of
-from ...dialects.core.codec import decode
 from ...dialects.core.substitute import symbols_of
-from ...emit.kernels import parameter_info
 from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
 from .marks import APART, GROUP
-from .prim_info import PrimInfo, PrimInfos
+from .prim_info import PrimInfos
 
 
 class Limits(NamedTuple):
@@ -70,9 +68,9 @@ class BlockGroups:
         for position, op in enumerate(self._operations):
             is_candidate = _is_plain_call(op) and (op in stated) == (limits is None)
             info = infos[op.opview.func] if is_candidate else None
-            if info is None or not mutated.isdisjoint(map(root_of, (*op.operands, *op.results))):
+            if info is None or mutated and not mutated.isdisjoint(map(root_of, (*op.operands, *op.results))):
                 continue
-            if _has_parameter_types(op, info):
+            if infos.fits(op, info):
                 self._group[position] = single(op, info, position)
                 self._place[position] = position
 
@@ -129,7 +127,7 @@ class BlockGroups:
         if group is None:
             return "one loop nest cannot do the work of both"
         outputs = self._outputs(group)
-        if not outputs or not more_outputs and not producers.produced().keys().isdisjoint(outputs):
+        if not outputs or not more_outputs and not producers.produced.keys().isdisjoint(outputs):
             return "what the first computes is needed elsewhere too"
         if not outputs_fit(group, outputs):
             return "the loops do not come by each element of the outputs once and in one order"
@@ -239,9 +237,3 @@ _KNOWN_ATTRIBUTES = frozenset({"func", GROUP, APART})
 def _is_plain_call(op: Operation) -> bool:
     is_known = op.name == "relax.call_tir" and _KNOWN_ATTRIBUTES.issuperset(op.attributes)
     return is_known and "::" not in op.opview.func
-
-
-def _has_parameter_types(op: Operation, info: PrimInfo) -> bool:
-    """Whether the PrimFunc's parameters have the very types that are passed."""
-    passed = [decode(value.type) for value in (*op.operands, *op.results)]
-    return [parameter_info(each) for each in passed] == [decode(type_) for type_ in info.parameters]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Type, Value
@@ -62,7 +63,7 @@ class Group:
     out_map: Any
     head: Group | None = None
 
-    @property
+    @cached_property
     def all_members(self) -> tuple[Member, ...]:
         return (*(self.head.all_members if self.head else ()), *self.members)
 
@@ -71,7 +72,7 @@ class Group:
         """All members as they stand in the block."""
         return sorted(self.all_members, key=lambda member: member.position)
 
-    @property
+    @cached_property
     def host(self) -> Member | None:
         """The member that is not pointwise."""
         last = self.members[-1]
@@ -81,12 +82,13 @@ class Group:
     def sink(self) -> Member:
         return self.members[-1]
 
+    @cached_property
     def produced(self) -> dict[Any, Member]:
         return {result: member for member in self.all_members for result in member.call.results}
 
     def inputs(self) -> list[Value]:
         """The values from elsewhere, in the order of their first use."""
-        own = self.produced()
+        own = self.produced
         operands = [operand for member in self.all_members for operand in member.call.operands]
         return list(dict.fromkeys(operand for operand in operands if operand not in own))
 
@@ -130,7 +132,7 @@ def joined(producers: Group, consumers: Group) -> Group | None:
 
 def _edges(producers: Group, consumers: Group) -> Iterator[tuple[Member, int, Member]]:
     """Each operand of a consumer that a producer computes."""
-    made = producers.produced()
+    made = producers.produced
     for consumer in consumers.members:
         for operand, value in enumerate(consumer.call.operands):
             if value in made:
@@ -146,7 +148,7 @@ def _is_read_as_it_lies(moved: Sequence[Member], consumers: Group, producers: Gr
 
     Its loops come by each element many times, and in vectors. What is too much for the cache lies together rather.
     """
-    if not _only_moves(producers) or any(_bytes_of(value.type) > _MOST_SCATTERED for value in producers.produced()):
+    if not _only_moves(producers) or any(_bytes_of(value.type) > _MOST_SCATTERED for value in producers.produced):
         return False
     source = _innermost(compose(moved[0].info.moved_from, moved[0].place))
     edges = _edges(producers, consumers)
@@ -200,7 +202,7 @@ def with_head(head: Group, tail: Group) -> Group | None:
 
 
 def _reads_of(group: Group, other: Group) -> bool:
-    made = other.produced()
+    made = other.produced
     return any(operand in made for member in group.all_members for operand in member.call.operands)
 
 
@@ -250,7 +252,7 @@ def _bits(tensor: Type) -> int:
 
 def outputs_fit(group: Group, outputs: list[Value]) -> bool:
     """Whether the loops come by each element of each output once, and in one order for all of them."""
-    made = group.produced()
+    made = group.produced
     if group.host is not None:
         return all(made[value] == group.host for value in outputs)
     return all(made[value].is_pointwise and made[value].result_map == group.out_map for value in outputs)
@@ -258,7 +260,7 @@ def outputs_fit(group: Group, outputs: list[Value]) -> bool:
 
 def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
     """Whether parameters that are left tell each loop's size, and each size that a body asks for."""
-    made = group.produced()
+    made = group.produced
     told = dims_told(group, made)
     if group.host is not None and group.host.generic is not None:
         generic = group.host.info.generic(group.host.generic)

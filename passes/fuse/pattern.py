@@ -61,7 +61,8 @@ def _is_begun(value: Value) -> bool:
 
 def _of_elements(generic: Operation) -> OpPattern:
     *reads, output = maps_of(generic)
-    if any(op.name in ("linalg.index", "tensor.extract") for op in operations_in(generic)):
+    is_elsewhere = any(op.name in ("linalg.index", "tensor.extract") for op in operations_in(generic))
+    if is_elsewhere or any(made_by(operand, "tensor.extract_slice") for operand in generic.operands):
         return OpPattern.INJECTIVE
     # From elements of the output to those that are read.
     reads = [compose(read, inverse(output)) for read in reads]

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
 
 
+#: Of -O0 to -O3.
+USUAL_LEVEL = 2
+
+
+def check_opt_level(level: object) -> None:
+    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 3:
+        raise RelaxError(f"opt_level {level!r}: expected 0 to 3")
+
+
 def find_backend(target: str) -> Backend:
     """The backend of a target, or of the nearest of its hosts that has one. Raises RelaxError where there is none."""
     found = _nearest(target)
@@ -42,8 +51,9 @@ def _made(backend: type[Backend]) -> Backend:
     return backend()
 
 
-def stages_of(target: str) -> Stages:
-    """The stages by which a target, given with or without options, lowers modules."""
+def stages_of(target: str, opt_level: int = USUAL_LEVEL) -> Stages:
+    """The stages by which a target, given with or without options, lowers modules at a level."""
+    check_opt_level(opt_level)
     chosen = parse_target(target)
     backend = find_backend(chosen.name)
     own = tuple(backend.stages(chosen))
@@ -56,7 +66,7 @@ def stages_of(target: str) -> Stages:
             stages = step.stages(stages)
             if not isinstance(stages, Stages):
                 raise RelaxError(f"target '{step.name}': stages= must return Stages, got {type(stages).__name__}")
-    return stages
+    return stages.at(opt_level)
 
 
 def build(module: Module, target: ChosenTarget, options: CodeOptions, version: str) -> Artifact:
@@ -79,7 +89,7 @@ class CodeOptions:
     """Given to a target's backend. Only the level and `one_object` change the code."""
 
     #: From 0, fast to compile, to 3, fast to run.
-    opt_level: int = 2
+    opt_level: int = USUAL_LEVEL
     #: How many processes may work at once; 1: this one alone.
     jobs: int = 1
     #: Where code is found again; None: nowhere.
@@ -102,6 +112,7 @@ def code_options(
 
     Raises RelaxError for what is neither.
     """
+    check_opt_level(opt_level)
     return CodeOptions(opt_level, _checked_jobs(jobs), _cache(cache), tuple(instruments), one_object)
 
 

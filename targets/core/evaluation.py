@@ -14,7 +14,7 @@ from ...bindings.ir import Module
 from ...passes.core.evaluating import Evaluator, NotComputed, evaluating_by
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
-from .code import CodeOptions, build, code_options, stages_of
+from .code import USUAL_LEVEL, CodeOptions, build, code_options, stages_of
 from .registry import parse_target
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MOST_KEPT = 64 << 20
 
 def host_evaluator(options: CodeOptions | None = None) -> Evaluator:
     """Computes by this compiler's own code for this machine. Code and results are kept in the options' cache."""
-    return Evaluator(HOST, partial(_run, options or code_options(2, None, None)))
+    return Evaluator(HOST, partial(_run, options or code_options(USUAL_LEVEL, None, None)))
 
 
 def _run(options: CodeOptions, module: Module) -> list[ndarray]:
@@ -43,7 +43,7 @@ def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
     target = parse_target(HOST)
     try:
         with evaluating_by(None):
-            stages_of(HOST).run(module, HOST)
+            stages_of(HOST, options.opt_level).run(module, HOST)
             artifact = build(module, target, options, "")
     except RelaxError as error:
         raise NotComputed(error.message) from None

@@ -46,9 +46,9 @@ TO_LLVM: tuple[str, ...] = (
 )
 
 
-def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
+def _stage(name: str, passes: tuple[str, ...], doc: str, level: int = 0) -> Stage:
     """A stage of passes that are ours: what they make is verified before code is made of it, not again and again."""
-    return Stage(name, passes, doc, verify="later")
+    return Stage(name, passes, doc, verify="later", level=level)
 
 
 def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
@@ -57,6 +57,7 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 
 STAGES = (
+    _stage("simplify", ("relax-canonicalize", "cse"), "what needs not be computed, or not twice, is not", level=1),
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -428,11 +429,22 @@ def test_stages_in_another_order_are_verified() -> None:
     assert stages.insert_after("fuse", "look", "cse")["fuse"].verify == "later"
     changed = [stage.name for stage in stages.insert_after("fuse", "look", "cse") if stage.verify == "end"]
     assert changed == ["legalize", "fuse", "intrinsics", "plan"]
-    assert [stage.verify for stage in stages.until("fuse")] == ["later", "end", "end"]
+    assert [stage.verify for stage in stages.between("fold", "fuse")] == ["later", "end", "end"]
     assert [stage.verify for stage in stages.only("memory")] == ["end"]
     assert "small-types" in [stage.name for stage in stages.drop("constants") if stage.verify == "end"]
     assert not any(stage.verify == "later" for stage in replace(stages, own=()))
-    assert stages.insert_before("fuse", "look", "cse").names[1:4] == ["legalize", "look", "fuse"]
+    assert stages.insert_before("fuse", "look", "cse").between("legalize", "fuse").names == ["legalize", "look", "fuse"]
+
+
+def test_levels() -> None:
+    names = [rx.stages("llvm", level).names for level in range(4)]
+    assert all(set(lower) < set(higher) or lower == higher for lower, higher in pairwise(names))
+    assert "simplify" in names[1] and "simplify" not in names[0]
+    assert rx.stages().names == names[2]
+    with pytest.raises(rx.RelaxError, match="stage 'simplify' of target 'llvm' runs from -O1 on"):
+        rx.stages("llvm", 0).drop("simplify")
+    with pytest.raises(rx.RelaxError, match="opt_level 4: expected 0 to 3"):
+        rx.stages("llvm", 4)
 
 
 @pytest.mark.parametrize(

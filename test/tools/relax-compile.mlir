@@ -29,6 +29,7 @@
 // TABLE-NEXT: squares{{ +}}float32{{ +}}(3, 4){{ +}}
 
 // TIMES: import
+// TIMES-NEXT: simplify
 // TIMES-NEXT: fold
 // TIMES-NEXT: legalize
 // TIMES: code

@@ -238,7 +238,7 @@ def problems_of(source: str, shapes: Mapping[str, Any]) -> Any:
 
 def _stages_for(emit: str, arguments: Arguments) -> Stages:
     """The stages that lead to what is asked for, from what is given."""
-    chosen = stages(arguments["target"])
+    chosen = stages(arguments["target"], arguments["O"])
     if emit == "relax":
         return replace(chosen, stages=())
     chosen = chosen.between(arguments["start"] or "", "fuse" if emit == "tir" else arguments["stop"] or "")

@@ -17,12 +17,12 @@ from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Call, process_pool
-from ...core.code import CodeOptions
+from ...core.code import CodeOptions, check_opt_level
 from ...host.support import define_support, needs_support, unit_text
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
-from .object_file import check_level, unit_object
+from .object_file import unit_object
 from .units import Unit, units_of
 
 _KIND = "kernels"
@@ -41,7 +41,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> li
 
     Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.
     """
-    check_level(options.opt_level)
+    check_opt_level(options.opt_level)
     object_file.exported_functions(module)
     identity = _identity(machine, options.opt_level)
     if options.one_object:

@@ -13,6 +13,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
+from ...core.code import check_opt_level
 from ...host.support import define_support
 from .code_target import CodeTarget
 from .cross_object import emit_cross_object
@@ -41,15 +42,9 @@ def object_of_checked(module: Module, opt_level: int) -> bytes:
 
 def check_compilable(module: Module, opt_level: int) -> None:
     """Raises RelaxError for what is no native code."""
-    check_level(opt_level)
+    check_opt_level(opt_level)
     _check_translatable(module.operation)
     exported_functions(module)
-
-
-def check_level(opt_level: int) -> None:
-    """Raises RelaxError where there is no such level."""
-    if opt_level not in range(4):
-        raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
 
 
 def exported_functions(module: Module) -> list[str]:

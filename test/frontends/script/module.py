@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s | FileCheck %s
-# RUN: relax-opt %s --relax-legalize-ops --relax-fuse-ops=epilogues=true --tir-fuse | FileCheck %s --check-prefix=FUSED
+# RUN: relax-opt %s --relax-legalize-ops --relax-annotate-op-pattern --relax-fuse-ops=epilogues=true --tir-fuse | FileCheck %s --check-prefix=FUSED
 # A module as people write it: tensor programs, constants of the file, a graph that calls both.
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -13,7 +13,6 @@ HIDDEN = 32
 class Module:
     # A block that visits each point once is linalg on tensors.
     # CHECK: func.func private @relu(%arg0: tensor<?x32xf32>, %arg1: tensor<?x32xf32>) -> tensor<?x32xf32>
-    # CHECK-SAME: tir.op_pattern = "elemwise"
     # CHECK: linalg.generic {{.*}}["parallel", "parallel"]{{.*}} ins(%arg0
     # CHECK: arith.maximumf
     @T.prim_func
