@@ -55,6 +55,8 @@ _DEFINED_IN = {
     "dialects.core.work": "Work work_of",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",
+    # Training.
+    "training": "Trainer add_training_step grad",
     # Rewriting.
     "bindings.conversion": "Conversion",
     "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",
@@ -67,6 +69,7 @@ _MODULES = {
     "attrs": "dialects.core.attributes",
     "runtime": "runtime",
     "loops": "emit.loops",
+    "optim": "passes.training.optimizers",
 }
 
 
