@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives of scf.if and scf.for: what they compute is computed once more, with what each turn of a loop began with.
 
-A loop keeps what its turns begin with as rows of tensors that grow. With `checkpoint_every` above 1 it becomes loops of
-so many turns in a loop: the outer one keeps its rows, and each inner one makes its own when it is gone through backwards.
+A loop keeps what its turns begin with as rows of tensors that grow. With `checkpoint_every` above 1 it becomes a loop
+over parts of so many turns: it keeps what they begin with, and a part makes its own rows when it is gone through
+backwards.
 """
 
 from __future__ import annotations
@@ -89,11 +90,7 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     known = used_inside(loop)
     loop, stacks = _gathering(loop, kept, replaces_loops)
     lower, upper, step, *initial = loop.operands
-    arriving = [region.arriving[place] for place in floats]
-    begin = [
-        relax["zeros_like"](initial[place]) if each is None else each
-        for place, each in zip(floats, arriving, strict=True)
-    ]
+    begin = [_or_zeros(region.arriving[place], initial[place]) for place in floats]
     begin += [relax["zeros_like"](value) for value in region.captured]
 
     count = _count(lower, upper, step)
@@ -120,6 +117,10 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
 
 #: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
 CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {"scf.if": _if, "scf.for": _for}
+
+
+def _or_zeros(gradient: Value | None, like: Value) -> Value:
+    return relax["zeros_like"](like) if gradient is None else gradient
 
 
 def _split(values: list[Any], count: int) -> tuple[list[Any], list[Any]]:
@@ -182,8 +183,8 @@ def _no_rows(loop: Operation, type_: Type) -> Value:
         info = TensorInfo((), "i64" if info.dtype == "index" else info.dtype)
     if not isinstance(info, TensorInfo) or info.shape is None or not is_known(info.shape):
         raise located_error(
-            f"'scf.for' cannot be differentiated: it carries {describe(info)}, of which each turn's cannot be kept side "
-            "by side: sizes must be numbers or symbols",
+            f"'scf.for' cannot be differentiated: it carries {describe(info)}, of which those of all turns cannot be "
+            "kept side by side: sizes must be numbers or symbols",
             loop.location,
         )
     empty = relax["zeros"]((0, *info.shape), dtype=info.dtype)

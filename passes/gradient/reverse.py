@@ -18,7 +18,7 @@ from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
 from .control_flow import CONTROL_FLOW, Options, Region, used_inside
-from .registry import GradientCall, GradientRule, find_gradient, named
+from .registry import GradientCall, GradientRule, find_gradient, named, reason_against
 
 relax = dialect.ops
 _BESIDE = Options()
@@ -149,9 +149,14 @@ def _may_vary(value: Value) -> bool:
 
 
 def _help_with(operation: Operation) -> str:
+    if operation.name == "func.call":
+        return "only calls of functions that have a body and may be inlined are differentiated"
+    if operation.name == "scf.while":
+        return "nobody knows its number of turns before; an scf.for can be differentiated"
     if row_of(operation) is None:
         return "control flow and scalars that only the run decides cannot be differentiated"
-    return f'rx.register_gradient("{operation.name}") teaches it'
+    reason = reason_against(operation.name)
+    return f'{f"{reason}; " if reason else ""}rx.register_gradient("{operation.name}") teaches it'
 
 
 def _as_list(rule: GradientRule, operation: Operation, returned: Any) -> list[Any]:

@@ -79,6 +79,10 @@ def apply(name: str, x: Tensor, **attributes: Any) -> Tensor:
     return Tensor(relax[name](x.value, **attributes))
 
 
+def cast(x: Value, dtype: str) -> Value:
+    return x if dtype_of(x) == dtype else relax["astype"](x, dtype=dtype)
+
+
 def summed_to(gradient: Value, operand: Value, others: Sequence[Value]) -> Value:
     """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
     return gradient if keeps_shape(operand, *others) else relax["collapse_sum_like"](gradient, operand)

@@ -24,7 +24,7 @@ from ...dialects.relax import const, dialect
 from ...dialects.relax.function_attributes import function_attributes
 from ...support.errors import RelaxError
 from ..canonicalize.support import dtype_of
-from ..gradient.tensors import Tensor, apply
+from ..gradient.tensors import Tensor, apply, cast
 
 relax = dialect.ops
 #: The states that are not a parameter's: how many updates there have been.
@@ -51,7 +51,7 @@ class Update:
 
 
 def _cast(number: Tensor, dtype: str) -> Tensor:
-    return number if dtype_of(number.value) == dtype else apply("astype", number, dtype=dtype)
+    return Tensor(cast(number.value, dtype))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ...canonicalize.support import dtype_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import relax
+from ..tensors import cast, relax
 
 
 @register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like"])
@@ -19,9 +19,7 @@ def like(call: GradientCall) -> None:
 @register_gradient(["relax.full", "relax.full_like"])
 def full(call: GradientCall) -> list[Any]:
     def total() -> Value:
-        value = relax["sum"](call.gradient)
-        wanted = dtype_of(call.fill_value)
-        return value if dtype_of(value) == wanted else relax["astype"](value, dtype=wanted)
+        return cast(relax["sum"](call.gradient), dtype_of(call.fill_value))
 
     return [None, total]
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-gradient='function=loop' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-gradient='function=loop checkpoint-every=8' --print-script | FileCheck %s --check-prefix=PARTS
+# RUN: relax-opt %s --relax-gradient='function=branches' --print-script | FileCheck %s --check-prefix=IF
+"""Control flow that is differentiated: what it computes stands in the way back once more."""
+# Apache TVM: test_transform_gradient_checkpoint.py.
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # The loop is replaced by one that keeps what each turn begins with, as rows. A print is done once.
+    # CHECK-LABEL: def loop_adjoint(
+    # CHECK: [[NONE:.*]] = R.match_cast({{.*}}, out_sinfo=R.Tensor(("?", 4), "float32"))
+    # CHECK-NEXT: y = x
+    # CHECK-NEXT: for i in range(n):
+    # CHECK-NEXT: [[ROW:.*]]: R.Tensor((1, 4), "float32") = R.expand_dims(y, axis=(0,))
+    # CHECK-NEXT: [[ROWS:.*]]: R.Tensor(("?", 4), "float32") = R.concat(([[NONE]], [[ROW]]))
+    # CHECK-NEXT: z: {{.*}} = R.multiply(y, w)
+    # CHECK-NEXT: R.print(z)
+    # CHECK-NEXT: [[Y:.*]]: {{.*}} = R.sin(z)
+    # CHECK-NEXT: y, [[NONE]] = [[Y]], [[ROWS]]
+    # CHECK-NEXT: s: {{.*}} = R.sum(y)
+    # CHECK: for i in range(n):
+    # CHECK-NEXT: [[TURN:v[0-9]+]] = n - 1 - i
+    # CHECK-NEXT: [[KEPT:.*]]: R.Tensor((4,), "float32") = R.take([[NONE]], {{.*}}[[TURN]]{{.*}}, axis=0)
+    # CHECK-NEXT: z: {{.*}} = R.multiply([[KEPT]], w)
+    # CHECK-NEXT: R.cos(z)
+    # CHECK-NOT: R.print(
+    # CHECK: return s,
+    # Parts of 8 turns: they keep what they begin with, and each makes its rows when it is gone through backwards.
+    # PARTS-LABEL: def loop_adjoint(
+    # PARTS: for i in range(0, n, 8):
+    # PARTS: with scf.for_(i, i + arith.minsi(n - i, 8), T.index(1), y, attrs={"relax.part_of_loop": I.unit})
+    # PARTS: for i in range(arith.ceildivsi(n, 8)):
+    # PARTS: with scf.for_(
+    # PARTS: R.concat(
+    # PARTS: for j in range(
+    # PARTS: R.cos(
+    @R.function
+    def loop(n: T.index, x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        y = x
+        for i in range(0, n, 1):
+            z = R.multiply(y, w)
+            R.print(z)
+            y = R.sin(z)
+        s = R.sum(y)
+        return s
+
+    # Of the two ways back the same one is taken. What only one branch uses has zeros in the other.
+    # IF-LABEL: def branches_adjoint(
+    # IF: if c:
+    # IF-NEXT: y: {{.*}} = R.exp(x)
+    # IF: else:
+    # IF-NEXT: y: {{.*}} = R.multiply(x, w)
+    # IF: if c:
+    # IF-NEXT: [[AGAIN:.*]]: {{.*}} = R.exp(x)
+    # IF-NEXT: R.multiply({{.*}}, [[AGAIN]])
+    # IF-NEXT: R.zeros_like(w)
+    # IF: else:
+    # IF-NEXT: R.multiply({{.*}}, w)
+    # IF-NEXT: R.multiply({{.*}}, x)
+    # IF: return s,
+    @R.function
+    def branches(c: T.bool, x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        if c:
+            y = R.exp(x)
+        else:
+            y = R.multiply(x, w)
+        s = R.sum(y)
+        return s
