@@ -64,14 +64,14 @@ def used_inside(operation: Operation) -> list[Value]:
 
 def _if(region: Region) -> list[tuple[Value, Any]]:
     """Another one with the same condition, whose branches give the gradients of what the first one's used."""
-    source_op, copy = region.operation, region.operation.clone(ip=False)
+    operation = region.operation
     types = [value.type for value in region.captured]
-    made = ir.Operation.create("scf.if", results=types, operands=[source_op.operands[0]], regions=2)
-    known = used_inside(source_op)
-    for source, target in zip(copy.regions, made.regions, strict=True):
+    made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], regions=2)
+    known = used_inside(operation)
+    for place, target in enumerate(made.regions):
         block = target.blocks.append()
         with ir.InsertionPoint(block):
-            results = _moved(source.blocks[0], [], block, once_more=True)
+            results = _again(operation, [], block, region=place)
             seeds = [(value, seed) for value, seed in zip(results, region.arriving, strict=True) if seed is not None]
             ir.Operation.create("scf.yield", operands=region.inside(seeds, region.captured, known))
     return list(zip(region.captured, made.results, strict=True))
@@ -88,7 +88,7 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     kept = [place for place, state in enumerate(states) if any(use.owner.operation != end for use in state.uses)]
     floats = [place for place, state in enumerate(states) if _is_float_tensor(state)]
     known = used_inside(loop)
-    loop, stacks = _gathering(loop, kept, replaces_loops)
+    gathering, stacks = _gathering(loop, kept, replaces_loops)
     lower, upper, step, *initial = loop.operands
     begin = [_or_zeros(region.arriving[place], initial[place]) for place in floats]
     begin += [relax["zeros_like"](value) for value in region.captured]
@@ -100,11 +100,12 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     with ir.InsertionPoint(block):
         turn = count - 1 - number(block.arguments[0])
         # What no turn reads stands for itself alone.
-        values = [relax["zeros_like"](each) if place in floats else each for place, each in enumerate(initial)]
+        own = set(floats) - set(kept)
+        values = [relax["zeros_like"](each) if place in own else each for place, each in enumerate(initial)]
         for place, stack in zip(kept, stacks, strict=True):
             values[place] = _row(stack, turn, initial[place].type)
         arguments = [_index_of(turn, lower, step), *values]
-        results = _moved(body_of(loop.clone(ip=False)), arguments, block, once_more=True, part=len(states))
+        results = _again(loop, arguments, block)
         arriving, sums = _split(list(block.arguments)[1:], len(floats))
         seeds = [(results[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
         by_state, by_captured = _split(
@@ -112,6 +113,8 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
         )
         more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
         ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    if replaces_loops:
+        replace_op(loop, list(gathering.results)[: len(states)])
     return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
 
 
@@ -170,10 +173,8 @@ def _gathering(loop: Operation, kept: Sequence[int], replaces_loops: bool) -> tu
     with ir.InsertionPoint(block):
         rows = [_as_tensor(states[place]) for place in kept]
         appended = [_with_row(*pair) for pair in zip(held, rows, strict=True)]
-        results = _moved(body_of(loop.clone(ip=False)), [index, *states], block, once_more=not replaces_loops)
+        results = _again(loop, [index, *states], block, has_effects=replaces_loops)
         ir.Operation.create("scf.yield", operands=[*results, *appended])
-    if replaces_loops:
-        replace_op(loop, list(made.results)[:count])
     return made, list(made.results)[count:]
 
 
@@ -232,7 +233,7 @@ def _in_parts(loop: Operation, every: int) -> Operation:
         ir.Operation.create("scf.yield", operands=list(inner.results))
     index, *states = body_of(inner).arguments
     with loop.location, ir.InsertionPoint(body_of(inner)):
-        results = _moved(body_of(loop.clone(ip=False)), [index, *states], body_of(inner), once_more=False)
+        results = _again(loop, [index, *states], body_of(inner), has_effects=True)
         ir.Operation.create("scf.yield", operands=results)
     replace_op(loop, outer.results)
     return outer
@@ -241,20 +242,22 @@ def _in_parts(loop: Operation, every: int) -> Operation:
 # ---- the same once more ----
 
 
-def _moved(
-    source: Block, arguments: Sequence[Value], target: Block, *, once_more: bool, part: int | None = None
+def _again(
+    operation: Operation, arguments: Sequence[Value], target: Block, *, region: int = 0, has_effects: bool = False
 ) -> list[Value]:
-    """Moves a copy's operations behind those of a block; what it gives in the end, or the first `part` of it.
-
-    `once_more` where the original does what it does, too: only what it computes is wanted, not its effects.
-    """
-    for argument, value in zip(source.arguments, arguments, strict=False):
+    """What is done in a region once more in a block, and what it gives in the end. Its effects are left out, or not."""
+    # In the block, so that nothing outside of the IR uses its values, whatever happens.
+    with ir.InsertionPoint(target):
+        copy = operation.clone().operation
+    source = copy.regions[region].blocks[0]
+    for argument, value in zip(source.arguments, arguments, strict=True):
         argument.replace_all_uses_with(value)
     *body, end = operations_of(source)
-    results = list(end.operands)[:part]
+    results = list(end.operands)
     for each in body:
         target.append(each)
-    if once_more:
+    copy.erase()
+    if not has_effects:
         for each in body:
             _leave_out_effects(each)
     return results

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.ir import Operation, Value
@@ -77,7 +78,7 @@ class _Reverse:
         for operation in reversed(path):
             arriving = [None if each in self._xs else self._totals.pop(each, None) for each in operation.results]
             if any(each is not None for each in arriving):
-                with operation.location:
+                with operation.location, _errors_at(operation):
                     self._pass_on(operation, arriving)
         return [self._totals[x] if x in self._totals else relax["zeros_like"](x) for x in self._wanted]
 
@@ -101,8 +102,7 @@ class _Reverse:
             return
         rule = find_gradient(operation.name)
         if rule is None:
-            raise located_error(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}",
-                                operation.location)  # fmt: skip
+            raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
         returned = rule.function(GradientCall(find_op(operation.name), operation, arriving))
         for operand, gradient in zip(operation.operands, _as_list(rule, operation, returned), strict=False):
             if operand not in self._varying:
@@ -118,6 +118,17 @@ class _Reverse:
     def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
         """The gradients within a region that is gone through backwards: nobody else knows its operations."""
         return _Reverse(xs, self._options._replace(replaces_loops=True)).gradients(seeds, known)
+
+
+@contextmanager
+def _errors_at(operation: Operation) -> Iterator[None]:
+    """Errors are about what is differentiated, unless they know better."""
+    try:
+        yield
+    except RelaxError as error:
+        if error.location:
+            raise
+        raise located_error(error.message, operation.location) from None
 
 
 def _made_by(ys: Sequence[Value], known: set[Any]) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-gradient='function=loss' --split-input-file --verify-diagnostics
 """What cannot be differentiated, and where."""
+
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
@@ -16,7 +17,7 @@ class NoNumber:
 # -----
 @I.ir_module(ssa=True)
 class NoFloat:
-    # expected-error @+1 {{@loss has no parameter of floats}}
+    # expected-error @+2 {{@loss has no parameter of floats}}
     @R.function
     def loss(x: R.Tensor((), "int32")) -> R.Tensor((), "float32"):
         y = R.astype(x, dtype="float32")
@@ -26,7 +27,7 @@ class NoFloat:
 # -----
 @I.ir_module(ssa=True)
 class NoBody:
-    # expected-error @+1 {{@loss has no body to differentiate}}
+    # expected-error @+2 {{@loss has no body to differentiate}}
     @R.function(private=True)
     def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"): ...
 
@@ -34,7 +35,7 @@ class NoBody:
 # -----
 @I.ir_module(ssa=True)
 class TwoBlocks:
-    # expected-error @+1 {{@loss has several blocks: only one can be differentiated}}
+    # expected-error @+2 {{@loss has several blocks: only one can be differentiated}}
     @R.function
     def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
         cf.br(to=(second,))
@@ -110,7 +111,7 @@ class Taken:
     def loss_adjoint():
         return
 
-    # expected-error @+1 {{the module has a function @loss_adjoint already}}
+    # expected-error @+2 {{the module has a function @loss_adjoint already}}
     @R.function
     def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
         return x
