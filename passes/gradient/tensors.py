@@ -114,6 +114,14 @@ def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tup
     return shape
 
 
+def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
+    """Sizes that must be numbers above 0 for the operator to be differentiated."""
+    known = [size for size in sizes if isinstance(size, int) and size > 0]
+    if len(known) < len(sizes):
+        raise call.fail(f"{what} must be numbers, and not 0: {', '.join(map(str, sizes))}")
+    return known
+
+
 def reduced_axes(call: GradientCall, x: Value) -> list[int]:
     """The axes of a reduction, counted from the front."""
     rank = rank_of(call, x)

@@ -68,7 +68,7 @@ class Optimizer:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "lr" and value is None or isinstance(value, bool):
+            if (field.name == "lr" and value is None) or field.type == "bool":
                 continue
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, bool) or not isinstance(each, (int, float)) or not math.isfinite(each) or each < 0:

@@ -9,9 +9,10 @@ from typing import Any
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, functions_in, symbol_name
-from ...dialects.core.codec import decode, encode
+from ...dialects.core.codec import encode
 from ...dialects.relax.function_attributes import VISIBILITY, argument_names, function_attributes
 from ...support.errors import RelaxError
+from ..canonicalize.support import tensor_info
 from ..gradient.control_flow import Options
 from ..relax_gradient import add_adjoint, parameters
 from .optimizers import Optimizer
@@ -30,7 +31,7 @@ def add_step(owner: Operation, function: Operation, optimizer: Optimizer, wrt: t
             raise RelaxError(f"the module has a function @{new} already")
     places = parameters(function, wrt)
     names = argument_names(function)
-    infos = {names[place]: decode(body_of(function).arguments[place].type) for place in places}
+    infos = {names[place]: tensor_info(body_of(function).arguments[place]) for place in places}
     added = {**optimizer.states(infos), **optimizer.arguments()}
     for each in added:
         if each in names:

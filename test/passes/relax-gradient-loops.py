@@ -12,20 +12,20 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 class Module:
     # The loop is replaced by one that keeps what each turn begins with, as rows. A print is done once.
     # CHECK-LABEL: def loop_adjoint(
-    # CHECK: [[NONE:[a-z_0-9]+]] = R.match_cast({{.*}}, out_sinfo=R.Tensor(("?", 4), "float32"))
+    # CHECK: match_cast_0 = R.match_cast({{.*}}, out_sinfo=R.Tensor(("?", 4), "float32"))
     # CHECK-NEXT: for i in range(n):
-    # CHECK-NEXT: [[ROW:[a-z_0-9]+]]: R.Tensor((1, 4), "float32") = R.expand_dims(x, axis=(0,))
-    # CHECK-NEXT: [[ROWS:[a-z_0-9]+]]: R.Tensor(("?", 4), "float32") = R.concat(([[NONE]], [[ROW]]))
+    # CHECK-NEXT: expand_dims_0: R.Tensor((1, 4), "float32") = R.expand_dims(x, axis=(0,))
+    # CHECK-NEXT: concat_0: R.Tensor(("?", 4), "float32") = R.concat((match_cast_0, expand_dims_0))
     # CHECK-NEXT: z: {{.*}} = R.multiply(x, w)
     # CHECK-NEXT: R.print((z,))
-    # CHECK-NEXT: [[Y:[a-z_0-9]+]]: {{.*}} = R.sin(z)
-    # CHECK-NEXT: x, [[NONE]] = [[Y]], [[ROWS]]
+    # CHECK-NEXT: y: {{.*}} = R.sin(z)
+    # CHECK-NEXT: x, match_cast_0 = y, concat_0
     # CHECK-NEXT: s: {{.*}} = R.sum(x)
     # CHECK: for i in range(n):
-    # CHECK-NEXT: [[KEPT:[a-z_0-9]+]]: R.Tensor((4,), "float32") = R.take(
-    # CHECK-NEXT: [[NONE]], arith.index_cast(n - 1 - i, T.int64), axis=0,
+    # CHECK-NEXT: take_0: R.Tensor((4,), "float32") = R.take(
+    # CHECK-NEXT: match_cast_0, arith.index_cast(n - 1 - i, T.int64), axis=0,
     # CHECK-NEXT: )
-    # CHECK-NEXT: z: {{.*}} = R.multiply([[KEPT]], w)
+    # CHECK-NEXT: z: {{.*}} = R.multiply(take_0, w)
     # CHECK-NEXT: = R.cos(z)
     # CHECK-NOT: R.print(
     # CHECK: return s,
@@ -52,12 +52,12 @@ class Module:
     # Of the two ways back the same one is taken. What only one branch uses has zeros in the other.
     # IF-LABEL: def branches_adjoint(
     # IF: if c:
-    # IF-NEXT: y: {{.*}} = R.exp(x)
+    # IF-NEXT: = R.exp(x)
     # IF: else:
-    # IF-NEXT: y: {{.*}} = R.multiply(x, w)
+    # IF-NEXT: = R.multiply(x, w)
     # IF: if c:
-    # IF-NEXT: [[AGAIN:[a-z_0-9]+]]: {{.*}} = R.exp(x)
-    # IF-NEXT: R.multiply({{.*}}, [[AGAIN]])
+    # IF-NEXT: = R.exp(x)
+    # IF-NEXT: R.multiply({{.*}}, y_1)
     # IF-NEXT: R.zeros_like(w)
     # IF: else:
     # IF-NEXT: R.multiply({{.*}}, w)

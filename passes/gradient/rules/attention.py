@@ -12,7 +12,7 @@ from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, same_known_shape
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, relax
+from ..tensors import cast, known_shape, numbers, relax
 
 
 @register_gradient(["relax.nn.attention", "relax.nn.attention_bias"])
@@ -98,10 +98,10 @@ class _Attention:
         shapes = [known_shape(call, each) for each in (call.query, call.key, call.value)]
         self._shapes = shapes
         self._wide = "f64" if dtype_of(call.query) == "f64" else "f32"
-        size = shapes[0][3]
-        if call.scale is None and not (isinstance(size, int) and size > 0):
-            raise call.fail(f"without a scale, the size of a head must be a number: {size}")
-        self._scale = call.scale if call.scale is not None else 1 / math.sqrt(size)
+        self._scale = call.scale
+        if self._scale is None:
+            (size,) = numbers(call, shapes[0][3:], "without a scale, the elements of a head")
+            self._scale = 1 / math.sqrt(size)
         self._bias = bias
         self.query = self._by_head(call.query)
         self.key, self.value = (self._for_each_head(each) for each in (call.key, call.value))
@@ -115,9 +115,7 @@ class _Attention:
         return dim_floordiv(self._shapes[0][2], known_shape(self._call, x)[2])
 
     def _for_each_head(self, x: Value) -> Value:
-        count = self._served(x)
-        if not isinstance(count, int):
-            raise self._call.fail(f"heads must be numbers: {count} of the query for each of key and value")
+        (count,) = numbers(self._call, [self._served(x)], "the heads of the query for each of key and value")
         return self._by_head(x) if count == 1 else relax["repeat"](self._by_head(x), count, axis=1)
 
     def _softmax(self, bias: Value | None, is_seen: Value | None) -> Value:

@@ -20,10 +20,10 @@ def take(call: GradientCall) -> list[Any]:
     if call.mode == "nan":
         raise call.fail("indices out of bounds give NaN (mode 'nan')")
     indices, shape = decode(call.indices.type), shape_of(call.x)
-    is_simple = isinstance(indices, TensorInfo) and indices.rank is not None and shape is not None
-    if not is_simple or call.axis is None or call.mode != "fast":
+    count = indices.rank if isinstance(indices, TensorInfo) else None
+    if count is None or shape is None or call.axis is None or call.mode != "fast":
         return [moved_by_itself(call)]
-    axis, rank, count = call.axis % len(shape), len(shape), indices.rank
+    axis, rank = call.axis % len(shape), len(shape)
     # The axis first, and so the indices: then each index is that of a slice.
     front = [axis, *(each for each in range(rank) if each != axis)]
     back = [front.index(each) for each in range(rank)]

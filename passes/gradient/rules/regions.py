@@ -13,7 +13,7 @@ from ...canonicalize.support import dtype_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, known_shape, relax
+from ..tensors import Tensor, apply, cast, known_shape, numbers, relax
 
 
 class _Regions:
@@ -23,9 +23,8 @@ class _Regions:
         self.call = call
         self.layout = plain_layouts(call)["data"].text
         sizes = dict(zip(self.layout, known_shape(call, call.data, "its data"), strict=True))
-        if not all(isinstance(sizes[letter], int) and sizes[letter] > 0 for letter in "HW"):
-            raise call.fail("the height and width of its data must be numbers, and not 0")
-        self.batch, self.channels, self.height, self.width = (sizes[letter] for letter in "NCHW")
+        self.batch, self.channels = sizes["N"], sizes["C"]
+        self.height, self.width = numbers(call, [sizes["H"], sizes["W"]], "the height and width of its data")
         self.count = known_shape(call, call.rois, "its regions")[0]
         self.wide = dtype_of(call.rois)
         self.rows, self.columns = call.pooled_size[0], call.pooled_size[-1]

@@ -15,7 +15,7 @@ from ...canonicalize.support import dtype_of, shape_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, known_shape, relax
+from ..tensors import Tensor, apply, cast, known_shape, numbers, relax
 
 #: The coefficient of cubic interpolation, PyTorch's.
 _ALPHA = -0.75
@@ -24,7 +24,7 @@ _ALPHA = -0.75
 class _Tap(NamedTuple):
     """An element along a dimension: its index, which may be outside, and its share, where it is not all."""
 
-    index: Tensor
+    at: Tensor
     share: Tensor | None
 
 
@@ -92,9 +92,9 @@ def _cubic(part: Tensor) -> list[Tensor]:
 def grid_sample(call: GradientCall) -> list[Any]:
     layout = plain_layouts(call)["data"]
     order = layout.dimensions
-    batch, channels, *sizes = known_shape(call, turned(call.data, layout.text, order), "its data")
-    if not all(isinstance(size, int) and size > 0 for size in sizes):
-        raise call.fail("the spatial sizes of its data must be numbers, and not 0")
+    named = dict(zip(layout.text, known_shape(call, call.data, "its data"), strict=True))
+    batch, channels = named["N"], named["C"]
+    sizes = numbers(call, [named[letter] for letter in order[2:]], "the spatial sizes of its data")
     count, sampling = len(sizes), _Sampling(call)
 
     def forward(data: Value, grid: Value) -> Value:
@@ -116,12 +116,12 @@ def _shape(*sizes: Any) -> Value:
 def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[int]) -> Value:
     """Of images [batch, channels, places] the elements at indices, times their shares; 0 outside."""
     batch, channels, _ = shape_of(data) or ()
-    limits = [limited(tap.index, 0.0, size - 1.0) for tap, size in zip(taps, sizes, strict=True)]
+    limits = [limited(tap.at, 0.0, size - 1.0) for tap, size in zip(taps, sizes, strict=True)]
     places = [relax["astype"](limit.value, dtype="i64") for limit in limits]
     place = reduce(lambda total, each: relax["add"](relax["multiply"](total, each[0]), each[1]),
                    zip((const(size, "i64") for size in sizes[1:]), places[1:], strict=True), places[0])  # fmt: skip
-    are_inside = [tap.index.equals(limit).value for tap, limit in zip(taps, limits, strict=True)]
-    share = relax["astype"](reduce(relax["logical_and"], are_inside), dtype=dtype_of(taps[0].index.value))
+    are_inside = [tap.at.equals(limit).value for tap, limit in zip(taps, limits, strict=True)]
+    share = relax["astype"](reduce(relax["logical_and"], are_inside), dtype=dtype_of(taps[0].at.value))
     share = reduce(relax["multiply"], [tap.share.value for tap in taps if tap.share is not None], share)
     row = _shape(batch, 1, product((shape_of(place) or ())[1:]))
     index, share = relax["reshape"](place, row), relax["reshape"](share, row)
