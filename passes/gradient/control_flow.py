@@ -62,6 +62,11 @@ def used_inside(operation: Operation) -> list[Value]:
     return list(dict.fromkeys(used for each in inside for used in each.operands if used not in own))
 
 
+def used_by(operation: Operation) -> list[Value]:
+    """The values from around that an operation uses, those in its regions among them."""
+    return [*operation.operands, *(used_inside(operation) if len(operation.regions) else ())]
+
+
 def _if(region: Region) -> list[tuple[Value, Any]]:
     """Another one with the same condition, whose branches give the gradients of what the first one's used."""
     operation = region.operation
@@ -259,11 +264,12 @@ def _again(
     copy.erase()
     if not has_effects:
         for each in body:
-            _leave_out_effects(each)
+            leave_out_effects(each)
     return results
 
 
-def _leave_out_effects(root: Operation) -> None:
+def leave_out_effects(root: Operation) -> None:
+    """Makes a copy of an operation one that only computes. Raises RelaxError where it cannot."""
     for inside in [*operations_in(root), root]:
         row = row_of(inside)
         if row is not None and row.role == "effect":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ def plain_layouts(call: GradientCall) -> dict[str, Layout]:
 def in_own_order(rule: Callable[[GradientCall], list[Any]]) -> Callable[[GradientCall], list[Any]]:
     """A rule that is given operators of windows in the order of dimensions in which they are defined, NCHW."""
 
+    @functools.wraps(rule)
     def ordered(call: GradientCall) -> list[Any]:
         layouts = plain_layouts(call)
         if all(layout.text == layout.dimensions for layout in layouts.values()):
@@ -45,7 +47,6 @@ def in_own_order(rule: Callable[[GradientCall], list[Any]]) -> Callable[[Gradien
 
         return gradients_at(call.operands, forward, call.gradient)
 
-    ordered.__wrapped__ = rule  # type: ignore[attr-defined]  # where it is written
     return ordered
 
 

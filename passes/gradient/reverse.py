@@ -18,7 +18,8 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
-from .control_flow import CONTROL_FLOW, Options, Region, used_inside
+from .checkpoints import END, computed_again
+from .control_flow import CONTROL_FLOW, Options, Region, used_by, used_inside
 from .registry import GradientCall, GradientRule, find_gradient, named, reason_against
 
 relax = dialect.ops
@@ -86,7 +87,7 @@ class _Reverse:
         """The operations on the way from the xs to the ys, in their order; what varies there is noted."""
         path = []
         for operation in _made_by(ys, self._xs.union(known)):
-            if any(value in self._varying for value in _used_by(operation)):
+            if any(value in self._varying for value in used_by(operation)):
                 path.append(operation)
                 self._varying.update(result for result in operation.results if _may_vary(result))
         return path
@@ -100,6 +101,12 @@ class _Reverse:
                 if value in self._varying:
                     self._add(value, gradient)
             return
+        if operation.name == END:
+            again = computed_again(operation, arriving[0], self._varying, self._inside)
+            for value, gradient in again:
+                self._add(value, gradient)
+            if again:
+                return
         rule = find_gradient(operation.name)
         if rule is None:
             raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
@@ -143,12 +150,7 @@ def _made_by(ys: Sequence[Value], known: set[Any]) -> Iterator[Any]:
         elif operation is not None and value not in done:
             done.update(operation.results)
             waiting.append((value, True))
-            waiting.extend((used, False) for used in _used_by(operation))
-
-
-def _used_by(operation: Operation) -> list[Value]:
-    """The values from around that an operation uses, those in its regions among them."""
-    return [*operation.operands, *(used_inside(operation) if len(operation.regions) else ())]
+            waiting.extend((used, False) for used in used_by(operation))
 
 
 def _may_vary(value: Value) -> bool:

@@ -2,6 +2,7 @@
 # RUN: relax-opt %s --relax-gradient='function=loop' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-gradient='function=loop checkpoint-every=8' --print-script | FileCheck %s --check-prefix=PARTS
 # RUN: relax-opt %s --relax-gradient='function=branches' --print-script | FileCheck %s --check-prefix=IF
+# RUN: relax-opt %s --relax-gradient='function=marked' --print-script | FileCheck %s --check-prefix=MARKED
 """Control flow that is differentiated: what it computes stands in the way back once more."""
 
 # Apache TVM: test_transform_gradient_checkpoint.py.
@@ -70,4 +71,23 @@ class Module:
         else:
             y = R.multiply(x, w)
         s = R.sum(y)
+        return s
+
+    # Between the marks everything is computed again, behind all else; the other operators' results are kept.
+    # MARKED-LABEL: def marked_adjoint(
+    # MARKED: b: {{.*}} = R.sin(a)
+    # MARKED: e: {{.*}} = R.tanh(d)
+    # MARKED: = R.ones_like(
+    # MARKED-NOT: R.tanh(
+    # MARKED: [[AGAIN:b_[0-9]+]]: {{.*}} = R.sin(a)
+    # MARKED: R.cos(a)
+    # MARKED: return
+    @R.function
+    def marked(x: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        a = R.grad.start_checkpoint(x)
+        b = R.sin(a)
+        c = R.exp(b)
+        d = R.grad.end_checkpoint(c)
+        e = R.tanh(d)
+        s = R.sum(e)
         return s

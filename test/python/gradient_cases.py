@@ -236,3 +236,18 @@ use(
     (3, 2),
     (1,),
 )
+
+
+def _marked(x: Any, w: Any) -> Any:
+    """Between two marks, one operator of which is also used behind them; a second pair around a part."""
+    first = relax["sin"](relax["multiply"](relax["grad.start_checkpoint"](x), w))
+    second = relax["grad.end_checkpoint"](relax["exp"](first))
+    third = relax["tanh"](relax["grad.start_checkpoint"](second))
+    return relax["add"](relax["grad.end_checkpoint"](relax["multiply"](third, third)), first)
+
+
+use("checkpoints", _marked, (2, 3), (3,))
+use("checkpoint without a start", lambda x: relax["grad.end_checkpoint"](relax["sin"](relax["exp"](x))), (2, 3))
+use("checkpoint of nothing", lambda x: relax["grad.end_checkpoint"](relax["grad.start_checkpoint"](x)), (2, 3))
+# Beside something that changes; the cosine of the constant is no part of the derivative.
+use("no_grad", lambda x: relax["add"](x, relax["multiply"](const(0.0, "f64"), relax["grad.no_grad"](x))), (2, 3))

@@ -16,6 +16,17 @@ def like(call: GradientCall) -> None:
     return None
 
 
+@register_gradient("relax.grad.no_grad")
+def no_grad(call: GradientCall) -> None:
+    return None
+
+
+@register_gradient(["relax.grad.start_checkpoint", "relax.grad.end_checkpoint"])
+def checkpoint(call: GradientCall) -> Any:
+    """The same value; what lies between them is gone through where an end_checkpoint is met (checkpoints.py)."""
+    return call.gradient
+
+
 @register_gradient(["relax.full", "relax.full_like"])
 def full(call: GradientCall) -> list[Any]:
     def total() -> Value:

@@ -79,7 +79,7 @@ def test_rule(use: Use) -> None:
 
 
 def test_every_rule_is_tested() -> None:
-    used: set[str] = set()
+    used = {"relax.dequantize"}  # of few bits: test_a_sum_of_other_elements
     for use in USES:
         module = rx.Module()
         with module.function("f", [rx.tensor(shape, "float64") for shape in use.shapes]) as f:
