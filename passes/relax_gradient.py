@@ -14,7 +14,7 @@ from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
 from ..dialects.core.infos import TensorInfo, describe, is_float
 from ..dialects.core.substitute import symbols_in
-from ..dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, argument_names
+from ..dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, VISIBILITY, argument_names
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass
@@ -35,18 +35,18 @@ class Gradient(Pass):
 
     function: str = "main"
     wrt: tuple[str, ...] = ()
-    target: int = 0
+    target_index: int = 0
     checkpoint_every: int = 1
 
     def __post_init__(self) -> None:
-        if self.target < 0:
-            raise RelaxError(f"pass '{self.name}': target must be 0 or more, got {self.target}")
+        if self.target_index < 0:
+            raise RelaxError(f"pass '{self.name}': target-index must be 0 or more, got {self.target_index}")
         if self.checkpoint_every < 1:
             raise RelaxError(f"pass '{self.name}': checkpoint-every must be 1 or more, got {self.checkpoint_every}")
 
     def run(self, op: Operation) -> None:
         options = Options(self.checkpoint_every, replaces_loops=True)
-        add_adjoint(function_of(op, self.function), self.wrt, self.target, options)
+        add_adjoint(function_of(op, self.function), self.wrt, self.target_index, options)
 
 
 def function_of(module: Operation, name: str) -> Operation:
@@ -57,23 +57,25 @@ def function_of(module: Operation, name: str) -> Operation:
     return functions[name]
 
 
-def add_adjoint(function: Operation, wrt: tuple[str, ...], target: int, options: Options) -> Operation:
+def add_adjoint(function: Operation, wrt: tuple[str, ...], target_index: int, options: Options) -> Operation:
     """The new function, behind the one that it differentiates."""
     name = f"{symbol_name(function)}_adjoint"
-    _check(function, name, target)
+    _check(function, name, target_index)
     places = parameters(function, wrt)
     adjoint = function.clone(ip=ir.InsertionPoint.after(function)).operation
     try:
         adjoint.attributes["sym_name"] = ir.StringAttr.get(name)
+        if VISIBILITY in adjoint.attributes:
+            del adjoint.attributes[VISIBILITY]
         _inline_calls(adjoint)
-        _append_gradients(adjoint, places, target, options)
+        _append_gradients(adjoint, places, target_index, options)
     except BaseException:
         adjoint.erase()
         raise
     return adjoint
 
 
-def _check(function: Operation, name: str, target: int) -> None:
+def _check(function: Operation, name: str, target_index: int) -> None:
     around = symbol_name(function)
     if not has_body(function):
         raise located_error(f"@{around} has no body to differentiate", function.location)
@@ -82,12 +84,12 @@ def _check(function: Operation, name: str, target: int) -> None:
     if any(symbol_name(other) == name for other in functions_in(function.parent)):
         raise located_error(f"the module has a function @{name} already", function.location)
     returned = list(last_of(body_of(function)).operands)
-    if target >= len(returned):
-        raise located_error(f"@{around} has no result #{target}: it returns {len(returned)}", function.location)
-    info = decode(returned[target].type)
+    if target_index >= len(returned):
+        raise located_error(f"@{around} has no result #{target_index}: it returns {len(returned)}", function.location)
+    info = decode(returned[target_index].type)
     if not isinstance(info, TensorInfo) or info.rank != 0 or not is_float(info.dtype):
         raise located_error(
-            f"only a single number is differentiated, a 0-D tensor of floats: result #{target} of @{around} is "
+            f"only a single number is differentiated, a 0-D tensor of floats: result #{target_index} of @{around} is "
             f"{describe(info)}",
             last_of(body_of(function)).location,
         )
@@ -139,12 +141,12 @@ def _inline_calls(adjoint: Operation) -> None:
             return
 
 
-def _append_gradients(function: Operation, places: list[int], target: int, options: Options) -> None:
+def _append_gradients(function: Operation, places: list[int], target_index: int, options: Options) -> None:
     block = body_of(function)
     end = last_of(block)
     arguments = list(block.arguments)
     with ir.InsertionPoint(end):
-        made = gradients(end.operands[target], [arguments[place] for place in places], options=options)
+        made = gradients(end.operands[target_index], [arguments[place] for place in places], options=options)
     with end.location, ir.InsertionPoint(end):
         # Loops have been replaced on the way, so the results are looked up again.
         returned = [*end.operands, *made]

@@ -20,14 +20,14 @@ from .support.suggest import counted, suggest
 
 
 def grad(
-    module: Module, function: str = "main", wrt: Sequence[str] = (), *, target: int = 0, checkpoint_every: int = 1
+    module: Module, function: str = "main", wrt: Sequence[str] = (), *, target_index: int = 0, checkpoint_every: int = 1
 ) -> Module:
     """Adds @f_adjoint to a module: what @f gives, then the gradients of a result, a single number, by parameters.
 
-    `wrt` names these, all that are tensors of floats without it; `target` is the result's place. A loop keeps what each
-    turn begins with, or every so many (`checkpoint_every`): the others are computed once more.
+    `wrt` names these, all that are tensors of floats without it; `target_index` is the result's place. A loop keeps
+    what each turn begins with, or every so many (`checkpoint_every`): the others are computed once more.
     """
-    Gradient(function, _names(wrt), target, checkpoint_every)(module)
+    Gradient(function, _names(wrt), target_index, checkpoint_every)(module)
     return module
 
 
@@ -38,18 +38,18 @@ def add_training_step(
     optimizer: Optimizer,
     wrt: Sequence[str] = (),
     *,
-    target: int = 0,
+    target_index: int = 0,
     checkpoint_every: int = 1,
 ) -> str:
     """Adds @f_step: takes what @f takes, then the optimizer's states; gives @f's results, new parameters, new states.
 
     The arguments are those of `grad`. Returns the new function's name.
     """
-    pass_ = Gradient(function, _names(wrt), target, checkpoint_every)
+    pass_ = Gradient(function, _names(wrt), target_index, checkpoint_every)
     with changing(module, pass_.anchor, "add_training_step") as operation:
         pass_.prepare(operation.context)
         options = Options(checkpoint_every, replaces_loops=True)
-        made = add_step(operation, function_of(operation, function), optimizer, pass_.wrt, target, options)
+        made = add_step(operation, function_of(operation, function), optimizer, pass_.wrt, target_index, options)
     module.verify()
     return made
 

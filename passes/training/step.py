@@ -18,8 +18,14 @@ from ..relax_gradient import add_adjoint, parameters
 from .optimizers import Optimizer
 
 
-def add_step(owner: Operation, function: Operation, optimizer: Optimizer, wrt: tuple[str, ...], target: int,
-             options: Options) -> str:  # fmt: skip
+def add_step(
+    owner: Operation,
+    function: Operation,
+    optimizer: Optimizer,
+    wrt: tuple[str, ...],
+    target_index: int,
+    options: Options,
+) -> str:
     """Adds @f_step for a function @f, and the private @f_adjoint and @f_update that it calls.
 
     It takes what @f takes, then the states, and gives what @f gives, the parameters and the states afterwards.
@@ -36,7 +42,7 @@ def add_step(owner: Operation, function: Operation, optimizer: Optimizer, wrt: t
     for each in added:
         if each in names:
             raise RelaxError(f"@{name} has a parameter '{each}', as the optimizer's function is to have")
-    adjoint = add_adjoint(function, wrt, target, options)
+    adjoint = add_adjoint(function, wrt, target_index, options)
     try:
         adjoint.attributes[VISIBILITY] = ir.StringAttr.get("private")
         update = optimizer.add_to(owner, infos, f"{name}_update", private=True)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-gradient='function=loss wrt=w' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-gradient='function=loss' --print-script | FileCheck %s --check-prefix=ALL
-# RUN: relax-opt %s --relax-gradient='function=several target=1 wrt=b,x' --print-script | FileCheck %s --check-prefix=SEVERAL
+# RUN: relax-opt %s --relax-gradient='function=several target-index=1 wrt=b,x' --print-script | FileCheck %s --check-prefix=SEVERAL
 # RUN: relax-opt %s --relax-gradient='function=calls' --print-script | FileCheck %s --check-prefix=CALLS
+# RUN: relax-opt %s --relax-gradient='function=middle' --print-script | FileCheck %s --check-prefix=PUBLIC
 # RUN: relax-opt %s --relax-gradient='function=loss wrt=w' --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
 # Apache TVM: test_transform_gradient.py.
 from relax_mlir.script import ir as I, relax as R, tir as T
@@ -65,7 +66,11 @@ class Module:
         total = R.sum(e)
         return e, total
 
-    # Calls are bodies in the new function, and calls elsewhere.
+    # Calls are bodies in the new function, and calls elsewhere. It is there to be called: nobody's private one.
+    # PUBLIC: @R.function(private=True)
+    # PUBLIC-NEXT: def middle(
+    # PUBLIC: @R.function{{$}}
+    # PUBLIC-NEXT: def middle_adjoint(
     # CALLS-LABEL: def leaf(
     # CALLS-LABEL: def middle(
     # CALLS: cls.leaf(

@@ -175,8 +175,8 @@ def test_refused_gradients(arguments: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": -1}, "target must be 0 or more, got -1"),
-        ({"target": 1}, "@loss has no result #1: it returns 1"),
+        ({"target_index": -1}, "target-index must be 0 or more, got -1"),
+        ({"target_index": 1}, "@loss has no result #1: it returns 1"),
         ({"checkpoint_every": 0}, "checkpoint-every must be 1 or more, got 0"),
     ],
 )
