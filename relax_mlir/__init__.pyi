@@ -68,6 +68,7 @@ from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext
 from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
+from .passes.training import optimizers as _optimizers
 from .support.errors import RelaxError as RelaxError
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget
@@ -79,6 +80,10 @@ from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets
 from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
+from .training import Trainer as Trainer
+from .training import add_training_step as add_training_step
+from .training import grad as grad
 
 __version__: str
 attrs = _attributes
+optim = _optimizers
