@@ -9,8 +9,8 @@ from typing import Any
 
 from relax_mlir.passes.decompose import registry as decompositions
 from relax_mlir.passes.gradient import registry
-from relax_mlir.passes.mixed_precision import registry as precisions
 from relax_mlir.passes.layout import registry as layouts
+from relax_mlir.passes.mixed_precision import registry as precisions
 from relax_mlir.support.registry import Registry
 
 
