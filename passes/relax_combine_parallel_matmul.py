@@ -60,8 +60,9 @@ def _that_can_meet(group: Sequence[Branch]) -> Iterator[list[Branch]]:
     rest = list(group)
     while rest:
         first = rest[0].op.operation
-        members = [each for each in rest if makers_behind(each.weight, first) is not None]
-        rest = [each for each in rest if each not in members]
+        meeting = [makers_behind(each.weight, first) is not None for each in rest]
+        members = [each for each, meets in zip(rest, meeting, strict=True) if meets]
+        rest = [each for each, meets in zip(rest, meeting, strict=True) if not meets]
         yield members
 
 

@@ -168,9 +168,14 @@ def merge_shifts(op: OpView, rewriter: Rewriter) -> Operation | None:
     return None if one is None or other is None else _shifted(op, first.source, one + other, axis)
 
 
+def _has_operand_of(op: OpView, kinds: tuple[str, ...]) -> bool:
+    """Whether it is worth to look closer: what weights are, layouts and channels, takes longer to find out."""
+    return any(defining_op(operand, *kinds) is not None for operand in op.operation.operands)
+
+
 def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
     """conv(x * s, w) is conv(x, w * s)."""
-    found = weighted(op.operation.results[0])
+    found = weighted(op.operation.results[0]) if _has_operand_of(op, _SCALES) else None
     step = None if found is None else _step(found.data, _SCALES)
     if found is None or step is None:
         return None
@@ -180,7 +185,7 @@ def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
     """conv(x + t, w) is conv(x, w) + conv(t, w), which is a number for each channel where nothing is padded."""
-    found = weighted(op.operation.results[0])
+    found = weighted(op.operation.results[0]) if _has_operand_of(op, _SHIFTS) else None
     step = None if found is None or not has_same_sums(found) else _step(found.data, _SHIFTS)
     if found is None or step is None:
         return None

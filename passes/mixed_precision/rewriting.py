@@ -13,13 +13,10 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, use_count
 from ...bindings.rewriting import is_used
-from ...dialects.core.builder import infer_types
-from ...dialects.core.codec import TypeProblem, decode
+from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.opdef import OpDef, OpProblem
-from ...dialects.core.operator import group_sizes
-from ...dialects.core.symbols import SymbolError
+from ...dialects.core.opdef import OpDef
 from ...dialects.relax import const
 from ..canonicalize.constants import floats_of, is_constant
 from ..canonicalize.support import is_valid, with_dtype
@@ -149,20 +146,14 @@ class TwoPrecisions:
         attributes = dict(operation.attributes)
         if self._wide_results and "out_dtype" in row.attrs and "out_dtype" not in attributes:
             attributes["out_dtype"] = row.attrs["out_dtype"].encode(_HIGH, operation.context)
-        sizes = group_sizes(row.operands, len(operands), operation)
-        try:
-            inferred = [decode(each) for each in infer_types(row, operands, sizes, attributes, operation.context)]
-        except (OpProblem, TypeProblem, SymbolError):
-            return None
-        types = [
-            with_dtype(result, info.dtype) if isinstance(info, TensorInfo) else result.type
-            for result, info in zip(operation.results, inferred, strict=True)
-        ]
-        with ir.InsertionPoint(operation), operation.location:
-            made = ir.Operation.create(operation.name, types, operands=list(operands), attributes=attributes)
-        if is_valid(made):
-            return made
-        made.erase()
+        stated = [result.type for result in operation.results]
+        lower = [with_dtype(each, self._low) if _dtype(each) == _HIGH else each.type for each in operation.results]
+        for types in (lower, stated):
+            with ir.InsertionPoint(operation), operation.location:
+                made = ir.Operation.create(operation.name, types, operands=list(operands), attributes=attributes)
+            if is_valid(made):
+                return made
+            made.erase()
         return None
 
 
