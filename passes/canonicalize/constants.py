@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Attribute, Operation, Type, Value
@@ -11,7 +12,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
 from ...dialects.core.elements import elements_bytes, is_resource
-from ...dialects.core.infos import is_unsigned
+from ...dialects.core.infos import FLOAT_TYPES, is_unsigned
 from ...dialects.relax.constants import elements_attribute
 from .support import dtype_of
 
@@ -24,6 +25,13 @@ NUMPY_NAME = {
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
+
+#: As numpy holds the elements that a constant can be made of: those without a type of numpy's by their bits.
+STORAGE_NAME = {
+    **NUMPY_NAME,
+    "bf16": "uint16",
+    **{name: "uint8" for name in sorted(FLOAT_TYPES) if name.startswith("f8")},
+}
 
 _FULL = ("relax.full", "relax.full_like")
 _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
@@ -62,13 +70,18 @@ def array_of(value: Value, limit: int) -> ndarray | None:
 
 
 def elements_of(value: Value) -> ndarray | None:
-    """As `array_of`, of constants of any size and sign; large ones are not copied."""
+    """As `array_of`, of constants of any size and sign, and of scalars; large ones are not copied."""
     owner = defining_op(value, "arith.constant", "relax.constant")
-    if owner is None or not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
+    if owner is None:
         return None
     import numpy
 
     attribute = owner.operation.attributes["value"]
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+        name = NUMPY_NAME.get(str(value.type))
+        return None if name is None else numpy.array(attribute.value, name)
+    if not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
+        return None
     if not is_resource(attribute):
         return numpy.array(attribute)
     return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[dtype_of(value)]).reshape(value.type.shape)
@@ -97,7 +110,7 @@ def make_constant(array: ndarray, type_: Type) -> Operation | None:
 
 
 def make_elements(array: ndarray, type_: Type) -> Operation | None:
-    """As `make_constant`, of any size and sign; large ones are resources, which have no text."""
+    """As `make_constant`, of any size and sign, and of STORAGE_NAME; large ones are resources, which have no text."""
     if type_.encoding is not None or not _fits(array, type_):
         return None
     return constant_op(elements_attribute(_contiguous(array), type_.element_type), type_)
@@ -117,7 +130,7 @@ def _contiguous(array: ndarray) -> ndarray:
 
 
 def _fits(array: ndarray, type_: Type) -> bool:
-    return list(array.shape) == list(type_.shape) and array.dtype == NUMPY_NAME.get(str(type_.element_type))
+    return list(array.shape) == list(type_.shape) and array.dtype == STORAGE_NAME.get(str(type_.element_type))
 
 
 def make_splat(number: int | bool, type_: Type) -> Operation:
@@ -131,3 +144,43 @@ def make_i64(numbers: list[int] | int) -> Attribute:
     import numpy
 
     return ir.DenseElementsAttr.get(numpy.array(numbers, dtype=numpy.int64))
+
+
+def floats_of(value: Value) -> ndarray | None:
+    """The elements of a constant of floats to compute with, as f64 where they are that, else as f32."""
+    dtype = dtype_of(value) if isinstance(value.type, ir.RankedTensorType) else ""
+    if dtype not in ("f16", "bf16", "f32", "f64"):
+        return None
+    if dtype == "bf16":
+        return _from_bf16(value)
+    array = elements_of(value)
+    return None if array is None else array.astype("float64" if dtype == "f64" else "float32", copy=False)
+
+
+def _from_bf16(value: Value) -> ndarray | None:
+    """numpy has no such type: its bits are the upper half of a float's."""
+    owner = defining_op(value, "arith.constant")
+    if owner is None:
+        return None
+    import numpy
+
+    attribute = owner.operation.attributes["value"]
+    data = elements_bytes(attribute) if is_resource(attribute) else _bytes_in(str(attribute))
+    halves = numpy.frombuffer(data, "<u2").astype("uint32") << 16
+    return numpy.broadcast_to(halves.view("float32"), math.prod(value.type.shape)).reshape(value.type.shape)
+
+
+def _bytes_in(text: str) -> bytes:
+    """The elements of a dense attribute of bf16 from its text, which the bindings do not hand out otherwise."""
+    elements, _, _ = text.removeprefix("dense<").rpartition("> : ")
+    if elements.startswith('"0x'):
+        return bytes.fromhex(elements[3:-1])
+    numbers = elements.replace("[", " ").replace("]", " ").replace(",", " ").split()
+    bits = [int(each, 16) if each.startswith("0x") else _upper_half(float(each)) for each in numbers]
+    return struct.pack(f"<{len(bits)}H", *bits)
+
+
+def _upper_half(number: float) -> int:
+    """The bits of a bf16 that is written with so many digits that the next one to it is meant."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
+    return (bits + 0x8000) >> 16

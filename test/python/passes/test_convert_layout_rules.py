@@ -55,6 +55,7 @@ FLOATS = "abs negative sign square ceil floor round trunc cos cosh sin sinh tan 
 OTHERS = (
     "isfinite isinf isnan ones_like zeros_like nn.relu nn.gelu nn.gelu_tanh nn.selu nn.silu nn.leakyrelu nn.softplus"
 )
+MARKS = "grad.no_grad grad.start_checkpoint grad.end_checkpoint"
 POSITIVE = "log sqrt rsqrt acos asin atan asinh atanh"
 ARITHMETIC = "add subtract multiply divide power maximum minimum atan2 log_add_exp floor_divide mod floor_mod"
 COMPARED = "equal not_equal less less_equal greater greater_equal"
@@ -73,7 +74,7 @@ def images(x: Any) -> Any:
 
 
 CASES: dict[str, list[Case]] = {
-    **{f"relax.{name}": [unary(f"relax.{name}")] for name in f"{FLOATS} {OTHERS}".split()},
+    **{f"relax.{name}": [unary(f"relax.{name}")] for name in f"{FLOATS} {OTHERS} {MARKS}".split()},
     **{f"relax.{name}": [unary(f"relax.{name}", lambda x: relax.abs(x))] for name in POSITIVE.split()},
     "relax.acosh": [unary("relax.acosh", lambda x: relax.add(relax.abs(x), relax.const(1.0)))],
     **{f"relax.{name}": [binary(f"relax.{name}")] for name in f"{ARITHMETIC} {COMPARED}".split()},
