@@ -55,7 +55,7 @@ def _fuse(op: OpView, most: int | None) -> Operation | None:
     if equal(left[-1], right[-2] if len(right) > 1 else right[0]) is not True:
         return None
     rows, columns = (left[-2] if len(left) > 1 else 1), (right[-1] if len(right) > 1 else 1)
-    batch = string.ascii_lowercase[: max(len(left), len(right), 2) - 2]
+    batch = string.ascii_lowercase[: max(len(left), len(right)) - 2]
     one, other = _labels(batch, len(left), "IK"), _labels(batch, len(right), "KJ")
     result = batch + "I" * ("I" in one) + "J" * ("J" in other)
     first = _permuted(op.x1, one) if _are_few(columns, most, otherwise=False) else None
