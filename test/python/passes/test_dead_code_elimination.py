@@ -158,7 +158,10 @@ def test_entry_functions_are_somebody_s() -> None:
 
 def test_what_others_know_of_a_function_stays() -> None:
     """A codegen's function, and one that something else than calls names."""
-    module = rx.Module.parse("""
+    module = rx.Module.parse("""module attributes {somebody.keeps = @kept} {
+      func.func private @kept() {
+        return
+      }
       func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         %0 = call @theirs(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
         %1 = call @named(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -176,7 +179,8 @@ def test_what_others_know_of_a_function_stays() -> None:
       }
       func.func private @alone() {
         return
-      }""")
+      }
+    }""")
     text = str(module)
     DeadCodeElimination()(module)
     assert str(module) == text
