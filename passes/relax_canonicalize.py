@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.patterns import Pattern, apply_greedy
 from ..support.errors import RelaxError
-from .canonicalize import attributes, casts, folding, identities, reshaping, shape_values, slicing
+from .canonicalize import attributes, casts, folding, identities, parts, quantized, reshaping, shape_values, slicing
 from .core.base import Pass
 from .core.registry import register_pass
 
@@ -43,6 +43,8 @@ class Canonicalize(Pass):
             *identities.PATTERNS,
             *reshaping.PATTERNS,
             *slicing.PATTERNS,
+            *parts.PATTERNS,
+            *quantized.PATTERNS,
             *casts.PATTERNS,
             *shape_values.PATTERNS,
         ]

@@ -41,6 +41,7 @@ _DEFINED_IN = {
     "passes.core.stages": "Stage Stages",
     "passes.core.statistics": "Statistics",
     "passes.relax_legalize_ops": "LegalizeOps",
+    "passes.mixed_precision.registry": "register_precision",
     # Targets: rules, schedules, and how code is made for them.
     "targets.core.registry": "Target TargetOption all_targets find_target register_target",
     "targets.core.backend": "Backend ChosenTarget Machine",
@@ -53,8 +54,14 @@ _DEFINED_IN = {
     "passes.schedule.plan": "Panel Plan",
     "dialects.core.facts": "OpPattern",
     "dialects.core.work": "Work work_of",
-    # Derivatives of operators.
+    # Definitions and derivatives of operators.
+    "passes.decompose.registry": "all_decompositions register_decomposition",
     "passes.gradient.registry": "all_gradients register_gradient",
+    # Layouts that operators follow.
+    "passes.layout.registry": "all_layout_rules register_layout",
+    "passes.relax_convert_layout": "ConvertLayout",
+    # Training.
+    "training": "Trainer add_training_step grad",
     # Rewriting.
     "bindings.conversion": "Conversion",
     "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",
@@ -67,6 +74,7 @@ _MODULES = {
     "attrs": "dialects.core.attributes",
     "runtime": "runtime",
     "loops": "emit.loops",
+    "optim": "passes.training.optimizers",
 }
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...bindings.ir import Operation, OpView, Value
+from ...bindings.ir import Operation, OpView, Type, Value
+from ...bindings.navigation import use_count
 from ...bindings.patterns import UPDATED, Outcome, Pattern, Rewriter, defining_op
-from ...bindings.rewriting import is_used
-from ...dialects.core.codec import decode
+from ...bindings.rewriting import is_used, made_again
+from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, bit_width, is_float, is_int, is_unsigned
+from ...dialects.core.opdef import OpDef
 from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.verifier import call_of
 from .support import dtype_of, is_valid, make, removal
 
 # Bits of the significand, of the exponent.
@@ -49,6 +52,23 @@ def remove_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
     if op.value.type == op.operation.results[0].type:
         return op.value
     return () if not is_used(op.operation) and _is_proven(op) else None
+
+
+def state_what_is_inferred(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """A check of what an operator's result says less than inference does: the operator can state it itself."""
+    maker, target = defining_op(op.value), op.operation.results[0].type
+    row = row_of(maker) if maker is not None else None
+    if maker is None or row is None or row.infer is None or not row.pure or len(maker.operation.results) != 1:
+        return None
+    if use_count(op.value) != 1:
+        return None
+    made = made_again(maker.operation, list(maker.operation.operands), [target])
+    return made if is_valid(made) and _inferred(row, made) == target else None
+
+
+def _inferred(row: OpDef, operation: Operation) -> Type | None:
+    call = call_of(row, operation)
+    return encode(row.infer_results(call)[0], operation.context)
 
 
 def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
@@ -96,5 +116,6 @@ PATTERNS = (
     removal("relax.astype", "x", lambda op: True, "convert_to_same"),
     Pattern("relax.astype", merge_conversions),
     Pattern("relax.match_cast", remove_match_cast),
+    Pattern("relax.match_cast", state_what_is_inferred),
     Pattern("relax.match_cast", pass_by_match_cast),
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Attribute, Operation, Type, Value
@@ -143,3 +144,43 @@ def make_i64(numbers: list[int] | int) -> Attribute:
     import numpy
 
     return ir.DenseElementsAttr.get(numpy.array(numbers, dtype=numpy.int64))
+
+
+def floats_of(value: Value) -> ndarray | None:
+    """The elements of a constant of floats to compute with, as f64 where they are that, else as f32."""
+    dtype = dtype_of(value) if isinstance(value.type, ir.RankedTensorType) else ""
+    if dtype not in ("f16", "bf16", "f32", "f64"):
+        return None
+    if dtype == "bf16":
+        return _from_bf16(value)
+    array = elements_of(value)
+    return None if array is None else array.astype("float64" if dtype == "f64" else "float32", copy=False)
+
+
+def _from_bf16(value: Value) -> ndarray | None:
+    """numpy has no such type: its bits are the upper half of a float's."""
+    owner = defining_op(value, "arith.constant")
+    if owner is None:
+        return None
+    import numpy
+
+    attribute = owner.operation.attributes["value"]
+    data = elements_bytes(attribute) if is_resource(attribute) else _bytes_in(str(attribute))
+    halves = numpy.frombuffer(data, "<u2").astype("uint32") << 16
+    return numpy.broadcast_to(halves.view("float32"), math.prod(value.type.shape)).reshape(value.type.shape)
+
+
+def _bytes_in(text: str) -> bytes:
+    """The elements of a dense attribute of bf16 from its text, which the bindings do not hand out otherwise."""
+    elements, _, _ = text.removeprefix("dense<").rpartition("> : ")
+    if elements.startswith('"0x'):
+        return bytes.fromhex(elements[3:-1])
+    numbers = elements.replace("[", " ").replace("]", " ").replace(",", " ").split()
+    bits = [int(each, 16) if each.startswith("0x") else _upper_half(float(each)) for each in numbers]
+    return struct.pack(f"<{len(bits)}H", *bits)
+
+
+def _upper_half(number: float) -> int:
+    """The bits of a bf16 that is written with so many digits that the next one to it is meant."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
+    return (bits + 0x8000) >> 16

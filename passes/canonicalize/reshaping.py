@@ -6,11 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
+from ...bindings.navigation import use_count
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.aliases import viewed
 from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
-from .support import as_result, ints, make, normal_axis, removal, same_known_shape, shape_of
+from ...dialects.relax import dialect
+from .support import as_result, ints, is_known, make, normal_axis, removal, same_known_shape, shape_of
+
+relax = dialect.ops
 
 
 def _result(op: OpView) -> Value:
@@ -38,20 +42,48 @@ def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
 def merge_permutations(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The result's dimension i is dimension axes[i] of the inner result, which is dimension inner[axes[i]] of x."""
     inner = defining_op(op.x, "relax.permute_dims")
-    outer_axes = _permutation(op)
-    inner_axes = _permutation(inner) if inner is not None else None
+    outer_axes = permutation(op)
+    inner_axes = permutation(inner) if inner is not None else None
     if inner is None or outer_axes is None or inner_axes is None or len(outer_axes) != len(inner_axes):
         return None
     axes = [inner_axes[axis] for axis in outer_axes]
     return make(op, "relax.permute_dims", [inner.x], {"axes": ints(axes)})
 
 
-def _permutation(op: OpView) -> list[int] | None:
+def permutation(op: OpView) -> list[int] | None:
     """The axes from the front; None where the rank that says what is reversed is unknown."""
     if op.axes is not None:
         return [normal_axis(axis, len(op.axes)) for axis in op.axes]
     shape = shape_of(op.x)
     return None if shape is None else list(reversed(range(len(shape))))
+
+
+def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """Where only dimensions of size 1 change places, no element moves."""
+    order, shape, wanted = permutation(op), shape_of(op.x), shape_of(_result(op))
+    if order is None or shape is None or not is_known(wanted):
+        return None
+    moving = [axis for axis in order if equal(shape[axis], 1) is not True]
+    if moving != sorted(moving):
+        return None
+    return make(op, "relax.reshape", [op.x, relax["shape_expr"](dims=wanted)])
+
+
+def permute_through(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """permute(f(permute(x))) is f(permute(x)) with both at once, for an f that treats elements one by one."""
+    between = defining_op(op.x)
+    row = row_of(between) if between is not None else None
+    if between is None or row is None or row.pattern != "elemwise" or not row.pure:
+        return None
+    operands = between.operation.operands
+    if len(operands) != 1 or len(between.operation.results) != 1 or use_count(op.x) != 1:
+        return None
+    inner = defining_op(operands[0], "relax.permute_dims")
+    order, before = permutation(op), permutation(inner) if inner is not None else None
+    if inner is None or order is None or before is None or len(order) != len(before):
+        return None
+    moved = relax["permute_dims"](inner.x, axes=[before[axis] for axis in order])
+    return make(op, between.operation.name, [moved], dict(between.operation.attributes))
 
 
 def _axes(axes: Sequence[int], rank: int) -> set[int]:
@@ -134,7 +166,7 @@ def _is_vector(tensor: Value) -> bool:
 
 
 def _permutes_nothing(op: OpView) -> bool:
-    axes = _permutation(op)
+    axes = permutation(op)
     return axes is not None and axes == sorted(axes)
 
 
@@ -145,6 +177,8 @@ PATTERNS = (
     removal("relax.flatten", "x", lambda op: _is_vector(op.x), "flatten_vector"),
     removal("relax.permute_dims", "x", _permutes_nothing, "permute_by_nothing"),
     Pattern("relax.permute_dims", merge_permutations),
+    Pattern("relax.permute_dims", permute_ones),
+    Pattern("relax.permute_dims", permute_through),
     removal("relax.expand_dims", "x", lambda op: not op.axis, "expand_by_nothing"),
     removal("relax.squeeze", "x", _squeezes_nothing, "squeeze_nothing"),
     Pattern(("relax.expand_dims", "relax.squeeze"), undo_dimensions),

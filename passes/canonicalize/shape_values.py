@@ -67,12 +67,12 @@ def scalar_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | Non
 
 def shape_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     """A shape of numbers is a constant tensor."""
-    dims = _dims(op.input)
+    dims = dims_of(op.input)
     numbers = [dim for dim in dims or () if isinstance(dim, int) and dim < 2**63]
     return _constant(op, numbers) if dims is not None and len(numbers) == len(dims) else None
 
 
-def _dims(value: Value) -> tuple[Dim, ...] | None:
+def dims_of(value: Value) -> tuple[Dim, ...] | None:
     """The sizes of a shape: as its operation lists them, else as its type says."""
     owner = defining_op(value, "relax.shape_expr")
     if owner is not None:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter
-from ...dialects.core.codec import TypeProblem, decode
+from ...dialects.core.codec import TypeProblem, decode, encode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpProblem
 from ...dialects.core.symbols import Dim, SymbolError, equal
 from ...dialects.core.verifier import check
+from ...dialects.relax import dialect
 
 
 def result_type(op: OpView) -> Type:
@@ -23,6 +24,11 @@ def result_type(op: OpView) -> Type:
 def as_result(op: OpView, value: Value) -> Value | None:
     """The value as a replacement, or None: users keep the type they have, to the last symbol."""
     return value if value.type == result_type(op) else None
+
+
+def stated(value: Value, type_: Type) -> Value:
+    """The value with the type that its users know, checked when the program runs where that says more."""
+    return value if value.type == type_ else dialect.ops["match_cast"](value, type_)
 
 
 def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[OpView], bool], name: str) -> Pattern:
@@ -72,6 +78,11 @@ def shape_of(value: Value) -> tuple[Dim, ...] | None:
 
 def dtype_of(value: Value) -> str:
     return tensor_info(value).dtype
+
+
+def with_dtype(value: Value, dtype: str) -> Type:
+    """A tensor's type, with other elements."""
+    return encode(tensor_info(value).with_dtype(dtype), value.context)
 
 
 def keeps_shape(value: Value, *others: Value) -> bool:

@@ -19,7 +19,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 # ABOVE: pass 'relax-bind-symbolic-vars': 'n' cannot be 65: @main is for 1..64
 # APART: pass 'relax-bind-symbolic-vars': 'n' cannot be 65..70: @main is for 1..64
-# TWICE: pass 'relax-bind-symbolic-vars': option 'vars' says one thing twice: 'n:8,n:9'
+# TWICE: pass 'relax-bind-symbolic-vars': option 'vars' names 'n' twice
 # UNKNOWN: pass 'relax-bind-symbolic-vars': @main has no symbolic size 'batches'; it has: batch, m, n; did you mean 'batch'?
 # NEGATIVE: pass 'relax-bind-symbolic-vars': vars=n:-1: expected a size, 8, or the range of one, 1..64
 # OPEN: pass 'relax-bind-symbolic-vars': vars=n:8..: expected a size, 8, or the range of one, 1..64

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from relax_mlir.passes.decompose import registry as decompositions
 from relax_mlir.passes.gradient import registry
+from relax_mlir.passes.layout import registry as layouts
+from relax_mlir.passes.mixed_precision import registry as precisions
 from relax_mlir.support.registry import Registry
 
 
@@ -25,4 +28,24 @@ def without_new(registered: Registry[Any]) -> Iterator[None]:
 def without_new_gradients() -> Iterator[None]:
     registry.all_gradients()
     with without_new(registry._RULES):
+        yield
+
+
+@contextmanager
+def without_new_decompositions() -> Iterator[None]:
+    decompositions.all_decompositions()
+    with without_new(decompositions._DECOMPOSITIONS):
+        yield
+
+
+@contextmanager
+def without_new_precisions() -> Iterator[None]:
+    with without_new(precisions._FACTS):
+        yield
+
+
+@contextmanager
+def without_new_layouts() -> Iterator[None]:
+    layouts.all_layout_rules()
+    with without_new(layouts._RULES):
         yield

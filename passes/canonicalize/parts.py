@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Slices of what has been joined or sliced before, and slices that are joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from ...bindings.ir import Attribute, Operation, OpView, Value
+from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...dialects.core.dialect import find_op
+from ...dialects.core.symbols import Dim, dim_add, dim_sub, equal
+from ...dialects.relax import dialect
+from ...dialects.relax.infer.sizes import at_least
+from ...dialects.relax.infer.slices import OPEN
+from .constants import array_of
+from .shape_values import dims_of
+from .support import as_result, ints, make, normal_axis, shape_of
+
+relax = dialect.ops
+#: Where a slice begins and ends, counted from the front, with nothing left to clamp.
+Range = tuple[Dim, Dim]
+Ranges = Mapping[int, Range]
+
+
+def _ranges(op: OpView) -> dict[int, Range] | None:
+    """What a slice in steps of 1 takes, by axis; None where it depends on sizes that only the run tells."""
+    shape = shape_of(op.x)
+    if shape is None or any(stride != 1 for stride in op.strides or ()):
+        return None
+    found: dict[int, Range] = {}
+    for given, begin, end in zip(op.axes, op.begin, op.end, strict=True):
+        axis = normal_axis(given, len(shape))
+        first, last = _place(begin, shape[axis]), _place(end, shape[axis])
+        if axis in found or not at_least(last, first):
+            return None
+        found[axis] = (first, last)
+    return found
+
+
+def _place(bound: Dim, size: Dim) -> Dim:
+    """A bound by Python's rules as a place between 0 and the size; None where it is not known."""
+    if size is None or bound is None:
+        return None
+    counted = dim_add(size, bound) if isinstance(bound, int) and bound < 0 else bound
+    if at_least(bound, OPEN) or at_least(counted, size):
+        return size
+    if at_least(-OPEN, bound) or at_least(0, counted):
+        return 0
+    return counted if at_least(counted, 0) and at_least(size, counted) else None
+
+
+def _slice_attributes(ranges: Ranges, op: OpView) -> dict[str, Attribute]:
+    kinds, axes = find_op("relax.strided_slice").attrs, sorted(ranges)
+    begin, end = (tuple(ranges[axis][side] for axis in axes) for side in (0, 1))
+    context = op.operation.context
+    return {
+        "axes": ints(axes),
+        "begin": kinds["begin"].encode(begin, context),
+        "end": kinds["end"].encode(end, context),
+    }
+
+
+def merge_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """x[a:b][c:d] is x[a + c : a + d]."""
+    inner = defining_op(op.x, "relax.strided_slice")
+    outer_ranges, inner_ranges = _ranges(op), None if inner is None else _ranges(inner)
+    if inner is None or outer_ranges is None or inner_ranges is None:
+        return None
+    both = dict(inner_ranges)
+    for axis, (begin, end) in outer_ranges.items():
+        start = inner_ranges[axis][0] if axis in inner_ranges else 0
+        both[axis] = (dim_add(start, begin), dim_add(start, end))
+    return make(op, "relax.strided_slice", [inner.x], _slice_attributes(both, op))
+
+
+def slice_of_joined(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """A slice of concat(a, b, c) that lies in b is one of b; tensors that it does not touch go."""
+    joined = defining_op(op.x, "relax.concat")
+    ranges = None if joined is None else _ranges(op)
+    shape = shape_of(op.x)
+    if joined is None or ranges is None or shape is None:
+        return None
+    axis = normal_axis(joined.axis, len(shape))
+    offsets = _offsets(joined.tensors, axis)
+    if axis not in ranges or offsets is None:
+        return None
+    begin, end = ranges[axis]
+    touched = [
+        index
+        for index in range(len(joined.tensors))
+        if not at_least(begin, offsets[index + 1]) and not at_least(offsets[index], end)
+    ]
+    if not touched or len(touched) == len(joined.tensors):
+        return None
+    start = offsets[touched[0]]
+    kept = joined.tensors[touched[0] : touched[-1] + 1]
+    moved = {**ranges, axis: (dim_sub(begin, start), dim_sub(end, start))}
+    source = kept[0] if len(kept) == 1 else relax["concat"](kept, axis=axis)
+    return make(op, "relax.strided_slice", [source], _slice_attributes(moved, op))
+
+
+def _offsets(tensors: Sequence[Value], axis: int) -> list[Dim] | None:
+    """Where each tensor begins in what they are joined to, and where the last one ends."""
+    offsets: list[Dim] = [0]
+    for tensor in tensors:
+        shape = shape_of(tensor)
+        end = None if shape is None else dim_add(offsets[-1], shape[axis])
+        if end is None:
+            return None
+        offsets.append(end)
+    return offsets
+
+
+def split_joined(op: OpView, rewriter: Rewriter) -> list[Value] | None:
+    """What is joined and taken apart at the seams."""
+    joined = defining_op(op.x, "relax.concat")
+    shape = shape_of(op.x)
+    results = list(op.operation.results)
+    if joined is None or shape is None or len(joined.tensors) != len(results):
+        return None
+    axis = normal_axis(joined.axis, len(shape))
+    if axis != normal_axis(op.axis, len(shape)):
+        return None
+    for tensor, result in zip(joined.tensors, results, strict=True):
+        sizes = shape_of(tensor), shape_of(result)
+        # Sections of the same sizes in the same order begin at the same places.
+        if tensor.type != result.type or sizes[0] is None or sizes[0][axis] is None:
+            return None
+    return list(joined.tensors)
+
+
+def join_slices(op: OpView, rewriter: Rewriter) -> Operation | Value | None:
+    """concat(x[a:b], x[b:c]) is x[a:c]."""
+    tensors = list(op.tensors)
+    shape = shape_of(op.operation.results[0])
+    if shape is None:
+        return None
+    axis = normal_axis(op.axis, len(shape))
+    for index, (one, other) in enumerate(pairwise(tensors)):
+        left, right = _slice_along(one, axis), _slice_along(other, axis)
+        if left is None or right is None or left[0] != right[0] or equal(left[1][1], right[1][0]) is not True:
+            continue
+        source, attributes = left[0], _slice_attributes({axis: (left[1][0], right[1][1])}, op)
+        if len(tensors) == 2:
+            return make(op, "relax.strided_slice", [source], attributes)
+        whole = relax["strided_slice"](source, axes=[axis], begin=[left[1][0]], end=[right[1][1]])
+        return make(op, "relax.concat", [*tensors[:index], whole, *tensors[index + 2 :]], {"axis": _axis(axis, op)})
+    return None
+
+
+def _axis(axis: int, op: OpView) -> Attribute:
+    return find_op("relax.concat").attrs["axis"].encode(axis, op.operation.context)
+
+
+def _slice_along(value: Value, axis: int) -> tuple[Value, Range] | None:
+    """The source of a slice along this axis only, and what it takes."""
+    op = defining_op(value, "relax.strided_slice")
+    ranges = None if op is None else _ranges(op)
+    return (op.x, ranges[axis]) if op is not None and ranges is not None and list(ranges) == [axis] else None
+
+
+def slice_by_known_bounds(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """Bounds and strides that are constants, or sizes, are attributes."""
+    begin, end, strides = (_numbers(each) for each in (op.begin, op.end, op.strides))
+    if begin is None or end is None or strides is None or not all(isinstance(each, int) for each in strides):
+        return None
+    kinds, context = find_op("relax.strided_slice").attrs, op.operation.context
+    attributes = {
+        "axes": ints(range(len(begin))),
+        "begin": kinds["begin"].encode(begin, context),
+        "end": kinds["end"].encode(end, context),
+        "strides": ints([int(str(each)) for each in strides]),
+    }
+    return make(op, "relax.strided_slice", [op.x], attributes)
+
+
+# A tensor of more dimensions than this has no bounds to look at.
+_MOST_DIMENSIONS = 64
+
+
+def _numbers(value: Value) -> tuple[Dim, ...] | None:
+    """The elements of a vector of integers: a constant's, or the sizes that it lists."""
+    sizes = defining_op(value, "relax.shape_to_tensor")
+    if sizes is not None:
+        return dims_of(sizes.input)
+    array = array_of(value, _MOST_DIMENSIONS)
+    return tuple(int(each) for each in array) if array is not None and array.ndim == 1 else None
+
+
+def slice_by_nothing(op: OpView, rewriter: Rewriter) -> Value | None:
+    """No axis is named."""
+    return as_result(op, op.x) if not op.axes else None
+
+
+PATTERNS = (
+    Pattern("relax.strided_slice", slice_by_nothing),
+    Pattern("relax.strided_slice", merge_slices),
+    Pattern("relax.strided_slice", slice_of_joined),
+    Pattern("relax.split", split_joined),
+    Pattern("relax.concat", join_slices),
+    Pattern("relax.dynamic_strided_slice", slice_by_known_bounds),
+)

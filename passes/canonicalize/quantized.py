@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantized numbers that are dequantized and quantized again, with nothing between that makes new numbers."""
+
+from __future__ import annotations
+
+from ...bindings.ir import OpView, Value
+from ...bindings.navigation import use_count
+from ...bindings.patterns import Outcome, Pattern, Rewriter, defining_op
+from ...bindings.rewriting import made_again
+from ...dialects.core.infos import bit_width
+from .constants import elements_of, floats_of
+from .support import as_result, dtype_of, normal_axis, shape_of, with_dtype
+
+# Scales with which products and quotients neither overflow nor lose digits below the smallest normal number.
+_SMALLEST, _LARGEST = {"f32": 1e-30, "f16": 1e-3}, {"f32": 1e30, "f16": 64.0}
+
+
+def requantize_nothing(op: OpView, rewriter: Rewriter) -> Outcome:
+    """quantize(dequantize(q)) is q, and quantize(move(dequantize(q))) is move(q), of the same scale and zero point.
+
+    The distance to the zero point comes back as a whole number nearly, which is then rounded.
+    """
+    movers: list[OpView] = []
+    value: Value = op.operation.operands[0]
+    while (mover := _mover(value)) is not None:
+        movers.append(mover)
+        value = mover.operation.operands[0]
+    inner = defining_op(value, "relax.dequantize")
+    if inner is None or not _are_inverse(inner, op, moved=bool(movers)):
+        return None
+    numbers = inner.operation.operands[0]
+    if not movers:
+        return as_result(op, numbers)
+    for mover in reversed(movers):
+        numbers = _moved(mover, numbers)
+    return as_result(op, numbers)
+
+
+_MOVERS = tuple(f"relax.{name}" for name in "reshape flatten permute_dims expand_dims squeeze strided_slice".split())
+
+
+def _mover(value: Value) -> OpView | None:
+    """An operator that moves elements, for nobody else."""
+    return defining_op(value, *_MOVERS) if use_count(value) == 1 else None
+
+
+def _moved(mover: OpView, numbers: Value) -> Value:
+    operation = mover.operation
+    result = with_dtype(operation.results[0], dtype_of(numbers))
+    return made_again(operation, [numbers, *list(operation.operands)[1:]], [result]).results[0]
+
+
+def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
+    """Whether both have the same scale, of an ordinary size, the same zero point and integers."""
+    numbers, scale, zero_point = inner.operation.operands
+    dtype, middle = dtype_of(numbers), dtype_of(inner.operation.results[0])
+    if dtype != dtype_of(outer.operation.results[0]) or middle not in _SMALLEST:
+        return False
+    # 255 times the error of one half float's rounding is still less than a half.
+    if dtype not in ("i8", "ui8", *(("i16", "ui16") if middle == "f32" else ())) or bit_width(
+        dtype_of(zero_point)
+    ) > bit_width(dtype):
+        return False
+    if not _same(scale, outer.operation.operands[1]) or not _same(zero_point, outer.operation.operands[2]):
+        return False
+    values = floats_of(scale)
+    if values is None or not ((values >= _SMALLEST[middle]) & (values <= _LARGEST[middle])).all():
+        return False
+    if values.size == 1:
+        return True
+    shape = shape_of(numbers)
+    return (
+        not moved and shape is not None and normal_axis(inner.axis, len(shape)) == normal_axis(outer.axis, len(shape))
+    )
+
+
+def _same(one: Value, other: Value) -> bool:
+    if one == other:
+        return True
+    left, right = elements_of(one), elements_of(other)
+    return left is not None and right is not None and left.dtype == right.dtype and left.tolist() == right.tolist()
+
+
+PATTERNS = (Pattern("relax.quantize", requantize_nothing),)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products and convolutions of one operand with several others, and what all of them are followed by alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Block, Operation, OpView, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_of, users_of
+from ...dialects.core.dialect import row_of
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.verifier import call_of
+from ...dialects.relax.infer.layouts import layouts_of
+from ..canonicalize.support import dtype_of, keeps_shape, shape_of
+
+CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
+
+
+class Branch(NamedTuple):
+    """One product. What it gives has a dimension of its own along an axis of the result, from that of the weight."""
+
+    op: OpView
+    weight_axis: int
+    #: Counted from the last one, which broadcasting keeps: -1 is the last.
+    result_axis: int
+
+    @property
+    def weight(self) -> Value:
+        return self.op.operation.operands[1]
+
+    @property
+    def size(self) -> Dim:
+        shape = shape_of(self.weight)
+        assert shape is not None
+        return shape[self.weight_axis]
+
+
+def groups_in(block: Block) -> list[list[Branch]]:
+    """Those of a block that read the same operand and are alike but for their weights' size, where it is known."""
+    groups: dict[Any, list[Branch]] = {}
+    for operation in operations_of(block):
+        branch = _branch(operation.opview)
+        key = None if branch is None or branch.size is None else _key(branch)
+        if branch is not None and key is not None:
+            groups.setdefault(key, []).append(branch)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _branch(op: OpView) -> Branch | None:
+    name = op.operation.name
+    if name == "relax.matmul":
+        shape = shape_of(op.x2)
+        is_matrix = shape is not None and len(shape) > 1 and shape_of(op.x1) is not None
+        return Branch(op, len(shape) - 1, -1) if shape is not None and is_matrix else None
+    if name not in CONVOLUTIONS or op.groups != 1 or shape_of(op.weight) is None:
+        return None
+    layouts = layouts_of(call_of(op.definition, op.operation))
+    if any(axis.block is not None for layout in layouts.values() for axis in layout.axes):
+        return None
+    outputs = [axis.dimension for axis in layouts["weight"].axes].index("O")
+    channels = [axis.dimension for axis in layouts["result"].axes].index("C")
+    return Branch(op, outputs, channels - len(layouts["result"].axes))
+
+
+def _key(branch: Branch) -> Any:
+    """What has to be the same; None where a size is not known to be."""
+    op, shape = branch.op.operation, shape_of(branch.weight)
+    assert shape is not None
+    others = [size for axis, size in enumerate(shape) if axis != branch.weight_axis]
+    if None in others:
+        return None
+    attributes = tuple((name, op.attributes[name]) for name in sorted(op.attributes))
+    return op.name, op.operands[0], dtype_of(branch.weight), tuple(map(str, others)), attributes
+
+
+# So many operations are moved for one weight: a transpose, a cast, a sum with an adapter.
+_MOST_MOVED = 8
+
+
+def makers_behind(value: Value, operation: Operation) -> list[Operation] | None:
+    """What makes a value behind an operation of its users' block and could do so before it, in its order.
+
+    None where it could not: it depends on the operation, has an effect, or is long.
+    """
+    found: list[Operation] = []
+    waiting = [value]
+    while waiting:
+        owner = waiting.pop().owner
+        if isinstance(owner, ir.Block) or owner.operation.block != operation.block:
+            continue
+        maker = owner.operation
+        if maker in found or maker.is_before_in_block(operation):
+            continue
+        if maker == operation or len(found) == _MOST_MOVED or not _is_pure(maker):
+            return None
+        found.append(maker)
+        waiting += maker.operands
+    return sorted(found, key=cmp_to_key(_compare_places))
+
+
+def _compare_places(one: Operation, other: Operation) -> int:
+    return -1 if one.is_before_in_block(other) else 1
+
+
+def _is_pure(operation: Operation) -> bool:
+    row = row_of(operation)
+    return operation.name == "arith.constant" or (row is not None and row.pure)
+
+
+def bring_before(value: Value, operation: Operation) -> None:
+    for maker in makers_behind(value, operation) or ():
+        maker.move_before(operation)
+
+
+class Step(NamedTuple):
+    """What one branch goes on with: an operator of one operand, or one with a bias."""
+
+    op: OpView
+    bias: Value | None
+    bias_index: int
+
+
+def next_step(value: Value, axis: int, size: Dim) -> Step | None:
+    """The only use of a branch's value, where it treats all elements alike but for a bias of the branch's dimension."""
+    users = users_of(value)
+    if len(users) != 1:
+        return None
+    op, row = users[0].opview, row_of(users[0])
+    if row is None or len(op.operation.results) != 1 or op.operation.block != value.owner.operation.block:
+        return None
+    if row.pattern == "elemwise" and row.pure and len(op.operation.operands) == 1:
+        return Step(op, None, 0) if shape_of(op.operation.results[0]) is not None else None
+    if op.operation.name not in ("relax.add", "relax.multiply"):
+        return None
+    index = 1 if op.x1 == value else 0
+    bias = op.operation.operands[index]
+    return Step(op, bias, index) if _is_bias(bias, value, axis, size) else None
+
+
+def _is_bias(bias: Value, value: Value, axis: int, size: Dim) -> bool:
+    """Whether it has one number for each place of the branch's dimension, and no others."""
+    shape = shape_of(bias)
+    if shape is None or len(shape) < -axis or equal(shape[axis], size) is not True or not keeps_shape(value, bias):
+        return False
+    return all(equal(each, 1) is True for place, each in enumerate(shape) if place != len(shape) + axis)
+
+
+def are_alike(steps: Sequence[Step | None]) -> bool:
+    """Whether every branch goes on with the same operator, with the same attributes, and with biases of one rank."""
+    first = steps[0]
+    return first is not None and all(step is not None and _signature(step) == _signature(first) for step in steps)
+
+
+def _signature(step: Step) -> Any:
+    op = step.op.operation
+    bias = None if step.bias is None else (dtype_of(step.bias), len(shape_of(step.bias) or ()))
+    return op.name, step.bias_index, bias, tuple((name, op.attributes[name]) for name in sorted(op.attributes))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Norms: distances to the mean by their root mean square, then a scale and a shift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.symbols import dim_floordiv
+from ...canonicalize.support import is_known, normal_axis
+from ...gradient.tensors import Tensor, apply, shape_operand
+from ..registry import register_decomposition
+from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax
+
+
+@register_decomposition("relax.nn.layer_norm")
+@computed_wide
+def layer_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+    result = _by_deviation(op, _centered(data, op.axes), op.axes)
+    return _affine(op, result, along(gamma, op.axes, data.value), along(beta, op.axes, data.value))
+
+
+@register_decomposition("relax.nn.rms_norm")
+@computed_wide
+def rms_norm(op: Any, data: Tensor, weight: Tensor) -> Tensor:
+    return _by_deviation(op, data, op.axes) * along(weight, op.axes, data.value)
+
+
+@register_decomposition("relax.nn.instance_norm")
+@computed_wide
+def instance_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+    result = _by_deviation(op, _centered(data, op.axes), op.axes)
+    return _affine(op, result, *(along(each, [op.channel_axis], data.value) for each in (gamma, beta)))
+
+
+@register_decomposition("relax.nn.group_norm")
+@computed_wide
+def group_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+    """The channels become two dimensions, the groups and what is in them."""
+    shape = known_shape(data.value)
+    if not is_known(shape):
+        raise Decline("a size of the data is not known")
+    axis = normal_axis(op.channel_axis, len(shape))
+    apart = (*shape[:axis], op.num_groups, dim_floordiv(shape[axis], op.num_groups), *shape[axis + 1 :])
+    given = [normal_axis(each, len(shape)) for each in op.axes]
+    axes = [axis + 1, *(each + 1 if each > axis else each for each in given)]
+    groups = Tensor(relax["reshape"](data.value, relax["shape_expr"](dims=apart)))
+    result = _by_deviation(op, _centered(groups, axes), axes)
+    whole = Tensor(relax["reshape"](result.value, shape_operand(data.value)))
+    return _affine(op, whole, *(along(each, [axis], data.value) for each in (gamma, beta)))
+
+
+@register_decomposition("relax.nn.batch_norm")
+@computed_wide
+def batch_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor) -> list[Tensor]:
+    channel = [op.axis]
+    scale, shift = (along(each, channel, data.value) for each in (gamma, beta))
+    if not op.training:
+        centered = data - along(mean, channel, data.value)
+        factor = apply("rsqrt", along(variance, channel, data.value) + op.epsilon)
+        return [_affine(op, centered * factor, scale, shift), mean, variance]
+    axes = [axis for axis in range(rank_of(data.value)) if axis != normal_axis(op.axis, rank_of(data.value))]
+    batch_mean = apply("mean", data, axis=axes)
+    centered = data - along(batch_mean, channel, data.value)
+    batch_variance = apply("mean", centered * centered, axis=axes)
+    factor = apply("rsqrt", along(batch_variance, channel, data.value) + op.epsilon)
+    moved = (
+        old * (1 - op.momentum) + new * op.momentum for old, new in ((mean, batch_mean), (variance, batch_variance))
+    )
+    return [_affine(op, centered * factor, scale, shift), *moved]
+
+
+def _centered(data: Tensor, axes: Sequence[int]) -> Tensor:
+    return data - apply("mean", data, axis=list(axes), keepdims=True)
+
+
+def _by_deviation(op: Any, data: Tensor, axes: Sequence[int]) -> Tensor:
+    """Divided by the root of the mean of its squares."""
+    return data * apply("rsqrt", apply("mean", data * data, axis=list(axes), keepdims=True) + op.epsilon)
+
+
+def _affine(op: Any, result: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    result = result * scale if op.scale else result
+    return result + shift if op.center else result

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions and losses as sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...gradient.tensors import Tensor, apply, count_over
+from ..registry import register_decomposition
+from ..wide import computed_wide, known_shape, rank_of, require_same
+
+
+@register_decomposition("relax.mean")
+@computed_wide
+def mean(op: Any, x: Tensor) -> Tensor:
+    axes = [axis % rank_of(x.value) for axis in (range(rank_of(x.value)) if op.axis is None else op.axis)]
+    total = apply("sum", x, axis=axes, keepdims=op.keepdims)
+    return total / Tensor(count_over(x.value, axes))
+
+
+@register_decomposition("relax.variance")
+@computed_wide
+def variance(op: Any, x: Tensor) -> Tensor:
+    return _variance(op, x)
+
+
+@register_decomposition("relax.std")
+@computed_wide
+def std(op: Any, x: Tensor) -> Tensor:
+    return apply("sqrt", _variance(op, x))
+
+
+def _variance(op: Any, x: Tensor) -> Tensor:
+    """The mean of the squares of the distances to the mean."""
+    axes = None if op.axis is None else list(op.axis)
+    distances = x - apply("mean", x, axis=axes, keepdims=True)
+    return apply("mean", distances * distances, axis=axes, keepdims=op.keepdims)
+
+
+@register_decomposition("relax.nn.cross_entropy_with_logits")
+@computed_wide
+def cross_entropy_with_logits(op: Any, predictions: Tensor, labels: Tensor) -> Tensor:
+    shape = known_shape(predictions.value)
+    for axis, (one, other) in enumerate(zip(shape, known_shape(labels.value), strict=True)):
+        require_same(one, other, what=f"predictions and labels along axis {axis}")
+    total = -apply("sum", predictions * labels)
+    return total / Tensor(count_over(predictions.value, [0])) if len(shape) > 1 else total

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of one operand with several others become one with all of them, of which each gets its slice.
+
+x @ q, x @ k and x @ v are slices of x @ concat(q, k, v): x is read once, and there is more to do at a time. So are
+convolutions of one image by kernels of one size. Biases and activations that follow alike are combined, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ..bindings.ir import Block, Operation, OpView, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import blocks_of, operations_in
+from ..dialects.core.symbols import Dim, dim_add
+from ..dialects.relax import dialect
+from .canonicalize.constants import is_constant
+from .canonicalize.support import shape_of, stated
+from .combine.branches import Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
+from .core.base import Pass
+from .core.options import PYTHON_ONLY
+from .core.registry import register_pass
+
+relax = dialect.ops
+#: Told the products of one operand, says whether they are to become one.
+Check = Callable[[Sequence[OpView]], bool]
+
+
+@register_pass
+@dataclass(frozen=True)
+class CombineParallelMatmul(Pass):
+    """Products, or convolutions, of one operand with several others become one product and slices of it."""
+
+    name: ClassVar[str] = "relax-combine-parallel-matmul"
+    anchor: ClassVar[str] = "any"
+
+    #: Only constants are joined, which is done when the program is compiled; others are copied in each call.
+    constants_only: bool = False
+    #: Fewer than so many stay as they are.
+    least: int = 2
+    check: Check = field(default=lambda products: True, metadata={PYTHON_ONLY: True})
+
+    def run(self, op: Operation) -> None:
+        blocks = [block for inner in (op, *operations_in(op)) for block in blocks_of(inner)]
+        for block in blocks:
+            self._combine_in(block)
+
+    def _combine_in(self, block: Block) -> None:
+        for group in groups_in(block):
+            chosen = [each for each in group if is_constant(each.weight)] if self.constants_only else group
+            for members in _that_can_meet(chosen):
+                if len(members) >= max(self.least, 2) and self.check([each.op for each in members]):
+                    _combine(members)
+
+
+def _that_can_meet(group: Sequence[Branch]) -> Iterator[list[Branch]]:
+    """Those whose weights are there where the first one is, then those of the rest."""
+    rest = list(group)
+    while rest:
+        first = rest[0].op.operation
+        meeting = [makers_behind(each.weight, first) is not None for each in rest]
+        members = [each for each, meets in zip(rest, meeting, strict=True) if meets]
+        rest = [each for each, meets in zip(rest, meeting, strict=True) if not meets]
+        yield members
+
+
+def _combine(members: Sequence[Branch]) -> None:
+    first = members[0].op.operation
+    axis, sizes = members[0].result_axis, [each.size for each in members]
+    location = ir.Location.fused([each.op.location for each in members], context=first.context)
+    values: list[Value] = [each.op.operation.results[0] for each in members]
+    with ir.InsertionPoint(first), location:
+        whole = _product(members, first)
+        done = [each.op.operation for each in members]
+        while (steps := _common_steps(values, axis, sizes, first)) is not None:
+            whole = _step_of_all(whole, steps, axis, first)
+            values = [step.op.operation.results[0] for step in steps]
+            done += [step.op.operation for step in steps]
+        slices = list(_slices(whole, axis, sizes))
+        fitting = [stated(each, value.type) for each, value in zip(slices, values, strict=True)]
+    for value, part in zip(values, fitting, strict=True):
+        value.replace_all_uses_with(part)
+    for operation in reversed(done):
+        operation.erase()
+
+
+def _product(members: Sequence[Branch], first: Operation) -> Value:
+    weights = [each.weight for each in members]
+    for weight in weights:
+        bring_before(weight, first)
+    joined = relax["concat"](weights, axis=members[0].weight_axis)
+    return _again(members[0].op, [first.operands[0], joined])
+
+
+def _again(op: OpView, operands: Sequence[Value]) -> Value:
+    """An operation like this one of the type that it has on other operands."""
+    attributes = dict(op.operation.attributes)
+    own = {name: each for name, each in attributes.items() if name in op.definition.attrs}
+    made = op.definition(*operands, **own)
+    for name in attributes.keys() - own.keys():
+        made.owner.operation.attributes[name] = attributes[name]
+    return made
+
+
+def _common_steps(values: Sequence[Value], axis: int, sizes: Sequence[Dim], first: Operation) -> list[Step] | None:
+    """What all branches go on with, if it can be done where the first product is."""
+    steps = [next_step(value, axis, size) for value, size in zip(values, sizes, strict=True)]
+    if not are_alike(steps):
+        return None
+    found = [step for step in steps if step is not None]
+    return found if all(step.bias is None or makers_behind(step.bias, first) is not None for step in found) else None
+
+
+def _step_of_all(whole: Value, steps: Sequence[Step], axis: int, first: Operation) -> Value:
+    biases = [step.bias for step in steps if step.bias is not None]
+    if not biases:
+        return _again(steps[0].op, [whole])
+    for bias in biases:
+        bring_before(bias, first)
+    joined = relax["concat"](biases, axis=axis)
+    return _again(steps[0].op, [whole, joined] if steps[0].bias_index == 1 else [joined, whole])
+
+
+def _slices(whole: Value, axis: int, sizes: Sequence[Dim]) -> Iterator[Value]:
+    shape = shape_of(whole)
+    assert shape is not None
+    begin: Dim = 0
+    for size in sizes:
+        end = dim_add(begin, size)
+        yield relax["strided_slice"](whole, axes=[len(shape) + axis], begin=[begin], end=[end])
+        begin = end

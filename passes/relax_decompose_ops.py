@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes operators out by simpler ones, of which other passes, targets and derivatives know more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..bindings.ir import Operation, OpView
+from ..bindings.mlir import ir
+from ..bindings.patterns import UPDATED, Outcome, Pattern, apply_greedy
+from ..bindings.rewriting import Decline, located_error
+from ..support.errors import RelaxError
+from ..support.suggest import counted, suggest
+from .canonicalize.support import stated
+from .core.base import Pass
+from .core.registry import register_pass
+from .decompose.registry import Decomposition, all_decompositions, decomposed
+
+#: All operators that have a decomposition.
+_ALL = "all"
+
+
+@register_pass
+@dataclass(frozen=True)
+class DecomposeOps(Pass):
+    """Operators become simpler ones: those of a list, or all that have a definition by others."""
+
+    name: ClassVar[str] = "relax-decompose-ops"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    #: Names of operators, with or without `relax.`; "all" for all that have a decomposition.
+    ops: tuple[str, ...] = ("nn.batch_norm", "nn.dropout")
+    #: What batch norms and dropout are for: what their attributes say, or one of these. Trained, dropout stays.
+    mode: Literal["stated", "inference", "training"] = "stated"
+
+    def run(self, op: Operation) -> None:
+        wanted = self._wanted()
+        patterns = [Pattern(tuple(wanted), lambda view, _: _decompose(wanted[view.OPERATION_NAME], view))]
+        if self.mode != "stated":
+            is_training = self.mode == "training"
+            patterns.insert(0, Pattern("relax.nn.batch_norm", lambda view, _: _set_training(view, is_training)))
+        if wanted:
+            apply_greedy(op, patterns, max_iterations=_MOST_ROUNDS, what=self.name)
+
+    def _wanted(self) -> Mapping[str, Decomposition]:
+        known = {each.op: each for each in all_decompositions()}
+        names = list(known) if _ALL in self.ops else [_full_name(name) for name in self.ops]
+        for name in names:
+            if name not in known:
+                raise RelaxError(
+                    f"pass '{self.name}': option 'ops': '{name}' has no decomposition{suggest(name, known)} "
+                    f"(those that have one: {', '.join(known)})"
+                )
+        return {name: known[name] for name in names if self.mode != "training" or name != "relax.nn.dropout"}
+
+
+_MOST_ROUNDS = 32
+
+
+def _full_name(name: str) -> str:
+    return name if name.startswith("relax.") or f"relax.{name}" not in _names() else f"relax.{name}"
+
+
+def _names() -> set[str]:
+    return {each.op for each in all_decompositions()}
+
+
+def _decompose(found: Decomposition, op: OpView) -> Outcome:
+    try:
+        values = decomposed(found, op)
+    except Decline:
+        return None
+    results = list(op.operation.results)
+    if len(values) != len(results):
+        given = counted(len(values), "value")
+        raise located_error(f"the decomposition of {found} gives {given} for {len(results)} results", op.location)
+    return [stated(value, result.type) for value, result in zip(values, results, strict=True)]
+
+
+def _set_training(op: OpView, is_training: bool) -> Outcome:
+    if op.training == is_training:
+        return None
+    op.operation.attributes["training"] = ir.BoolAttr.get(is_training)
+    return UPDATED

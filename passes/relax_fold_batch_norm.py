@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Batch norms of a trained model are a scale and a shift of each channel, and weights beside them take the scale.
+
+A bias may stand between the weights and the scale. What a model's exporter has left of a batch norm, a multiplication
+and an addition, is treated alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from ..bindings.ir import Operation, OpView, Value
+from ..bindings.navigation import defining_op, use_count
+from ..bindings.patterns import Outcome, Pattern, Rewriter, apply_greedy
+from ..dialects.core.infos import is_float
+from ..dialects.core.symbols import equal
+from ..dialects.relax import dialect
+from .canonicalize.constants import floats_of, is_constant
+from .canonicalize.support import dtype_of, keeps_shape, make, normal_axis, shape_of, stated
+from .core.base import Pass
+from .core.registry import register_pass
+from .scales.weights import (
+    WEIGHTED,
+    Weighted,
+    are_numbers,
+    has_same_sums,
+    numbers_along,
+    spread_along,
+    weighted,
+)
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+relax = dialect.ops
+_SHIFTS = ("relax.add", "relax.subtract")
+_SCALES = ("relax.multiply", "relax.divide")
+_COMMUTATIVE = ("relax.add", "relax.multiply")
+
+
+@register_pass
+@dataclass(frozen=True)
+class FoldBatchNorm(Pass):
+    """Batch norms of inference go into the weights before or after them; else they are a scale and a shift."""
+
+    name: ClassVar[str] = "relax-fold-batch-norm"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    def run(self, op: Operation) -> None:
+        apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
+
+
+_MOST_ROUNDS = 32
+
+
+def batch_norm_to_scale(op: OpView, rewriter: Rewriter) -> Outcome:
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta is a scale and a shift."""
+    shape = shape_of(op.data)
+    parameters = [floats_of(each) for each in (op.gamma, op.beta, op.moving_mean, op.moving_var)]
+    if op.training or shape is None:
+        return None
+    gamma, beta, mean, variance = parameters
+    if gamma is None or beta is None or mean is None or variance is None:
+        return None
+    axis = normal_axis(op.axis, len(shape))
+    # A size that is not known might be 1, which a scale of several channels would enlarge.
+    if equal(shape[axis], mean.size) is not True:
+        return None
+    scale = (gamma if op.scale else 1.0) / _deviation(variance, op.epsilon)
+    shift = (beta if op.center else 0.0) - mean * scale
+    if not are_numbers(scale, dtype_of(op.data)) or not are_numbers(shift, dtype_of(op.data)):
+        return None
+    scales, shifts = (spread_along(each, axis, len(shape), dtype_of(op.data)) for each in (scale, shift))
+    scaled = relax["multiply"](op.data, scales)
+    shifted = make(op, "relax.add", [scaled, shifts])
+    results = op.operation.results
+    moving = zip((op.moving_mean, op.moving_var), (results[1], results[2]), strict=True)
+    return None if shifted is None else [shifted.result, *(stated(value, result.type) for value, result in moving)]
+
+
+def _deviation(variance: ndarray, epsilon: float) -> ndarray:
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        return numpy.sqrt(variance.astype("float64") + epsilon)
+
+
+class _Step(NamedTuple):
+    """x * numbers or x + numbers, of each channel."""
+
+    source: Value
+    constant: Value
+    is_scale: bool
+    #: Whether the numbers are the divisor, or what is taken away.
+    is_inverse: bool
+
+    def numbers(self, axis: int, count: int) -> ndarray | None:
+        shape = shape_of(self.source)
+        found = None if shape is None else numbers_along(self.constant, axis, len(shape), count)
+        if found is None or not self.is_inverse:
+            return found
+        import numpy
+
+        with numpy.errstate(all="ignore"):
+            return 1 / found.astype("float64") if self.is_scale else -found
+
+
+def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> _Step | None:
+    """What makes a value, where that is a step with a constant; `once`: and nobody else uses it."""
+    op = None if value is None else defining_op(value, *kinds)
+    if op is None or not is_float(dtype_of(op.x1)) or (once and use_count(op.operation.results[0]) != 1):
+        return None
+    name = op.operation.name
+    left, right = op.x1, op.x2
+    if is_constant(left) and name in _COMMUTATIVE:
+        left, right = right, left
+    if not is_constant(right) or is_constant(left) or not keeps_shape(left, right):
+        return None
+    return _Step(left, right, name in _SCALES, name not in _COMMUTATIVE)
+
+
+def _own_weighted(value: Value) -> Weighted | None:
+    """The operation with weights that makes a value for nobody else."""
+    return weighted(value) if use_count(value) == 1 else None
+
+
+def scale_outputs(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """conv(x, w) * s is conv(x, w * s); of what has a bias, (conv(x, w) + b) * s, that is multiplied too."""
+    step = _step(op.operation.results[0], _SCALES, once=False)
+    if step is None:
+        return None
+    shift = _step(step.source, _SHIFTS)
+    found = _own_weighted(step.source if shift is None else shift.source)
+    if found is None:
+        return None
+    axis, count = found.output_axis, found.outputs
+    factors = step.numbers(axis, count)
+    bias = None if shift is None else shift.numbers(axis, count)
+    if factors is None or (shift is not None and bias is None):
+        return None
+    product = found.scaled(factors, "outputs", found.data)
+    if product is None:
+        return None
+    if bias is not None:
+        return _shifted(op, product.result, bias * factors, axis)
+    return product if product.result.type == op.operation.results[0].type else None
+
+
+def _shifted(op: OpView, value: Value, shift: ndarray, axis: int) -> Operation | None:
+    """value + shift in the place of an operation."""
+    shape = shape_of(value)
+    if shape is None or not are_numbers(shift, dtype_of(value)):
+        return None
+    return make(op, "relax.add", [value, spread_along(shift, axis, len(shape), dtype_of(value))])
+
+
+def merge_shifts(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """conv(x, w) + b + c is conv(x, w) + (b + c)."""
+    last = _step(op.operation.results[0], _SHIFTS, once=False)
+    first = None if last is None else _step(last.source, _SHIFTS)
+    found = None if first is None else weighted(first.source)
+    if last is None or first is None or found is None:
+        return None
+    axis, count = found.output_axis, found.outputs
+    one, other = first.numbers(axis, count), last.numbers(axis, count)
+    return None if one is None or other is None else _shifted(op, first.source, one + other, axis)
+
+
+def _has_operand_of(op: OpView, kinds: tuple[str, ...]) -> bool:
+    """Whether it is worth to look closer: what weights are, layouts and channels, takes longer to find out."""
+    return any(defining_op(operand, *kinds) is not None for operand in op.operation.operands)
+
+
+def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """conv(x * s, w) is conv(x, w * s)."""
+    found = weighted(op.operation.results[0]) if _has_operand_of(op, _SCALES) else None
+    step = None if found is None else _step(found.data, _SCALES)
+    if found is None or step is None:
+        return None
+    factors = step.numbers(found.input_axis, found.inputs)
+    return None if factors is None else found.scaled(factors, "inputs", step.source)
+
+
+def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """conv(x + t, w) is conv(x, w) + conv(t, w), which is a number for each channel where nothing is padded."""
+    found = weighted(op.operation.results[0]) if _has_operand_of(op, _SHIFTS) else None
+    step = None if found is None or not has_same_sums(found) else _step(found.data, _SHIFTS)
+    if found is None or step is None:
+        return None
+    shift = step.numbers(found.input_axis, found.inputs)
+    if shift is None:
+        return None
+    same = found.on(found.weight, step.source)
+    return _shifted(op, same.result, found.sums(shift), found.output_axis)
+
+
+_PATTERNS = (
+    Pattern("relax.nn.batch_norm", batch_norm_to_scale),
+    Pattern(_SCALES, scale_outputs),
+    Pattern(_SHIFTS, merge_shifts),
+    Pattern(WEIGHTED, scale_inputs),
+    Pattern(WEIGHTED, shift_behind),
+)

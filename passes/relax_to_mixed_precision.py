@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of f32 computed in f16 or bf16 where that is fast and does little harm: passes/mixed_precision/registry.py.
+
+What callers see keeps its type. Products sum in f32 whatever they give; constants are rounded here, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..bindings.ir import Operation
+from ..dialects.core.opdef import OpDef
+from ..dialects.script.names import location_name
+from .core.base import Pass
+from .core.registry import register_pass
+from .mixed_precision.registry import Precision, precision_of
+from .mixed_precision.rewriting import TwoPrecisions
+
+
+@register_pass
+@dataclass(frozen=True)
+class ToMixedPrecision(Pass):
+    """Computes products in floats of 16 bits, and what can follow them, with casts where the two meet."""
+
+    name: ClassVar[str] = "relax-to-mixed-precision"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    dtype: Literal["f16", "bf16"] = "f16"
+    #: What products give that can give f32 too: then what follows them stays f32 up to the next product.
+    results: Literal["low", "f32"] = "low"
+    #: What stays f32: operators by their names, with or without `relax.`, and nodes of the model by theirs.
+    keep: tuple[str, ...] = ()
+
+    def run(self, op: Operation) -> None:
+        kept = {*self.keep, *(f"relax.{name}" for name in self.keep)}
+
+        def precision(operation: Operation, row: OpDef) -> Precision:
+            is_kept = operation.name in kept or (kept and location_name(operation.location) in kept)
+            return "never" if is_kept else precision_of(row)
+
+        TwoPrecisions(self.dtype, precision, wide_results=self.results == "f32").run(op)

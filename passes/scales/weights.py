@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The constant weights of convolutions and products of matrices, as numbers for each pair of an input and an output.
+
+Both are linear: what their outputs are multiplied by may be multiplied into the weights, and what their inputs are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ...bindings.ir import Operation, OpView, Value
+from ...bindings.navigation import defining_op
+from ...bindings.rewriting import made_again
+from ...dialects.core.verifier import call_of
+from ...dialects.relax import const
+from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ..canonicalize.constants import floats_of, is_constant
+from ..canonicalize.support import dtype_of, shape_of
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+_SPATIAL = ("1d", "2d", "3d")
+CONVOLUTIONS = tuple(f"relax.nn.conv{each}" for each in _SPATIAL)
+TRANSPOSED = tuple(f"relax.nn.conv{each}_transpose" for each in _SPATIAL)
+#: Floats that weights are made of, and the largest of each.
+_LARGEST = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": 1.79e308}
+_FLOATS = tuple(_LARGEST)
+#: Operators that have weights.
+WEIGHTED = (*CONVOLUTIONS, *TRANSPOSED, "relax.matmul")
+
+
+class Weighted(NamedTuple):
+    """An operation with constant weights. Which axes of data and result are its channels, from the front."""
+
+    op: OpView
+    #: Which operand is the data; the other one is the weights.
+    data_index: int
+    input_axis: int
+    output_axis: int
+    #: The axes of the weights in the order outputs, inputs, taps; where it is transposed inputs, outputs, taps.
+    order: tuple[int, ...]
+    groups: int = 1
+    is_transposed: bool = False
+
+    @property
+    def data(self) -> Value:
+        return self.op.operation.operands[self.data_index]
+
+    @property
+    def weight(self) -> Value:
+        return self.op.operation.operands[1 - self.data_index]
+
+    @property
+    def rank(self) -> int:
+        return len(self.order)
+
+    @property
+    def inputs(self) -> int:
+        return self._sizes[0] * (1 if self.is_transposed else self.groups)
+
+    @property
+    def outputs(self) -> int:
+        return self._sizes[1] * (self.groups if self.is_transposed else 1)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """The weights' own inputs and outputs: for one group, or for all."""
+        first, second = (self.weight.type.shape[axis] for axis in self.order[:2])
+        return (first, second) if self.is_transposed else (second, first)
+
+    def _by_group(self) -> ndarray:
+        """[group, output, input, tap]"""
+        weights = floats_of(self.weight)
+        assert weights is not None, self.op
+        ordered = weights.transpose(self.order)
+        first, second = ordered.shape[:2]
+        grouped = ordered.reshape(self.groups, first // self.groups, second, -1)
+        return grouped.swapaxes(1, 2) if self.is_transposed else grouped
+
+    def scaled(self, factors: ndarray, by: Literal["outputs", "inputs"], data: Value) -> Operation | None:
+        """The operation on other data, its weights multiplied by a factor for each output or input, if they can be."""
+        weights = self._by_group()
+        shape = (self.groups, -1, 1, 1) if by == "outputs" else (self.groups, 1, -1, 1)
+        grouped = weights * factors.reshape(shape).astype(weights.dtype)
+        if not are_numbers(grouped, dtype_of(self.weight)):
+            return None
+        ordered = grouped.swapaxes(1, 2) if self.is_transposed else grouped
+        sizes = [self.weight.type.shape[axis] for axis in self.order]
+        back = [self.order.index(axis) for axis in range(self.rank)]
+        return self.on(const(ordered.reshape(sizes).transpose(back), dtype_of(self.weight)), data)
+
+    def sums(self, inputs: ndarray) -> ndarray:
+        """What each output is where each input is the same number everywhere."""
+        return (self._by_group() * inputs.reshape(self.groups, 1, -1, 1)).sum((2, 3), dtype="float64").reshape(-1)
+
+    def on(self, weight: Value, data: Value) -> Operation:
+        """The operation with other weights on other data."""
+        operands = [data, weight] if self.data_index == 0 else [weight, data]
+        return made_again(self.op.operation, operands, list(self.op.operation.results.types))
+
+
+def weighted(value: Value) -> Weighted | None:
+    """What makes a value, where that is an operation with constant weights of the result's element type."""
+    op = defining_op(value, *WEIGHTED)
+    if op is None or shape_of(value) is None:
+        return None
+    found = _product(op) if op.operation.name == "relax.matmul" else _convolution(op)
+    return found if found is not None and dtype_of(value) == dtype_of(found.weight) else None
+
+
+def _are_weights(value: Value) -> bool:
+    return is_constant(value) and dtype_of(value) in _FLOATS and 0 not in value.type.shape
+
+
+def _convolution(op: OpView) -> Weighted | None:
+    if not _are_weights(op.weight):
+        return None
+    layouts = layouts_of(call_of(op.definition, op.operation))
+    if any(axis.block is not None for layout in layouts.values() for axis in layout.axes):
+        return None
+    kernel = layouts["weight"]
+    order = tuple(_place(kernel, letter) for letter in kernel.dimensions)
+    channels = _place(layouts["data"], "C"), _place(layouts["result"], "C")
+    return Weighted(op, 0, *channels, order, op.groups, op.operation.name in TRANSPOSED)
+
+
+def _place(layout: Layout, letter: str) -> int:
+    return next(place for place, axis in enumerate(layout.axes) if axis.dimension == letter)
+
+
+def _product(op: OpView) -> Weighted | None:
+    """A matrix of weights on the right, or on the left. The data's batches, if it has any, come before its matrix."""
+    result = shape_of(op.operation.results[0])
+    assert result is not None
+    for index, (data, weight) in enumerate(((op.x1, op.x2), (op.x2, op.x1))):
+        sizes = shape_of(data)
+        if not _are_weights(weight) or len(weight.type.shape) < 2 or sizes is None:
+            continue
+        rank = len(weight.type.shape)
+        *batch, rows, columns = range(rank)
+        if index == 0:
+            return Weighted(op, 0, len(sizes) - 1, len(result) - 1, (columns, rows, *batch))
+        behind = min(len(sizes), 2)
+        return Weighted(op, 1, len(sizes) - behind, len(result) - behind, (rows, columns, *batch))
+    return None
+
+
+def has_same_sums(found: Weighted) -> bool:
+    """Whether every element of an output sees the same weights: without padding, without batches of weights."""
+    name = found.op.operation.name
+    return found.rank == 2 if name == "relax.matmul" else name in CONVOLUTIONS and not any(found.op.padding)
+
+
+def numbers_along(value: Value, axis: int, rank: int, count: int) -> ndarray | None:
+    """A constant that has one number for each place along an axis of a tensor of this rank, or one for all."""
+    numbers = floats_of(value)
+    if numbers is None or numbers.ndim > rank:
+        return None
+    along = axis - (rank - numbers.ndim)
+    others = [size for place, size in enumerate(numbers.shape) if place != along]
+    if any(size != 1 for size in others) or numbers.size not in (1, count):
+        return None
+    import numpy
+
+    return numpy.broadcast_to(numbers.reshape(-1), (count,))
+
+
+def spread_along(numbers: ndarray, axis: int, rank: int, dtype: str) -> Value:
+    """The constant with one number for each place along an axis."""
+    shape = [1] * rank
+    shape[axis] = numbers.size
+    return const(numbers.reshape(shape), dtype)
+
+
+def are_numbers(array: ndarray, dtype: str) -> bool:
+    """Whether an element type has such numbers: none is infinite, or NaN."""
+    return bool((abs(array) <= _LARGEST[dtype]).all())

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-fuse-transpose-matmul --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-fuse-transpose-matmul='most=none' --print-script | FileCheck %s --check-prefix=ALL
+# RUN: not relax-opt %s --relax-fuse-transpose-matmul='most=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+"""Counterpart: test_transform_fuse_transpose_matmul.py."""
+
+# NEGATIVE: most must be 0 or more, or none, got -1
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # A weight that lies transposed is read so. How many rows there are only the run knows; they are taken for few.
+    # CHECK-LABEL: def weight(
+    # CHECK: y: {{.*}} = R.einsum((x, w), subscripts="IK,JK->IJ")
+    # CHECK-NEXT: return y
+    @R.function
+    def weight(x: R.Tensor(("n", 8), "float32"), w: R.Tensor((9, 8), "float32")) -> R.Tensor(("n", 9), "float32"):
+        y = R.matmul(x, R.permute_dims(w))
+        return y
+
+    # Vectors, and heads of attention: any permutation is a way to read.
+    # CHECK-LABEL: def heads(
+    # CHECK: s: {{.*}} = R.einsum((q, k), subscripts="aIbK,aJbK->abIJ")
+    # CHECK-NEXT: u: {{.*}} = R.einsum((v, w), subscripts="K,JK->J")
+    # CHECK-NEXT: return s, u
+    @R.function
+    def heads(
+        q: R.Tensor((2, 3, 4, 5), "float32"),
+        k: R.Tensor((2, 6, 4, 5), "float32"),
+        v: R.Tensor((8,), "float32"),
+        w: R.Tensor((9, 8), "float32"),
+    ) -> R.Tuple(R.Tensor((2, 4, 3, 6), "float32"), R.Tensor((9,), "float32")):
+        s = R.matmul(R.permute_dims(q, axes=(0, 2, 1, 3)), R.permute_dims(k, axes=(0, 2, 3, 1)))
+        u = R.matmul(v, R.permute_dims(w))
+        return s, u
+
+    # Read a hundred times it is better permuted once; so is a left operand by columns of an unknown number.
+    # CHECK-LABEL: def often(
+    # CHECK: R.matmul(
+    # CHECK: R.matmul(
+    # ALL-LABEL: def often(
+    # ALL: y: {{.*}} = R.einsum((x, w), subscripts="IK,JK->IJ")
+    # ALL-NEXT: z: {{.*}} = R.einsum((w, t), subscripts="KI,KJ->IJ")
+    @R.function
+    def often(
+        x: R.Tensor((100, 8), "float32"), w: R.Tensor((9, 8), "float32"), t: R.Tensor((9, "m"), "float32")
+    ) -> R.Tuple(R.Tensor((100, 9), "float32"), R.Tensor((8, "m"), "float32")):
+        y = R.matmul(x, R.permute_dims(w))
+        z = R.matmul(R.permute_dims(w), t)
+        return y, z
+
+    # Batches broadcast as they did.
+    # ALL-LABEL: def batches(
+    # ALL: y: R.Tensor((3, 2, 4, 6), "float32") = R.einsum((x, w), subscripts="bIK,abJK->abIJ")
+    @R.function
+    def batches(x: R.Tensor((1, 4, 5), "float32"), w: R.Tensor((3, 2, 6, 5), "float32")) -> R.Tensor(
+        (3, 2, 4, 6), "float32"
+    ):
+        y = R.matmul(x, R.permute_dims(w, axes=(0, 1, 3, 2)))
+        return y
+
+    # What is permuted for others too, constants (permuted when the program is compiled), sizes that are not proven
+    # to be the same, results of another type.
+    # ALL-LABEL: def stays(
+    # ALL-NOT: R.einsum
+    # ALL: return
+    @R.function
+    def stays(
+        x: R.Tensor((4, 8), "float32"), w: R.Tensor((9, 8), "float32"), u: R.Tensor((9, "k"), "float32")
+    ) -> R.Tuple(
+        R.Tensor((8, 9), "float32"),
+        R.Tensor((4, 9), "float32"),
+        R.Tensor((4, 1), "float32"),
+        R.Tensor((4, 9), "float32"),
+        R.Tensor((4, 9), "float64"),
+    ):
+        t = R.permute_dims(w)
+        a = R.matmul(x, t)
+        ones = R.const([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]], "float32")
+        b = R.matmul(x, R.permute_dims(ones))
+        c = R.matmul(x, R.permute_dims(u))
+        d = R.matmul(x, R.permute_dims(w), out_dtype="float64")
+        return t, a, b, c, d
