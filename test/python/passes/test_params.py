@@ -177,8 +177,11 @@ def test_lists_of_parameters_lose_those_that_are_bound() -> None:
     BindParams(arrays={"weight": WEIGHT})(module)
     program = rx.compile(module)
     same([program["main"](numpy.ones((2, 4), "f4"), [BIAS])], [numpy.ones((2, 4), "f4") @ WEIGHT + BIAS])
+    x = numpy.ones((2, 4), "f4")
     BindParams(arrays={"bias": BIAS})(module)
-    same([rx.compile(module)["main"](numpy.ones((2, 4), "f4"), [])], [numpy.ones((2, 4), "f4") @ WEIGHT + BIAS])
+    same([rx.compile(module)["main"](x, [])], [x @ WEIGHT + BIAS])
+    BindParams(arrays={"x": x})(module)
+    same([rx.compile(module)["main"]([])], [x @ WEIGHT + BIAS])
 
 
 def test_weights_are_transformed_once_and_passed_as_a_list() -> None:
