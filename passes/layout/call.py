@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, TensorInfo
-from ...dialects.core.opdef import OpDef
+from ...dialects.core.opdef import Call, OpDef
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout
 from .relations import for_broadcast
@@ -33,12 +34,18 @@ class LayoutCall:
     """One use of an operator, as inference sees it: infos of operands and attributes by name, and the results'."""
 
     def __init__(self, definition: OpDef, operation: Operation):
+        self.definition = definition
         self.operation = operation
-        self.inferred = call_of(definition, operation)
+        #: What is known of operands and results, one by one.
+        self.operand_infos: list[Info] = [decode(value.type) for value in operation.operands]
         self.results: list[Info] = [decode(result.type) for result in operation.results]
 
+    @cached_property
+    def inferred(self) -> Call:
+        return call_of(self.definition, self.operation)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["inferred"], name)
+        return getattr(self.inferred, name)
 
     @property
     def result(self) -> Any:
@@ -47,22 +54,19 @@ class LayoutCall:
 
     def follow(self, layout: Layout, **attributes: Any) -> Placement:
         """The tensors of the layout's rank lie so, other operands and results as they are."""
-        operands = {name: layout for name, info in self.inferred.operands.items() if _has_rank(info, layout)}
-        return self.placed(
-            operands, [layout if _has_rank(each, layout) else None for each in self.results], **attributes
+        operands, results = (
+            [layout if _has_rank(info, layout) else None for info in infos]
+            for infos in (self.operand_infos, self.results)
         )
+        return Placement(operands, results, attributes)
 
     def broadcast(self, layout: Layout, **attributes: Any) -> Placement | None:
         """The results lie so, and operands as it takes to be broadcast to them."""
-        if not all(_has_rank(each, layout) for each in self.results):
+        if not all(_has_rank(info, layout) for info in self.results):
             return None
-        operands = {}
-        for name, info in self.inferred.operands.items():
-            if isinstance(info, TensorInfo):
-                if info.shape is None:
-                    return None
-                operands[name] = for_broadcast(layout, info.shape)
-        return self.placed(operands, [layout] * len(self.results), **attributes)
+        shapes = [info.shape if isinstance(info, TensorInfo) else () for info in self.operand_infos]
+        known = [for_broadcast(layout, shape) for shape in shapes if shape is not None]
+        return Placement(known, [layout] * len(self.results), attributes) if len(known) == len(shapes) else None
 
     def placed(
         self,
@@ -79,7 +83,5 @@ class LayoutCall:
         return Placement(flat, listed, attributes)
 
 
-def _has_rank(info: Any, layout: Layout) -> bool:
-    if type(info) is tuple:  # a variadic operand's
-        return bool(info) and all(_has_rank(each, layout) for each in info)
+def _has_rank(info: Info, layout: Layout) -> bool:
     return isinstance(info, TensorInfo) and info.rank == layout.rank

@@ -11,7 +11,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
 from .call import LayoutCall, Placement
@@ -32,14 +32,14 @@ class Node:
         self.placement = self.plain
         self.rule: LayoutRule | None = None
         self.rank = 0
-        self._call: LayoutCall | None = None
         self._placements: dict[Layout, Placement | None] = {}
         if self.row is None or not self.results or not is_reached:
             return
         if self.row not in rules:
             rules[self.row] = find_layout_rule(self.row)
         if (rule := rules[self.row]) is not None:
-            shapes = [info.shape for info in map(tensor_of, self.operands) if info is not None]
+            self.call = LayoutCall(self.row, operation)
+            shapes = [info.shape for info in self.call.operand_infos if isinstance(info, TensorInfo)]
             ranks = [len(shape) for shape in shapes if shape is not None]
             if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
                 self.rule, self.rank = rule, max(ranks)
@@ -47,13 +47,6 @@ class Node:
     @property
     def is_changed(self) -> bool:
         return self.placement is not self.plain
-
-    @property
-    def call(self) -> LayoutCall:
-        if self._call is None:
-            assert self.row is not None
-            self._call = LayoutCall(self.row, self.operation)
-        return self._call
 
     def placements(self, layouts: Iterable[Layout]) -> list[Placement]:
         """What the operator's rule makes of layouts around it."""
@@ -90,8 +83,8 @@ class Node:
         """A rule's answer, with None for what lies as the program says; None where blocks would not be full."""
         if placement is None:
             return None
-        layouts, values = (*placement.operands, *placement.results), (*self.operands, *self.results)
-        if not all(map(_fits, layouts, values)):
+        layouts, infos = (*placement.operands, *placement.results), (*self.call.operand_infos, *self.call.results)
+        if not all(map(_fits, layouts, infos)):
             return None
         operands, results = map(_as_none, placement.operands), map(_as_none, placement.results)
         return placement._replace(operands=tuple(operands), results=tuple(results))
@@ -102,11 +95,10 @@ def tensor_of(value: Value) -> TensorInfo | None:
     return info if isinstance(info, TensorInfo) else None
 
 
-def _fits(layout: object, value: Value) -> bool:
+def _fits(layout: object, info: Info) -> bool:
     if not isinstance(layout, Layout):
         return True
-    info = tensor_of(value)
-    return info is not None and info.shape is not None and shape_in(layout, info.shape) is not None
+    return isinstance(info, TensorInfo) and info.shape is not None and shape_in(layout, info.shape) is not None
 
 
 X = TypeVar("X")

@@ -45,7 +45,8 @@ def shape_in(layout: Layout, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
     return tuple(found)
 
 
-def for_broadcast(layout: Layout, shape: Shape) -> Layout | None:
+@lru_cache(maxsize=1024)
+def for_broadcast(layout: Layout, shape: tuple[Dim, ...]) -> Layout | None:
     """The layout that an operand of this shape needs beside others in the layout; None: it may stay as it is."""
     missing = layout.rank - len(shape)
     ones = set(layout.dimensions[:missing])
@@ -89,6 +90,7 @@ def without(layout: Layout, dimensions: Sequence[int]) -> Layout:
     return renamed(layout, {old: new for new, old in enumerate(kept)}, len(kept))
 
 
+@lru_cache(maxsize=1024)
 def between(current: Layout, wanted: Layout) -> Layout | None:
     """How a tensor has to lie, compared to its layout, to have another; None where no layout of its axes says it."""
     own = as_it_is(len(current.axes))
@@ -100,6 +102,7 @@ def between(current: Layout, wanted: Layout) -> Layout | None:
     return own.with_axes(axis._replace(dimension=letters[axis.dimension]) for axis in wanted.axes)
 
 
+@lru_cache(maxsize=1024)
 def behind(current: Layout, change: Layout) -> Layout | None:
     """The inverse: the layout of a tensor whose axes, as they are in its layout, lie differently."""
     if len(current.axes) != change.rank:

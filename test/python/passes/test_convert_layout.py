@@ -21,6 +21,7 @@ from onnx_oracle import run_onnx
 from own_rules import without_new_layouts
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.bindings.rewriting import is_used
 from relax_mlir.dialects.relax.infer.layouts import Layout, parse_layout
 from relax_mlir.passes.layout.conversion import converted_elements, layout_before, layout_behind, map_between
 from relax_mlir.passes.layout.relations import as_it_is, behind, between, keeps_order, shape_in
@@ -60,7 +61,10 @@ def test_random_graphs(module: rx.Module, desired: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_residual_network_is_converted_at_its_ends(blocks: int) -> None:
-    assert moves(keeps_results(resnet(blocks), NHWC)) == ["relax.permute_dims"] * 2
+    after = keeps_results(resnet(blocks), NHWC)
+    assert moves(after) == ["relax.permute_dims"] * 2
+    constants = [op for op in operations_in(after.operation) if op.name == "arith.constant"]
+    assert all(map(is_used, constants)) and len(constants) == 10 * blocks
 
 
 @pytest.mark.parametrize("desired", DESIRED, ids=str)
@@ -342,6 +346,23 @@ def test_what_a_rule_may_not_answer(answer: Any, problem: str) -> None:
         ) as error:
             NHWC(module)
     assert "test_convert_layout.py" in error.value.location and module.script() == before
+
+
+def test_transforms_into_the_same_blocks_elsewhere() -> None:
+    """NCHW4c around what is to be NHWC4c: these are transposes of five axes, back and forth."""
+
+    def split(x: Any) -> Any:
+        return relax.layout_transform(x, index_map=lambda n, c, h, w: (n, c // 4, h, w, c % 4))
+
+    def joined(x: Any) -> Any:
+        return relax.layout_transform(x, index_map=lambda n, c, h, w, block: (n, c * 4 + block, h, w))
+
+    def around(x: Any) -> Any:
+        kernel = relax.const(numpy.random.default_rng(1).uniform(size=(8, 8, 3, 3)).astype("float32"))
+        return relax.exp(split(relax.nn.relu(relax.nn.conv2d(joined(x), kernel, out_dtype="float32"))))
+
+    after = convolved(around, ConvertLayout({"relax.nn.conv2d": "NHWC4c:OIHW4i4o"}), x=(1, 2, 4, 5, 4))
+    assert moves(after) == ["relax.permute_dims"] * 2
 
 
 def test_transposes_with_named_sizes_are_conversions() -> None:

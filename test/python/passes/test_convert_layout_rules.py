@@ -6,7 +6,7 @@ The operators are those that Apache TVM's ConvertLayout knows (src/relax/op/**: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
@@ -273,8 +273,8 @@ def bytes_of(values: Any) -> int:
     return sum(prod(type_.shape) * max(type_.element_type.width, 8) // 8 for type_ in types)
 
 
-def every_case() -> list[Any]:
-    cases = [(name, case) for name, several in CASES.items() for case in several]
+def every_case(names: Iterable[str] = CASES) -> list[Any]:
+    cases = [(name, case) for name in names for case in CASES[name]]
     return [pytest.param(*each, id=f"{each[0]}-{index}") for index, each in enumerate(cases)]
 
 
@@ -289,6 +289,29 @@ def test_follows_and_keeps_results(name: str, case: Case) -> None:
     is_fixed = rule is None or rule.moves or rule.function is by_position
     if not is_fixed and not is_larger and list(before.operands[0].type.shape) == [2, 4, 6, 6]:
         assert list(last(after, name).operands[0].type.shape) == [2, 6, 6, 4]
+
+
+def in_short(case: Case) -> Case:
+    """What is left of results along two of their axes."""
+
+    def reduced(x: Any) -> Any:
+        made = case(x)
+        results = made if isinstance(made, tuple) else (made,)
+        return tuple(relax.max(each, axis=[axis]) for each in results if len(each.type.shape) > 1 for axis in (1, -1))
+
+    return reduced
+
+
+GROWING = "argsort broadcast_to concat expand_dims image.resize2d nn.pad repeat stack tile topk nn.dropout".split()
+
+
+@pytest.mark.parametrize(("name", "case"), every_case([f"relax.{name}" for name in GROWING]))
+def test_what_grows_follows_into_something_small(name: str, case: Case) -> None:
+    module = behind_convolution(in_short(case))
+    after = keeps_results(module, NHWC)
+    if list(last(module, name).operands[0].type.shape) == [2, 4, 6, 6]:
+        assert list(last(after, name).operands[0].type.shape) == [2, 6, 6, 4]
+    keeps_results(module, BLOCKED)
 
 
 @pytest.mark.parametrize(("name", "case"), every_case())
