@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mandelbrot
-from digits import classify
+from digits import classify, learn
 
 import relax_mlir as rx
 
@@ -32,7 +32,9 @@ def main() -> int:
     print("# examples/mandelbrot.py: a graph with a loop, compiled and run\n")
     mandelbrot.main()
     print("\n# examples/digits/classify.py: an ONNX model from file to native code\n")
-    return classify.main()
+    classify.main()
+    print("\n# examples/digits/learn.py: a network trained from a script\n")
+    return learn.main()
 
 
 if __name__ == "__main__":

@@ -1,37 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Computes operators on constants when a program is compiled, so that no call does it again.
 
-Quantized weights become the numbers that they stand for, transposed ones lie as they are read. Who knows more than
-numpy does, a library or a target, is handed in.
+Quantized weights become the numbers that they stand for, transposed ones lie as they are read. numpy does what it does
+to the last bit as the program would; all the rest of a module becomes one program, which whoever runs programs is asked
+for (passes/core/evaluating.py): operators are implemented once, those of other packages included.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from ..bindings.ir import Operation, OpView
+from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
-from ..bindings.patterns import Pattern, Rewriter, apply_greedy
+from ..bindings.rewriting import is_used
+from ..dialects.core.dialect import all_ops
 from ..support.errors import RelaxError
-from .canonicalize.constants import elements_of, make_elements
-from .canonicalize.folding import BY_NUMPY, Evaluator, constant_arrays
-from .canonicalize.support import result_type
+from .canonicalize.constants import STORAGE_NAME, elements_of, make_elements
+from .canonicalize.folding import BY_NUMPY, compute, constant_arrays
 from .core.base import Pass
-from .core.options import PYTHON_ONLY
+from .core.evaluating import Evaluator, evaluator
 from .core.registry import register_pass
+from .fold.constant_graph import CALL_TIR, ConstantGraph, Limits
+from .fold.program import Functions, run_program
+from .legalize.rules import rules_by_op
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 _MEBIBYTE = 1 << 20
+# What could not be computed leaves its operands to be looked at anew.
+_MOST_ROUNDS = 4
 
 
 @register_pass
 @dataclass(frozen=True)
 class FoldConstant(Pass):
-    """Computes operators whose operands are constants, and have as many elements as the result."""
+    """Computes what depends on constants alone, unless it has many more elements than they."""
 
     name: ClassVar[str] = "relax-fold-constant"
     anchor: ClassVar[str] = "any"
@@ -39,48 +46,95 @@ class FoldConstant(Pass):
 
     #: By how many mebibytes constants may grow in all: the numbers that four bits stand for take eight times as many.
     most_growth: int = 512
-    max_iterations: int = 32
-    evaluator: Evaluator = field(default=BY_NUMPY, metadata={PYTHON_ONLY: True})
+    #: How many times as many elements as its constants a result may have: to spread few is faster than to read many.
+    most_spread: float = 2.0
+    #: Up to how many elements a result may have, whatever it is made of.
+    small: int = 64
+    #: Whether what numpy does not know is compiled and run.
+    compiled: bool = True
 
     def __post_init__(self) -> None:
-        if self.most_growth < 0:
-            raise RelaxError(f"pass '{self.name}': most-growth must be 0 or more, got {self.most_growth}")
-        if self.max_iterations < 1:
-            raise RelaxError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
+        for option, least in (("most_growth", 0), ("most_spread", 0), ("small", 0)):
+            if getattr(self, option) < least:
+                shown = option.replace("_", "-")
+                raise RelaxError(f"pass '{self.name}': {shown} must be {least} or more, got {getattr(self, option)}")
 
     def run(self, op: Operation) -> None:
-        room = self.most_growth * _MEBIBYTE
-
-        def fold(op: OpView, _: Rewriter) -> Operation | None:
-            nonlocal room
-            arrays = _constant_operands(op)
-            if arrays is None:
-                return None
-            result = self.evaluator.compute(op, *arrays)
-            if result is None:
-                return None
-            growth = max(result.nbytes - sum(array.nbytes for array in arrays), 0)
-            if growth > _MOST_CAST_GROWTH and op.operation.name == "relax.astype":
-                return None  # to cast while reading costs less than to read so much more
-            made = make_elements(result, result_type(op)) if growth <= room else None
-            room -= 0 if made is None else growth
-            return made
-
-        patterns = [Pattern(self.evaluator.operators, fold, name="fold_constant")]
-        apply_greedy(op, patterns, max_iterations=self.max_iterations, what=self.name)
+        limits = Limits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)
+        folding = _Folding(op, limits, evaluator() if self.compiled else None)
+        for _ in range(_MOST_ROUNDS):
+            if folding.is_done_after_round():
+                break
 
 
-# Packed weights, which are cast where they are used, stay packed.
-_MOST_CAST_GROWTH = 1 << 16
+class _Folding:
+    """One run of the pass."""
+
+    def __init__(self, root: Operation, limits: Limits, evaluator: Evaluator | None):
+        self._root, self._limits, self._evaluator = root, limits, evaluator
+        self._functions = Functions(root, "" if evaluator is None else evaluator.target)
+        #: Values that could not be computed.
+        self._unknown: set[Value] = set()
+
+    def is_done_after_round(self) -> bool:
+        graph = ConstantGraph(self._root, self._limits, self._can_compute, unknown=self._unknown)
+        wanted = graph.worth_keeping()
+        arrays = _by_numpy(graph.needed_for(wanted, ()))
+        missing = [value for value in wanted if value not in arrays]
+        if missing and self._evaluator is not None:
+            arrays |= run_program(graph, self._functions, missing, arrays, self._evaluator)
+        failed = [value for value in wanted if value not in arrays]
+        for value in wanted:
+            if value in arrays:
+                _replace(value, arrays[value])
+        for op in reversed(graph.operations.values()):
+            if not is_used(op):
+                op.erase()
+        self._unknown.update(failed)
+        return not failed
+
+    def _can_compute(self, op: Operation) -> bool:
+        if not all(map(_can_be_kept, op.results.types)):
+            return False
+        if op.name in BY_NUMPY:
+            return True
+        if op.name == CALL_TIR:
+            return self._evaluator is not None and self._functions.can_call(op)
+        return op.name in self._with_rule
+
+    @cached_property
+    def _with_rule(self) -> set[str]:
+        """The operators that the evaluator can compute."""
+        if self._evaluator is None:
+            return set()
+        known = {row.full_name for row in all_ops() if row.role == "shape" or row.is_plain_view}
+        return known.union(rules_by_op(self._evaluator.target))
 
 
-def _constant_operands(op: OpView) -> list[ndarray] | None:
-    """The elements of all operands, where they are constants and the result has no more elements than they."""
-    type_ = result_type(op)
-    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        return None
-    arrays = constant_arrays(op, elements_of)
-    if arrays is None:
-        return None
-    # What spreads few numbers over a tensor takes less time than reading them all from memory.
-    return arrays if prod(type_.shape) <= sum(array.size for array in arrays) else None
+def _can_be_kept(type_: Type) -> bool:
+    """Whether there are constants of a type, where it is a tensor's."""
+    return not isinstance(type_, ir.RankedTensorType) or str(type_.element_type) in STORAGE_NAME
+
+
+def _by_numpy(operations: Sequence[Operation]) -> dict[Value, ndarray]:
+    """The results of those that numpy knows, where it knows the operands."""
+    arrays: dict[Value, ndarray] = {}
+
+    def read(value: Value) -> ndarray | None:
+        return arrays[value] if value in arrays else elements_of(value)
+
+    for op in operations:
+        if op.name in BY_NUMPY:
+            operands = constant_arrays(op.opview, read)
+            result = None if operands is None else compute(op.opview, *operands)
+            if result is not None:
+                arrays[op.results[0]] = result
+    return arrays
+
+
+def _replace(value: Value, array: ndarray) -> None:
+    op = value.owner.operation
+    with op.location, ir.InsertionPoint(op):
+        made = make_elements(array, value.type)
+    assert made is not None, op
+    value.replace_all_uses_with(made.results[0])

@@ -44,8 +44,12 @@ class Inline(Pass):
             remove_dead(op, [function for function in inlined if is_private(function)])
 
     def _can_inline(self, function: Operation) -> bool:
-        may_vanish = self.include_public or is_private(function)
-        return has_body(function) and may_vanish and not any(name in function.attributes for name in NEVER_INLINED)
+        return (self.include_public or is_private(function)) and may_be_inlined(function)
+
+
+def may_be_inlined(function: Operation) -> bool:
+    """Whether there is a body that may stand elsewhere, too."""
+    return has_body(function) and not any(name in function.attributes for name in NEVER_INLINED)
 
 
 class _Inliner:

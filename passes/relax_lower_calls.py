@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import functions_in, has_body
 from ..bindings.pass_manager import run_upstream
-from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.constants import add_globals
-from .lower_calls.function import INPUTS, FunctionLowering
+from .lower_calls.function import FunctionLowering, graph_functions, knows_at_entry
 from .lower_calls.operations import lower_operation
+from .lower_calls.stated import check_plan
 from .lower_calls.written import mark_written_inputs
 
 
@@ -28,6 +27,8 @@ class LowerCalls(Pass):
 
     def run(self, op: Operation) -> None:
         functions = graph_functions(op)
+        for function in functions:
+            check_plan(function, knows_at_entry(function))
         add_globals(op, functions)
         mark_written_inputs(functions)
         for function in functions:
@@ -35,12 +36,3 @@ class LowerCalls(Pass):
             # What has no place in the arena is given back behind its last use: memory is held no longer than it is
             # read, and what fails has little to give back.
             run_upstream(lowered, ["optimize-allocation-liveness"])
-
-
-def graph_functions(module: Operation) -> list[Operation]:
-    """The functions with a body that are no PrimFuncs and not lowered yet."""
-    return [
-        function
-        for function in functions_in(module)
-        if not is_prim_func(function) and has_body(function) and INPUTS not in function.attributes
-    ]

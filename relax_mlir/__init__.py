@@ -57,6 +57,11 @@ _DEFINED_IN = {
     # Definitions and derivatives of operators.
     "passes.decompose.registry": "all_decompositions register_decomposition",
     "passes.gradient.registry": "all_gradients register_gradient",
+    # Layouts that operators follow.
+    "passes.layout.registry": "all_layout_rules register_layout",
+    "passes.relax_convert_layout": "ConvertLayout",
+    # Training.
+    "training": "Trainer add_training_step grad",
     # Rewriting.
     "bindings.conversion": "Conversion",
     "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",
@@ -69,6 +74,7 @@ _MODULES = {
     "attrs": "dialects.core.attributes",
     "runtime": "runtime",
     "loops": "emit.loops",
+    "optim": "passes.training.optimizers",
 }
 
 

@@ -56,15 +56,19 @@ from .passes.gradient.registry import register_gradient as register_gradient
 from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules
 from .passes.intrinsics.registry import register_legalize_intrinsic as register_legalize_intrinsic
 from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
+from .passes.layout.registry import all_layout_rules as all_layout_rules
+from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
 from .passes.mixed_precision.registry import register_precision as register_precision
+from .passes.relax_convert_layout import ConvertLayout as ConvertLayout
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext
 from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
+from .passes.training import optimizers as _optimizers
 from .support.errors import RelaxError as RelaxError
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget
@@ -76,6 +80,10 @@ from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets
 from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
+from .training import Trainer as Trainer
+from .training import add_training_step as add_training_step
+from .training import grad as grad
 
 __version__: str
 attrs = _attributes
+optim = _optimizers

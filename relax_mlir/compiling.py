@@ -11,6 +11,7 @@ from typing import Any
 
 from . import __version__
 from .module import Module
+from .passes.core.evaluating import evaluating_by
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
 from .passes.core.stages import Stages
@@ -18,6 +19,7 @@ from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
 from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
+from .targets.core.evaluation import host_evaluator
 from .targets.core.registry import parse_target
 
 
@@ -48,7 +50,7 @@ def compile(
     chosen = parse_target(target)
     find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
-    with nullcontext() if journal is None else journal.recording():
+    with nullcontext() if journal is None else journal.recording(), evaluating_by(host_evaluator(options)):
         lowered = lower(module, target, pipeline=pipeline, opt_level=opt_level, instruments=instruments)
         artifact = build(lowered._owner, chosen, options, __version__)
     if functions:

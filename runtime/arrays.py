@@ -83,6 +83,15 @@ def to_numpy(tensor: Any, dtype: Any = None) -> Any:
     return array if dtype is None else _reinterpreted(array, numpy_type(dtype))
 
 
+def storage(tensor: Any) -> Any:
+    """The bytes of a contiguous tvm-ffi tensor as an array, which keeps it alive."""
+    import numpy
+    import tvm_ffi
+
+    elements = _Relabelled(tensor, tvm_ffi.dtype(f"uint{tensor.dtype.bits}"))
+    return numpy.from_dlpack(elements).reshape(-1).view("uint8")
+
+
 def share(array: Any, is_written: bool = False) -> Any:
     """A tvm-ffi tensor of the memory that an object of any framework exports, also of memory that is read-only.
 

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..passes.core.evaluating import Evaluator, usual_evaluator
 from ..passes.core.registry import add_pass_folder
 from .core.registry import Target, add_target_source
 
@@ -23,7 +24,13 @@ def _find(name: str | None) -> Iterable[Target]:
     return [importlib.import_module(f"{__name__}.{found}.target").TARGET for found in names]
 
 
+def _evaluator() -> Evaluator:
+    made: Evaluator = importlib.import_module(f"{__name__}.core.evaluation").host_evaluator()
+    return made
+
+
 add_target_source(_find)
+usual_evaluator(_evaluator)
 for _passes in sorted(_FOLDER.glob("*/passes")):
     _target = _passes.parent.name
     add_pass_folder(_passes, f"{__name__}.{_target}.passes", f"{_target}_")

@@ -7,6 +7,7 @@ contexts that nobody drops, the oldest go when there are more than a handful.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ...bindings.ir import Context
@@ -29,7 +30,7 @@ class Table(dict[Any, Any]):
 class ContextCache:
     """The memo tables of one context, by what they remember."""
 
-    __slots__ = ("attributes", "canonical", "encoded", "inferred", "infos", "resources", "verified")
+    __slots__ = ("attributes", "canonical", "encoded", "inferred", "infos", "resource_names", "resources", "verified")
 
     def __init__(self) -> None:
         self.infos = Table()
@@ -41,6 +42,8 @@ class ContextCache:
         self.verified = Table()
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
         self.resources: dict[str, Any] = {}
+        #: How many of them were to have each name.
+        self.resource_names: Counter[str] = Counter()
 
 
 # Keyed by identity: a cached context cannot die, so its id cannot be taken by another.

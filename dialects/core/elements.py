@@ -24,8 +24,12 @@ _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 def resource_attribute(array: Any, type_: Type, name: str = "const") -> Attribute:
     """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
-    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, name, type_)
-    cache_of(type_.context).resources[resource_name(attribute)] = array
+    cache = cache_of(type_.context)
+    # Numbered as MLIR would, which tries one number after the other.
+    count = cache.resource_names[name]
+    cache.resource_names[name] += 1
+    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, f"{name}_{count}" if count else name, type_)
+    cache.resources[resource_name(attribute)] = array
     return attribute
 
 

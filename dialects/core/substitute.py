@@ -10,6 +10,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of
 from ...support.errors import RelaxError
 from .codec import TypeProblem, canonical_type, decode, encode, encode_dims
+from .dialect import find_op
 from .infos import Info, ShapeInfo, TensorInfo
 from .symbols import Dim, SymbolError, SymExpr, parse
 
@@ -127,11 +128,14 @@ def _substitute_attributes(operation: Operation, sizes: Mapping[str, Dim]) -> No
         attribute = operation.attributes[name]
         if not _texts(attribute):  # numbers only, perhaps as another kind of attribute
             continue
-        operation.attributes[name] = (
+        replaced = (
             ir.ArrayAttr.get([_replaced(item, sizes) for item in attribute], operation.context)
             if isinstance(attribute, ir.ArrayAttr)
             else ir.StringAttr.get(str(_substituted(parse(attribute.value), sizes)), operation.context)
         )
+        # As the operator itself would write it: numbers alone may be another kind of attribute.
+        kind = find_op(operation.name).attrs[name]
+        operation.attributes[name] = kind.encode(kind.decode(replaced), operation.context)
 
 
 def _replaced(item: Attribute, sizes: Mapping[str, Dim]) -> Attribute:

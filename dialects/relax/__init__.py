@@ -12,6 +12,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     datatype,
     effects,
     elementwise,
+    gradients,
     image_ops,
     indexing,
     linear_algebra,

@@ -247,6 +247,23 @@ def gather_elements(data: Value, indices: Value, axis: SupportsIndex = ..., **at
 def gather_nd(data: Value, indices: Value, batch_dims: SupportsIndex = ..., **at: Unpack[At]) -> Value:
     """The elements or slices at the index tuples in the last dimension of indices."""
 
+
+class _grad:
+    @staticmethod
+    def end_checkpoint(input: Value, **at: Unpack[At]) -> Value:
+        """The input, which is computed again on the way back, from what start_checkpoint gives."""
+
+    @staticmethod
+    def no_grad(input: Value, **at: Unpack[At]) -> Value:
+        """The input, which counts as a constant when it is differentiated."""
+
+    @staticmethod
+    def start_checkpoint(input: Value, **at: Unpack[At]) -> Value:
+        """The input, which is kept: from here to end_checkpoint all is computed again on the way back."""
+
+
+grad: _grad
+
 def greater(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """True where x1 > x2."""
 

@@ -12,7 +12,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
 from ...dialects.core.elements import elements_bytes, is_resource
-from ...dialects.core.infos import is_unsigned
+from ...dialects.core.infos import FLOAT_TYPES, is_unsigned
 from ...dialects.relax.constants import elements_attribute
 from .support import dtype_of
 
@@ -25,6 +25,13 @@ NUMPY_NAME = {
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
+
+#: As numpy holds the elements that a constant can be made of: those without a type of numpy's by their bits.
+STORAGE_NAME = {
+    **NUMPY_NAME,
+    "bf16": "uint16",
+    **{name: "uint8" for name in sorted(FLOAT_TYPES) if name.startswith("f8")},
+}
 
 _FULL = ("relax.full", "relax.full_like")
 _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
@@ -63,13 +70,18 @@ def array_of(value: Value, limit: int) -> ndarray | None:
 
 
 def elements_of(value: Value) -> ndarray | None:
-    """As `array_of`, of constants of any size and sign; large ones are not copied."""
+    """As `array_of`, of constants of any size and sign, and of scalars; large ones are not copied."""
     owner = defining_op(value, "arith.constant", "relax.constant")
-    if owner is None or not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
+    if owner is None:
         return None
     import numpy
 
     attribute = owner.operation.attributes["value"]
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+        name = NUMPY_NAME.get(str(value.type))
+        return None if name is None else numpy.array(attribute.value, name)
+    if not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
+        return None
     if not is_resource(attribute):
         return numpy.array(attribute)
     return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[dtype_of(value)]).reshape(value.type.shape)
@@ -98,7 +110,7 @@ def make_constant(array: ndarray, type_: Type) -> Operation | None:
 
 
 def make_elements(array: ndarray, type_: Type) -> Operation | None:
-    """As `make_constant`, of any size and sign; large ones are resources, which have no text."""
+    """As `make_constant`, of any size and sign, and of STORAGE_NAME; large ones are resources, which have no text."""
     if type_.encoding is not None or not _fits(array, type_):
         return None
     return constant_op(elements_attribute(_contiguous(array), type_.element_type), type_)
@@ -118,7 +130,7 @@ def _contiguous(array: ndarray) -> ndarray:
 
 
 def _fits(array: ndarray, type_: Type) -> bool:
-    return list(array.shape) == list(type_.shape) and array.dtype == NUMPY_NAME.get(str(type_.element_type))
+    return list(array.shape) == list(type_.shape) and array.dtype == STORAGE_NAME.get(str(type_.element_type))
 
 
 def make_splat(number: int | bool, type_: Type) -> Operation:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, defining_op
-from ...dialects.core.infos import is_float
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import ShapeInfo, is_float
 from .constants import FILLED, NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
 from .support import dtype_of, make, normal_axis, result_type
 
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
 #: Computes the result from numpy, which is imported when it is needed, the operation and its operands' arrays; None
 #: where numpy cannot tell what it is.
 Fold = Callable[..., "ndarray | None"]
-
-
-class Evaluator(NamedTuple):
-    """What knows the results of some operators: `compute(op, *arrays)` is the array, or None where it is not known."""
-
-    operators: tuple[str, ...]
-    compute: Callable[..., ndarray | None]
 
 
 def fold_patterns(limit: int) -> tuple[Pattern, ...]:
@@ -49,7 +43,7 @@ def _fold(op: OpView, limit: int) -> Operation | None:
     if not can_be_constant(type_) or math.prod(type_.shape) > limit:
         return None
     arrays = constant_arrays(op, lambda operand: array_of(operand, limit))
-    result = None if arrays is None else _compute(op, *arrays)
+    result = None if arrays is None else compute(op, *arrays)
     return None if result is None else make_constant(result, type_)
 
 
@@ -60,7 +54,8 @@ def constant_arrays(op: OpView, read: Callable[[Value], ndarray | None]) -> list
     return arrays if len(arrays) == len(tensors) else None
 
 
-def _compute(op: OpView, *arrays: ndarray) -> ndarray | None:
+def compute(op: OpView, *arrays: ndarray) -> ndarray | None:
+    """What one of these operators makes of its operands; None where numpy cannot tell."""
     import numpy
 
     # Overflow wraps around, and NaN and infinity are results like others.
@@ -83,7 +78,7 @@ def _regroup(op: OpView, limit: int) -> Operation | None:
     one, other = array_of(inner.x2, limit), array_of(op.x2, limit)
     if one is None or other is None:
         return None
-    both = _compute(op, one, other)
+    both = compute(op, one, other)
     # Where neither covers the other, what they give together is larger than both.
     if both is None or both.shape not in (one.shape, other.shape):
         return None
@@ -222,6 +217,20 @@ def _strided_slice(np: ModuleType, op: OpView, array: ndarray) -> ndarray | None
     return array[tuple(index)]
 
 
+def _filled(np: ModuleType, op: OpView, number: ndarray) -> ndarray | None:
+    return np.broadcast_to(number, result_type(op).shape) if number.dtype == _numpy_type(op) else None
+
+
+def _shape_to_tensor(np: ModuleType, op: OpView) -> ndarray | None:
+    info = decode(op.input.type)
+    dims = info.dims if isinstance(info, ShapeInfo) else None
+    return np.array(dims, "int64") if dims is not None and all(isinstance(dim, int) for dim in dims) else None
+
+
+def _numpy_type(op: OpView) -> str | None:
+    return NUMPY_NAME.get(str(result_type(op).element_type))
+
+
 _FOLDS: dict[str, Fold] = {
     **{f"relax.{name}": _ufunc(name) for name in "add subtract multiply negative square equal not_equal less "
        "less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
@@ -243,6 +252,14 @@ _FOLDS: dict[str, Fold] = {
     "relax.dequantize": _dequantize,
     **{f"relax.{name}": lambda np, op, array: array.reshape(result_type(op).shape)
        for name in "reshape flatten expand_dims squeeze".split()},
+    "relax.full": lambda np, op, number: _filled(np, op, number),
+    "relax.full_like": lambda np, op, array, number: _filled(np, op, number),
+    **{f"relax.{name}": lambda np, op, *array: np.zeros(result_type(op).shape, _numpy_type(op))
+       for name in ("zeros", "zeros_like")},
+    **{f"relax.{name}": lambda np, op, *array: np.ones(result_type(op).shape, _numpy_type(op))
+       for name in ("ones", "ones_like")},
+    "relax.shape_to_tensor": _shape_to_tensor,
+    "relax.scalar_to_tensor": lambda np, op, number: number if number.dtype == _numpy_type(op) else None,
     "relax.permute_dims": lambda np, op, array: array.transpose(op.axes),
     "relax.broadcast_to": lambda np, op, array: np.broadcast_to(array, result_type(op).shape),
     "relax.concat": lambda np, op, *arrays: np.concatenate(arrays, axis=op.axis),
@@ -250,5 +267,5 @@ _FOLDS: dict[str, Fold] = {
     "relax.strided_slice": _strided_slice,
 }  # fmt: skip
 
-#: What numpy knows.
-BY_NUMPY = Evaluator(tuple(_FOLDS), _compute)
+#: The operators that numpy knows.
+BY_NUMPY = frozenset(_FOLDS)

@@ -149,7 +149,11 @@ def _parse_mapping(text: str, hint: Any) -> dict[str, str]:
     pairs = [item.partition(":") for item in text.split(",") if item.strip()]
     if any(not colon for _, colon, _ in pairs):
         raise ValueError(f"expects {describe_type(hint)}, got '{text}'")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    keys = [key.strip() for key, _, _ in pairs]
+    doubled = next((key for key in keys if keys.count(key) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"names '{doubled}' twice")
+    return {key: value.strip() for key, (_, _, value) in zip(keys, pairs, strict=True)}
 
 
 def describe_type(hint: Any) -> str:

@@ -266,7 +266,7 @@ def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
         generic = group.host.info.generic(group.host.generic)
         outs = maps_of(generic)[input_count_of(generic) :]
         named = {plain_dim(expression) for map_ in outs for expression in map_.results}
-        if not set(range(len(group.sizes))) <= told | named:
+        if not set(range(len(group.sizes))) <= told | named | _dims_of_slices(group, made):
             return False
     for member in group.members:
         for parameter, axis in member.info.asked:
@@ -274,6 +274,13 @@ def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
             if map_ is not None and plain_dim(map_.results[axis]) not in told:
                 return False
     return True
+
+
+def _dims_of_slices(group: Group, made: dict[Any, Member]) -> set[int | None]:
+    """The loops along which slices of parameters are read: they have their sizes, though no parameter tells them."""
+    moves = [each for each in group.members if each.info.moved_from is not None and each.call.operands[0] not in made]
+    maps = [compose(member.info.moved_from, member.place) for member in moves]
+    return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
 def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:

@@ -116,6 +116,21 @@ def register_gradient(op: str | Sequence[str]) -> Callable[[Function], Function]
     return _RULES.registering(rules)
 
 
+#: Why operators have no derivative.
+_REASONS: dict[str, str] = {}
+
+
+def no_gradient(ops: Sequence[str], reason: str) -> None:
+    """Says why operators have no derivative; who knows better registers a rule all the same."""
+    _REASONS.update({find_op(op).full_name: reason for op in ops})
+
+
+def reason_against(op: str) -> str | None:
+    """Why an operator has no derivative, if that is known."""
+    _RULES.load()
+    return _REASONS.get(op)
+
+
 def find_gradient(op: str) -> GradientRule | None:
     """The rule of an operator, if there is one."""
     _RULES.load()

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import made_by, operations_in
+from ...bindings.navigation import made_by
+from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
@@ -16,28 +18,21 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
-from .registry import GradientCall, GradientRule, find_gradient, named
+from .checkpoints import END, computed_again
+from .control_flow import CONTROL_FLOW, Options, Region, used_by, used_inside
+from .registry import GradientCall, GradientRule, find_gradient, named, reason_against
 
 relax = dialect.ops
+_BESIDE = Options()
 
 
-def gradients(y: Any, xs: Sequence[Any], seed: Any = None) -> list[Any]:
+def gradients(y: Any, xs: Sequence[Any], seed: Any = None, *, options: Options = _BESIDE) -> list[Any]:
     """How the sum of y's elements changes with each of the xs; zeros where it does not depend on one.
 
     `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
     each operation of it where the one that it differentiates is from. The xs are taken as independent of each other.
     """
-    path, varying = _between(xs, y)
-    independent = set(xs)
-    totals: dict[Any, Any] = {}
-    if y in varying:
-        totals[y] = relax["ones_like"](y) if seed is None else seed
-    for operation in reversed(path):
-        arriving = [None if each in independent else totals.pop(each, None) for each in operation.results]
-        if any(each is not None for each in arriving):
-            with operation.location:
-                _pass_on(operation, arriving, varying, totals)
-    return [totals[x] if x in totals else relax["zeros_like"](x) for x in xs]
+    return _Reverse(xs, options).gradients([(y, seed)])
 
 
 def gradients_at(values: Sequence[Value], function: Callable[..., Any], seed: Value | None = None) -> list[Value]:
@@ -61,21 +56,92 @@ def gradients_at(values: Sequence[Value], function: Callable[..., Any], seed: Va
             cast.erase()
 
 
-def _between(xs: Sequence[Value], y: Value) -> tuple[list[Any], set[Any]]:
-    """The operations on the way from the xs to y, in their order, and the values there that change with the xs."""
-    varying = set(xs)
-    path = []
-    for operation in _made_by(y, varying):
-        if any(value in varying for value in _used_by(operation)):
-            path.append(operation)
-            varying.update(result for result in operation.results if _may_vary(result))
-    return path, varying
+class _Reverse:
+    """One way back, from some tensors to those that are differentiated by."""
+
+    def __init__(self, xs: Sequence[Value], options: Options):
+        self._wanted = xs
+        self._xs = set(xs)
+        self._options = options
+        #: The values on the way that change with the xs.
+        self._varying = set(xs)
+        self._totals: dict[Any, Any] = {}
+
+    def gradients(self, seeds: Sequence[tuple[Value, Any]], known: Iterable[Value] = ()) -> list[Any]:
+        """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
+
+        Nothing is looked for behind the known values.
+        """
+        path = self._between([value for value, _ in seeds], known)
+        for value, seed in seeds:
+            if value in self._varying:
+                self._add(value, relax["ones_like"](value) if seed is None else seed)
+        for operation in reversed(path):
+            arriving = [None if each in self._xs else self._totals.pop(each, None) for each in operation.results]
+            if any(each is not None for each in arriving):
+                with operation.location, _errors_at(operation):
+                    self._pass_on(operation, arriving)
+        return [self._totals[x] if x in self._totals else relax["zeros_like"](x) for x in self._wanted]
+
+    def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[Any]:
+        """The operations on the way from the xs to the ys, in their order; what varies there is noted."""
+        path = []
+        for operation in _made_by(ys, self._xs.union(known)):
+            if any(value in self._varying for value in used_by(operation)):
+                path.append(operation)
+                self._varying.update(result for result in operation.results if _may_vary(result))
+        return path
+
+    def _pass_on(self, operation: Any, arriving: list[Any]) -> None:
+        """Adds what arrives at an operation's results to what the values get that it uses."""
+        backwards = CONTROL_FLOW.get(operation.name)
+        if backwards is not None:
+            captured = [each for each in used_inside(operation) if each in self._varying]
+            for value, gradient in backwards(Region(operation, arriving, captured, self._inside, self._options)):
+                if value in self._varying:
+                    self._add(value, gradient)
+            return
+        if operation.name == END:
+            again = computed_again(operation, arriving[0], self._varying, self._inside)
+            for value, gradient in again:
+                self._add(value, gradient)
+            if again:
+                return
+        rule = find_gradient(operation.name)
+        if rule is None:
+            raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
+        returned = rule.function(GradientCall(find_op(operation.name), operation, arriving))
+        for operand, gradient in zip(operation.operands, _as_list(rule, operation, returned), strict=False):
+            if operand not in self._varying:
+                continue
+            made = gradient() if callable(gradient) else gradient
+            if made is not None:
+                self._add(operand, _fitting(rule, operation, made, operand))
+
+    def _add(self, value: Value, gradient: Any) -> None:
+        has = value in self._totals
+        self._totals[value] = relax["add"](self._totals[value], gradient) if has else gradient
+
+    def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
+        """The gradients within a region that is gone through backwards: nobody else knows its operations."""
+        return _Reverse(xs, self._options._replace(replaces_loops=True)).gradients(seeds, known)
 
 
-def _made_by(y: Value, known: set[Any]) -> Iterator[Any]:
-    """The operations that compute a value out of known ones, each after those whose results it uses."""
+@contextmanager
+def _errors_at(operation: Operation) -> Iterator[None]:
+    """Errors are about what is differentiated, unless they know better."""
+    try:
+        yield
+    except RelaxError as error:
+        if error.location:
+            raise
+        raise located_error(error.message, operation.location) from None
+
+
+def _made_by(ys: Sequence[Value], known: set[Any]) -> Iterator[Any]:
+    """The operations that compute values out of known ones, each after those whose results it uses."""
     done = set(known)
-    waiting = [(y, False)]
+    waiting = [(y, False) for y in reversed(ys)]
     while waiting:
         value, has_operands = waiting.pop()
         operation = made_by(value)
@@ -84,16 +150,7 @@ def _made_by(y: Value, known: set[Any]) -> Iterator[Any]:
         elif operation is not None and value not in done:
             done.update(operation.results)
             waiting.append((value, True))
-            waiting.extend((used, False) for used in _used_by(operation))
-
-
-def _used_by(operation: Operation) -> list[Value]:
-    """The values from around that an operation uses, those in its regions among them."""
-    if not len(operation.regions):
-        return list(operation.operands)
-    inside = [each.operation for each in operations_in(operation)]
-    own = {result for each in inside for result in each.results} - set(operation.results)
-    return [*operation.operands, *(used for each in inside for used in each.operands if used not in own)]
+            waiting.extend((used, False) for used in used_by(operation))
 
 
 def _may_vary(value: Value) -> bool:
@@ -104,25 +161,15 @@ def _may_vary(value: Value) -> bool:
     return not isinstance(info, ShapeInfo)
 
 
-def _pass_on(operation: Any, arriving: list[Any], varying: set[Any], totals: dict[Any, Any]) -> None:
-    """Adds what arrives at an operation's results to what its operands get."""
-    rule = find_gradient(operation.name)
-    if rule is None:
-        raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
-    returned = rule.function(GradientCall(find_op(operation.name), operation, arriving))
-    for operand, gradient in zip(operation.operands, _as_list(rule, operation, returned), strict=False):
-        if operand not in varying:
-            continue
-        made = gradient() if callable(gradient) else gradient
-        if made is not None:
-            fitting = _fitting(rule, operation, made, operand)
-            totals[operand] = relax["add"](totals[operand], fitting) if operand in totals else fitting
-
-
 def _help_with(operation: Operation) -> str:
+    if operation.name == "func.call":
+        return "only calls of functions that have a body and may be inlined are differentiated"
+    if operation.name == "scf.while":
+        return "nobody knows its number of turns before; an scf.for can be differentiated"
     if row_of(operation) is None:
         return "control flow and scalars that only the run decides cannot be differentiated"
-    return f'rx.register_gradient("{operation.name}") teaches it'
+    reason = reason_against(operation.name)
+    return f'{f"{reason}; " if reason else ""}rx.register_gradient("{operation.name}") teaches it'
 
 
 def _as_list(rule: GradientRule, operation: Operation, returned: Any) -> list[Any]:

@@ -79,6 +79,10 @@ def apply(name: str, x: Tensor, **attributes: Any) -> Tensor:
     return Tensor(relax[name](x.value, **attributes))
 
 
+def cast(x: Value, dtype: str) -> Value:
+    return x if dtype_of(x) == dtype else relax["astype"](x, dtype=dtype)
+
+
 def summed_to(gradient: Value, operand: Value, others: Sequence[Value]) -> Value:
     """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
     return gradient if keeps_shape(operand, *others) else relax["collapse_sum_like"](gradient, operand)
@@ -108,6 +112,14 @@ def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tup
     if shape is None or not is_known(shape):
         raise call.fail(f"sizes of {what} are only known when the program runs")
     return shape
+
+
+def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
+    """Sizes that must be numbers above 0 for the operator to be differentiated."""
+    known = [size for size in sizes if isinstance(size, int) and size > 0]
+    if len(known) < len(sizes):
+        raise call.fail(f"{what} must be numbers, and not 0: {', '.join(map(str, sizes))}")
+    return known
 
 
 def reduced_axes(call: GradientCall, x: Value) -> list[int]:

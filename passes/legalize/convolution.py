@@ -20,14 +20,14 @@ from ...dialects.core.codec import decode
 from ...dialects.core.facts import Window
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
-from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ...dialects.relax.infer.windows import windows_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Size, as_index, constant
 from ...emit.windows import Meeting, meeting, padded, span
+from ..layout.conversion import converted, permuted
 from .builder import RuleBuilder
-from .layouts import blocked_dimensions, from_plain, permuted, to_plain
 
 #: So many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
 _MANY = 16
@@ -156,13 +156,13 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
         )
     }
     data, weight = (
-        to_plain(value, layout) if blocked_dimensions(layout) else value
+        converted(value, layout, layout.plain) if blocked_dimensions(layout) else value
         for value, layout in zip(operands, (conv.data_layout, conv.kernel_layout), strict=True)
     )
     attributes = {**builder.call.attributes, **texts}
     result = op.definition(data=data, weight=weight, **attributes)
     if blocked_dimensions(conv.out_layout):
-        result = from_plain(result, conv.out_layout)
+        result = converted(result, conv.out_layout.plain, conv.out_layout)
     return builder.cast(result, builder.result_infos[0])
 
 

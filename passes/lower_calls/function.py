@@ -11,20 +11,22 @@ from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_array
-from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, functions_in, has_body, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
-from ...dialects.core.symbols import SymExpr
+from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import is_prim_func
 from ...emit import numbers
 from . import memrefs, scalars
 from .memrefs import Extent, as_value, plus
 from .notes import note_plan
-from .plan import Buffer, Plan, dims_of, make_plan
+from .plan import Buffer, Plan, dims_of
 from .sites import maker
 from .sizes import Sizes, round_up
+from .stated import plan_of
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
@@ -188,7 +190,7 @@ class FunctionLowering:
             self._values[argument] = scalars.received(value, info) if isinstance(info, ScalarInfo) else value
             self.define_dims(info, value)
         self._outputs = self._arguments[count:]
-        self.plan = make_plan(self.function, self.sizes.knows)
+        self.plan = plan_of(self.function, self.sizes.knows)
         note_plan(self.name, argument_names(self.function), self.plan)
         self.owned.append([])
         self._make_arena()
@@ -262,6 +264,15 @@ class FunctionLowering:
 _REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
 
+def graph_functions(module: Operation) -> list[Operation]:
+    """The functions with a body that are no PrimFuncs and not lowered yet."""
+    return [
+        function
+        for function in functions_in(module)
+        if not is_prim_func(function) and has_body(function) and INPUTS not in function.attributes
+    ]
+
+
 def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
     """The symbols and expressions that the inputs' sizes are."""
     dims = [dim for info in inputs if isinstance(info, TensorInfo) for dim in info.shape or ()]
@@ -269,11 +280,18 @@ def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
     return frozenset(str(dim) for dim in (*dims, *scalars) if isinstance(dim, SymExpr))
 
 
+def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
+    """Whether a size can be computed from the inputs' when the function begins."""
+    symbols = input_symbols([decode(argument.type) for argument in body_of(function).arguments])
+    return lambda dim: _is_told(dim, symbols)
+
+
+def _is_told(dim: Dim, symbols: frozenset[str]) -> bool:
+    return (str(dim) in symbols or dim.variables <= symbols) if isinstance(dim, SymExpr) else dim is not None
+
+
 def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
     """Whether a caller that knows these symbols and expressions can tell the tensor's sizes."""
     if info.shape is None:
         return False
-    return all(
-        isinstance(dim, int) or (dim is not None and (str(dim) in symbols or dim.variables <= symbols))
-        for dim in info.shape
-    )
+    return all(_is_told(dim, symbols) for dim in info.shape)

@@ -2,12 +2,13 @@
 """Where a graph function's tensors lie: which share memory, how long each lives, its place in the arena.
 
 Positions count operations in program order; what a loop reads from outside lives until the loop has ended. Buffers
-of fixed size share one region, whose gaps are filled first; buffers of a symbolic size take turns in slots of equal
+of fixed size share one region, the largest are placed first; buffers of a symbolic size take turns in slots of equal
 size. A buffer whose size is not known when the function begins is allocated where it is made.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -73,14 +74,24 @@ class Plan:
 
 def make_plan(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
     """`knows(dim)`: whether a size can be computed when the function begins."""
+    plan = lifetimes(function, knows)
+    inside = [each for each in plan.buffers.values() if each.output is None and is_sized_at_entry(each, knows)]
+    _place_fixed(plan, [buffer for buffer in inside if isinstance(buffer.size, int)])
+    _place_symbolic(plan, [buffer for buffer in inside if not isinstance(buffer.size, int)])
+    return plan
+
+
+def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
+    """What makes memory, how long it is read, and which of it the function's results can be written into."""
     planner = _Planner(knows)
     block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)
-    inside = [buffer for buffer in planner.plan.buffers.values() if planner.has_place(buffer)]
-    _place_fixed(planner.plan, [buffer for buffer in inside if isinstance(buffer.size, int)])
-    _place_symbolic(planner.plan, [buffer for buffer in inside if not isinstance(buffer.size, int)])
     return planner.plan
+
+
+def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
+    return all(knows(dim) for dim in dims_of(buffer.info)) and buffer.size is not None
 
 
 class _Planner:
@@ -91,10 +102,6 @@ class _Planner:
         self._owner = self.plan.memory_of
         #: For each region operation around, buffers of outside that are read in it.
         self._read_inside: list[set[Buffer]] = []
-
-    def has_place(self, buffer: Buffer) -> bool:
-        is_known = all(self._knows(dim) for dim in dims_of(buffer.info))
-        return buffer.output is None and is_known and buffer.size is not None
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
         for op in operations_of(block):
@@ -151,47 +158,37 @@ class _Planner:
 
 
 def _place_fixed(plan: Plan, buffers: Iterable[Buffer]) -> None:
-    """First the smallest gap that is large enough, else room at the end."""
-    gaps: list[tuple[int, int]] = []  # (start, end), in order
-    alive: list[Buffer] = []
-    for buffer in sorted(buffers, key=lambda each: each.first):
-        over = [each for each in alive if each.last < buffer.first]
-        alive = [each for each in alive if each.last >= buffer.first]
-        for each in over:
-            gaps = _merge(gaps, (each.offset or 0, (each.offset or 0) + _padded(each)))
-        size = _padded(buffer)
-        fitting = [gap for gap in gaps if gap[1] - gap[0] >= size]
-        if fitting:
-            gap = min(fitting, key=lambda each: each[1] - each[0])
-            gaps.remove(gap)
-            buffer.offset = gap[0]
-            if gap[1] - gap[0] > size:
-                gaps = _merge(gaps, (gap[0] + size, gap[1]))
-        else:
-            # A gap at the end grows.
-            start = gaps.pop()[0] if gaps and gaps[-1][1] == plan.fixed_bytes else plan.fixed_bytes
-            buffer.offset = start
-            plan.fixed_bytes = start + size
-        alive.append(buffer)
+    """The largest first, each at the lowest place that nothing that is alive with it has."""
+    placed_at: dict[int, list[Buffer]] = defaultdict(list)  # by position, what is alive there
+    for buffer in sorted(buffers, key=lambda each: (-padded(each), each.first)):
+        positions = range(buffer.first, buffer.last + 1)
+        around = {id(each): each for position in positions for each in placed_at[position]}
+        buffer.offset = _lowest_gap(list(around.values()), padded(buffer))
+        plan.fixed_bytes = max(plan.fixed_bytes, end_of(buffer))
+        for position in positions:
+            placed_at[position].append(buffer)
 
 
-def _padded(buffer: Buffer) -> int:
+def _lowest_gap(around: list[Buffer], size: int) -> int:
+    """Where so many bytes are free between these."""
+    start = 0
+    for each in sorted(around, key=lambda each: each.offset or 0):
+        if (each.offset or 0) - start >= size:
+            break
+        start = max(start, end_of(each))
+    return start
+
+
+def padded(buffer: Buffer) -> int:
     size = buffer.size
     assert isinstance(size, int)
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _merge(gaps: list[tuple[int, int]], new: tuple[int, int]) -> list[tuple[int, int]]:
-    """Gaps in order, those that touch as one."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted([*gaps, new]):
-        if start == end:
-            continue
-        if merged and merged[-1][1] == start:
-            merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((start, end))
-    return merged
+def end_of(buffer: Buffer) -> int:
+    """Where the arena goes on behind it."""
+    assert buffer.offset is not None
+    return buffer.offset + padded(buffer)
 
 
 def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:

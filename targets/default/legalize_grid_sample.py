@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
-from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ...emit import linalg, loops
 from ...emit.interpolation import (
     Tap,
@@ -25,7 +25,7 @@ from ...emit.interpolation import (
 from ...emit.numbers import Number, as_index, intrinsic, select
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
+from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 
 #: The coefficient of cubic interpolation, PyTorch's.

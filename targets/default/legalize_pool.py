@@ -17,7 +17,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.facts import Window
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, is_permutation, layouts_of, positions
 from ...dialects.relax.infer.windows import each_dimension, windows_of
 from ...emit import linalg
 from ...emit.arithmetic import element
@@ -27,7 +27,7 @@ from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
 from ...emit.windows import fitted, padded
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, is_permutation, positions, require_blocks
+from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 
 #: The longest sums that are added up in f32; the error grows with the length.

@@ -30,6 +30,12 @@ def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.prim(write, operands[:1])
 
 
+@register_legalize(["relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"])
+def mark(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    """Of derivatives, which have been built."""
+    return operands
+
+
 @register_legalize("relax.squeeze")
 def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     sizes = builder.shape(operands[0])

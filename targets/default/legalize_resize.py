@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
-from ...dialects.relax.infer.layouts import layouts_of
+from ...dialects.relax.infer.layouts import blocked_dimensions, layouts_of
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
@@ -30,7 +30,7 @@ from ...emit.interpolation import (
 )
 from ...emit.numbers import Number, as_index, constant, intrinsic, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
+from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 
 #: As TVM's: a coordinate computed a little beside a whole number counts as that.

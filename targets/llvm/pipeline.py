@@ -58,6 +58,19 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 STAGES = (
     _stage("simplify", ("relax-canonicalize", "cse"), "what needs not be computed, or not twice, is not", level=1),
+    _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
+    _stage(
+        "products",
+        (
+            "relax-combine-parallel-matmul{constants-only=true}",
+            "relax-reorder-matmul",
+            "relax-reorder-permute-after-concat",
+            "relax-canonicalize",
+            "relax-fuse-transpose-matmul",
+        ),
+        "products of one operand become one, and read transposed operands",
+        level=3,
+    ),
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage(
@@ -68,7 +81,11 @@ STAGES = (
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
-    _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
+    _stage(
+        "bufferize",
+        ("tir-bufferize", "relax-plan-memory", "relax-lower-calls"),
+        "tensors become memory, in a planned arena",
+    ),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
     _stage(

@@ -32,10 +32,12 @@ def use(name: str, build: Callable[..., Any], *shapes: tuple[int, ...], **option
     USES.append(Use(name, build, shapes, **options))
 
 
-def call(op: str, *shapes: tuple[int, ...], dims: Any = None, **attributes: Any) -> None:
+def call(
+    op: str, *shapes: tuple[int, ...], dims: Any = None, low: float = 0.2, high: float = 0.9, **attributes: Any
+) -> None:
     """One operator on all of the tensors."""
     name = " ".join([op, *(f"{key}={value}" for key, value in attributes.items()), *(["symbolic"] if dims else [])])
-    use(name, lambda *tensors: relax[op](*tensors, **attributes), *shapes, dims=dims)
+    use(name, lambda *tensors: relax[op](*tensors, **attributes), *shapes, dims=dims, low=low, high=high)
 
 
 def indices(*values: Any) -> Any:
@@ -156,3 +158,96 @@ use("nll_loss", lambda x: relax["nn.nll_loss"](x, indices(0, 2)), (2, 3))
 use("nll_loss weighted", lambda x, w: relax["nn.nll_loss"](x, indices(0, 2, 1), w, ignore_index=1), (3, 3), (3,))
 use("nll_loss none", lambda x: relax["nn.nll_loss"](x, indices([0, 2], [1, 1]), reduction="none"), (2, 3, 2))
 call("nn.cross_entropy_with_logits", (2, 3), (2, 3))
+
+call("sort", (2, 4), axis=0, descending=True)
+call("sort", (2, 4), dims=[("n", 4)])
+use("topk", lambda x: relax["topk"](x, k=2, axis=0)[0], (4, 3))
+use("topk values", lambda x: relax["topk"](x, k=2, ret_type="values", largest=False), (2, 4), dims=[("n", 4)])
+use("topk positions", lambda x: relax["add"](x, relax["topk"](x, k=3, ret_type="indices", dtype="f64")), (2, 3))
+use("unique", lambda x: relax["match_cast"](relax["unique"](x), ty="tensor<6xf64>"), (2, 3))
+use("unique slices", lambda x: relax["unique"](x, True, False, True, False, 0)[0], (3, 2), dims=[("n", 2)])
+call("median", (2, 3), axis=[1])
+use("median all", lambda x: relax["median"](x, keepdims=True), (3, 3))
+use(
+    "dynamic_strided_slice",
+    lambda x: relax["dynamic_strided_slice"](x, indices(1, 0), indices(3, 4), indices(1, 2)),
+    (3, 4),
+)
+use(
+    "dynamic_strided_slice of any sizes",
+    lambda x: relax["dynamic_strided_slice"](x, indices(1, 0), indices(3, 4), indices(1, 2)),
+    (3, 4),
+    dims=[(None, 4)],
+)
+call("strided_slice", (4, 3), axes=[0, 1], begin=[-1, 0], end=[0, 2], strides=[-1, 1])
+call("nn.pixel_shuffle", (1, 4, 2, 2), upscale_factor=2, dims=[("n", 4, 2, 2)])
+use("reverse_sequence", lambda x: relax["reverse_sequence"](x, indices(2, 3)), (2, 4))
+use("index_tensor", lambda x: relax["index_tensor"](x, [indices(0, 1, 1), indices(2, 0, 0)]), (2, 3, 2))
+use("layout_transform", lambda x: relax["layout_transform"](x, lambda i: (i // 2, i % 2), pad_value=1.0), (5,))
+for _indexing in ("ij", "xy"):
+    use(
+        f"meshgrid {_indexing}",
+        lambda x, y, z, how=_indexing: relax["ewise_fma"](*relax["meshgrid"]([x, y, z], indexing=how)),
+        (2,), (3,), (2,),
+    )  # fmt: skip
+for _mode in ("reflect", "replicate", "circular"):
+    call("nn.pad", (2, 3), pad_width=[1, 1, 0, 2], pad_mode=_mode)
+call("repeat", (2, 3), repeats=2)
+call("prod", (2, 3, 2), axis=[0, 2])
+call("prod", (2, 2), keepdims=True)
+call("cumsum", (2, 3))
+call("cumprod", (2, 3), axis=1, dims=[("n", 3)])
+call("cumprod", (2, 2, 2), axis=0, exclusive=True)
+call("cumprod", (2, 2))
+use("mod", lambda x, y: relax["mod"](relax["negative"](x), y), (2, 3), (3,))
+use("floor_mod", lambda x, y: relax["floor_mod"](relax["negative"](x), y), (2, 3), (3,))
+use("floor_divide", lambda x, y: relax["multiply"](x, relax["floor_divide"](x, y)), (2, 3), (3,))
+call("nn.prelu", (2, 3, 2), (3,), low=-1.0)
+call("nn.prelu", (2, 3), (1,), low=-1.0, axis=-1)
+use("dropout", lambda x: relax["multiply"](*relax["nn.dropout"](x)), (2, 3))
+
+use("take wrapped", lambda x: relax["take"](x, indices(0, -4, 5), axis=1, mode="wrap"), (2, 3))
+use("take clipped", lambda x: relax["take"](x, indices([0, 7], [-9, 1]), mode="clip"), (2, 3))
+use("gather_nd of batches", lambda x: relax["gather_nd"](x, indices([[0], [2]], [[1], [1]]), batch_dims=1), (2, 3, 2))
+for _reduction in ("update", "max", "min", "mean"):
+    use(
+        f"scatter_elements {_reduction}",
+        lambda x, y, how=_reduction: relax["scatter_elements"](x, indices([0, 0], [1, 1]), y, axis=1, reduction=how),
+        (2, 3),
+        (2, 2),
+    )
+for _reduction in ("update", "max", "min"):
+    use(
+        f"scatter_nd {_reduction}",
+        lambda x, y, how=_reduction: relax["scatter_nd"](x, indices([0], [1], [0]), y, reduction=how),
+        (3, 2),
+        (3, 2),
+    )
+for _accumulate in (False, True):
+    use(
+        f"index_put accumulate={_accumulate}",
+        lambda x, y, adds=_accumulate: relax["index_put"](x, [indices(0, 1, 0)], y, accumulate=adds),
+        (3, 2),
+        (3, 2),
+    )
+use(
+    "index_put broadcast",
+    lambda x, y: relax["index_put"](x, [indices(0, 1), indices(1, 1)], y),
+    (3, 2),
+    (1,),
+)
+
+
+def _marked(x: Any, w: Any) -> Any:
+    """Between two marks, one operator of which is also used behind them; a second pair around a part."""
+    first = relax["sin"](relax["multiply"](relax["grad.start_checkpoint"](x), w))
+    second = relax["grad.end_checkpoint"](relax["exp"](first))
+    third = relax["tanh"](relax["grad.start_checkpoint"](second))
+    return relax["add"](relax["grad.end_checkpoint"](relax["multiply"](third, third)), first)
+
+
+use("checkpoints", _marked, (2, 3), (3,))
+use("checkpoint without a start", lambda x: relax["grad.end_checkpoint"](relax["sin"](relax["exp"](x))), (2, 3))
+use("checkpoint of nothing", lambda x: relax["grad.end_checkpoint"](relax["grad.start_checkpoint"](x)), (2, 3))
+# Beside something that changes; the cosine of the constant is no part of the derivative.
+use("no_grad", lambda x: relax["add"](x, relax["multiply"](const(0.0, "f64"), relax["grad.no_grad"](x))), (2, 3))

@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_mlir.passes.decompose import registry as decompositions
 from relax_mlir.passes.gradient import registry
+from relax_mlir.passes.layout import registry as layouts
 from relax_mlir.passes.mixed_precision import registry as precisions
 from relax_mlir.support.registry import Registry
 
@@ -40,4 +41,11 @@ def without_new_decompositions() -> Iterator[None]:
 @contextmanager
 def without_new_precisions() -> Iterator[None]:
     with without_new(precisions._FACTS):
+        yield
+
+
+@contextmanager
+def without_new_layouts() -> Iterator[None]:
+    layouts.all_layout_rules()
+    with without_new(layouts._RULES):
         yield

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The blocks of docs/onnx.md are run by test_onnx_docs.py; those of compiling.md need a model of the reader's own.
-PAGES = ["extending.md", "script.md", "targets.md"]
+PAGES = ["extending.md", "script.md", "targets.md", "training.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

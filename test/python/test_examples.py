@@ -82,6 +82,25 @@ def test_the_digits_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Where the time of one picture goes" in shown and "nn.conv2d" in shown
 
 
+def test_a_network_learns_as_torch_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first epochs, and by them nearly all; step by step the losses are those that torch_losses.py has written."""
+    example: Any = importlib.import_module("digits.learn")
+    trainer, losses = example.train(5)
+    theirs = [float(line) for line in (DIGITS / "torch_losses.txt").read_text().split()]
+    assert len(theirs) == example.EPOCHS * len(losses) // 5
+    numpy.testing.assert_allclose(losses[:40], theirs[:40], rtol=1e-3)
+    numpy.testing.assert_allclose(losses, theirs[: len(losses)], rtol=0.05, atol=0.01)
+    assert example.accuracy(trainer) > 0.9
+
+
+@pytest.mark.slow
+def test_what_is_learnt_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    example: Any = importlib.import_module("digits.learn")
+    assert example.main() == 0
+    *_, told, took = capsys.readouterr().out.strip().split("\n")
+    assert float(told.partition("%")[0]) >= 95 and took.startswith("compiled and trained in ")
+
+
 def softmax(axis: int) -> rx.Module:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 8))]) as f:

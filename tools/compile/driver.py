@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from ... import Module, __version__, stages
 from ...dialects.core.elements import print_short
+from ...passes.core.evaluating import evaluating_by
 from ...passes.core.stages import Stages
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
@@ -20,6 +21,7 @@ from ...support.files import is_special, refuse_overwriting, refuse_unwritable, 
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
+from ...targets.core.evaluation import host_evaluator
 from ...targets.core.registry import parse_target
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import tell_long_stages
@@ -113,7 +115,7 @@ class Compilation:
     def run(self, source: str) -> None:
         self._prepare_output(source)
         self._prepare_processes(source)
-        with self._reporting.recording():
+        with self._reporting.recording(), evaluating_by(host_evaluator(self.code_options)):
             artifact = self._run(source)
         if artifact is not None and self._reporting.is_asked_for:
             with self.progress.step("report"):

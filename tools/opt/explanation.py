@@ -12,6 +12,7 @@ from ...dialects.core.operator import Operator
 from ...frontends.onnx.registry import Converter, all_converters
 from ...passes.gradient.registry import find_gradient
 from ...passes.intrinsics.registry import all_intrinsic_rules
+from ...passes.layout.registry import find_layout_rule
 from ...passes.legalize.rules import all_rules
 from ...passes.relax_canonicalize import Canonicalize
 from ...passes.schedule.registry import all_plan_rules
@@ -103,6 +104,8 @@ def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
             yield what, function.__name__, place_of(function)
     if (gradient := find_gradient(name)) is not None:
         yield "gradient", gradient.function.__name__, gradient.place
+    if (layout := find_layout_rule(row)) is not None:
+        yield "layouts", layout.function.__name__, layout.place
     for pattern in Canonicalize().patterns():
         if name in pattern.op_names:
             yield "canonicalization", pattern.label, place_of(pattern.function)

@@ -6,8 +6,9 @@ A capital is a dimension, a size with a small letter a block of one: NCHW16c spl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 from ...core.opdef import Call
@@ -26,6 +27,10 @@ class Axis(NamedTuple):
     dimension: str
     block: int | None = None
 
+    @property
+    def text(self) -> str:
+        return self.dimension if self.block is None else f"{self.block}{self.dimension.lower()}"
+
 
 class Layout(NamedTuple):
     """The axes of a layout. `dimensions` is the order in which operators are defined, such as "NCHW"."""
@@ -34,13 +39,48 @@ class Layout(NamedTuple):
     dimensions: str
     axes: tuple[Axis, ...]
 
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def blocks_of(self, dimension: str) -> list[int]:
+        """A dimension's blocks, outer ones first."""
+        return [axis.block for axis in self.axes if axis.dimension == dimension and axis.block is not None]
+
     def block_of(self, dimension: str) -> int:
         """How many elements of a dimension its blocks hold together; 1 where it is not blocked."""
-        elements = 1
-        for axis in self.axes:
-            if axis.dimension == dimension and axis.block is not None:
-                elements *= axis.block
-        return elements
+        return prod(self.blocks_of(dimension))
+
+    @property
+    def plain(self) -> Layout:
+        """The dimensions in their order, none blocked."""
+        return self.with_axes(map(Axis, self.dimensions))
+
+    @property
+    def rank(self) -> int:
+        """How many dimensions it has, whatever axes these have."""
+        return len(self.dimensions)
+
+    def place(self, dimension: int, *, outer: bool = False) -> int | None:
+        """Which axis a dimension is, counted from the front; None where it is blocked, unless `outer` asks for its
+        blocks as wholes."""
+        letter = self.dimensions[dimension % self.rank]
+        return self.axes.index(Axis(letter)) if outer or not self.blocks_of(letter) else None
+
+    def places(self, dimensions: Iterable[int]) -> list[int] | None:
+        """Which axes dimensions are, in their order; None where one is blocked."""
+        found = [self.place(dimension) for dimension in dimensions]
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(found) else None
+
+    def axes_of(self, dimensions: Iterable[int]) -> list[int]:
+        """The axes of these dimensions, blocks included."""
+        letters = {self.dimensions[dimension % self.rank] for dimension in dimensions}
+        return [index for index, axis in enumerate(self.axes) if axis.dimension in letters]
+
+    def with_axes(self, axes: Iterable[Axis]) -> Layout:
+        """Other axes of the same dimensions."""
+        made = tuple(axes)
+        return Layout("".join(axis.text for axis in made), self.dimensions, made)
 
 
 @lru_cache(maxsize=256)
@@ -78,6 +118,36 @@ def _axis(letter: str, size: str, dimensions: str) -> Axis:
             f"needs a size of 1 to {'9' * _MAX_BLOCK_DIGITS} before block '{letter}', such as '4{letter}'"
         )
     return Axis(letter.upper(), int(size))
+
+
+def blocked_dimensions(layout: Layout) -> set[str]:
+    return {axis.dimension for axis in layout.axes if axis.block is not None}
+
+
+def is_permutation(layout: Layout, other: Layout) -> bool:
+    """Whether both have the same axes, blocks included, maybe in another order.
+
+    Blocks of one dimension that lie inside of each other the other way around are other blocks.
+    """
+    dimensions = layout.dimensions
+    same = sorted(dimensions) == sorted(other.dimensions)
+    return same and all(layout.blocks_of(dimension) == other.blocks_of(dimension) for dimension in dimensions)
+
+
+def positions(layout: Layout, other: Layout) -> list[int]:
+    """Where each axis of a layout is in another that is a permutation of it."""
+    others = _numbered(other.axes)
+    return [others.index(axis) for axis in _numbered(layout.axes)]
+
+
+def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
+    """Axes with how often they came before: a dimension may have equal blocks inside of each other."""
+    seen: list[Axis] = []
+    numbered = []
+    for axis in axes:
+        numbered.append((axis, seen.count(axis)))
+        seen.append(axis)
+    return numbered
 
 
 def layouts_of(call: Call) -> dict[str, Layout]:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....bindings.ir import Value
+from ...canonicalize.support import same_known_shape
 from ..registry import GradientCall, register_gradient
-from ..tensors import Tensor, apply, relax
+from ..tensors import Tensor, apply, rank_of, relax
 
 _ROOT_HALF = math.sqrt(0.5)
 _ONE_BY_ROOT_TWO_PI = 1 / math.sqrt(2 * math.pi)
@@ -25,6 +27,30 @@ def relu(call: GradientCall) -> Any:
 def leakyrelu(call: GradientCall) -> Any:
     g = Tensor(call.gradient)
     return (Tensor(call.data) > 0.0).where(g, call.alpha * g).value
+
+
+@register_gradient("relax.nn.prelu")
+def prelu(call: GradientCall) -> list[Any]:
+    rank = rank_of(call, call.data)
+    axis = call.axis % rank
+    others = [each for each in range(rank) if each != axis]
+    behind = list(range(1, rank - axis))
+    slopes = relax["expand_dims"](call.alpha, axis=behind) if behind else call.alpha
+    g, x = Tensor(call.gradient), Tensor(call.data)
+
+    def by_alpha() -> Value:
+        each = (x > 0.0).where(0.0, g * x).value
+        summed = relax["sum"](each, axis=others) if others else each
+        # One slope may be that of all channels.
+        return summed if same_known_shape(summed, call.alpha) else relax["collapse_sum_like"](summed, call.alpha)
+
+    return [lambda: (x > 0.0).where(g, g * Tensor(slopes)).value, by_alpha]
+
+
+@register_gradient("relax.nn.dropout")
+def dropout(call: GradientCall) -> Any:
+    """Nothing is dropped (a mask that is drawn is an operand of a product): the mask does not change."""
+    return call.gradient if call.arrives_at(0) else None
 
 
 @register_gradient("relax.nn.selu")

@@ -8,11 +8,11 @@ from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
-from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.windows import windows_of
 from ...canonicalize.support import dtype_of, shape_of
+from ..layouts import in_own_order
 from ..registry import GradientCall, register_gradient
-from ..tensors import known_shape, relax
+from ..tensors import cast, known_shape, relax
 
 _CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
 
@@ -21,13 +21,6 @@ class _Windows:
     """What the derivatives need to know of a convolution, transposed or not."""
 
     def __init__(self, call: GradientCall):
-        layouts = layouts_of(call.inferred)
-        if any(layout.text != layout.dimensions for layout in layouts.values()):
-            wanted = f"{layouts['data'].dimensions} and {layouts['weight'].dimensions}"
-            got = ", ".join(layout.text for layout in layouts.values())
-            raise call.fail(f"only in the layouts {wanted}, got {got}")
-        if call.out_dtype not in (None, dtype_of(call.data)):
-            raise call.fail(f"only where the result is of the operands' element type, not {call.out_dtype}")
         self.call = call
         windows = windows_of(call.inferred).values()
         self.rank = len(windows)
@@ -101,19 +94,21 @@ def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
 
 
 @register_gradient(_CONVOLUTIONS)
+@in_own_order
 def convolution(call: GradientCall) -> list[Any]:
-    windows = _Windows(call)
+    windows, gradient = _Windows(call), cast(call.gradient, dtype_of(call.data))
     return [
-        lambda: windows.spread(call.gradient, call.weight, call.data),
-        lambda: windows.by_weight(call.data, call.gradient, call.weight),
+        lambda: windows.spread(gradient, call.weight, call.data),
+        lambda: windows.by_weight(call.data, gradient, call.weight),
     ]
 
 
 @register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS])
+@in_own_order
 def transposed_convolution(call: GradientCall) -> list[Any]:
     """The convolution that it transposes goes from the result to the data."""
-    windows = _Windows(call)
+    windows, gradient = _Windows(call), cast(call.gradient, dtype_of(call.data))
     return [
-        lambda: windows.convolved(call.gradient, call.weight, windows.strides, windows.dilation),
-        lambda: windows.by_weight(call.gradient, call.data, call.weight),
+        lambda: windows.convolved(gradient, call.weight, windows.strides, windows.dilation),
+        lambda: windows.by_weight(gradient, call.data, call.weight),
     ]

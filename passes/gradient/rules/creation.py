@@ -8,7 +8,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ...canonicalize.support import dtype_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import relax
+from ..tensors import cast, relax
 
 
 @register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like"])
@@ -16,12 +16,21 @@ def like(call: GradientCall) -> None:
     return None
 
 
+@register_gradient("relax.grad.no_grad")
+def no_grad(call: GradientCall) -> None:
+    return None
+
+
+@register_gradient(["relax.grad.start_checkpoint", "relax.grad.end_checkpoint"])
+def checkpoint(call: GradientCall) -> Any:
+    """The same value; what lies between them is gone through where an end_checkpoint is met (checkpoints.py)."""
+    return call.gradient
+
+
 @register_gradient(["relax.full", "relax.full_like"])
 def full(call: GradientCall) -> list[Any]:
     def total() -> Value:
-        value = relax["sum"](call.gradient)
-        wanted = dtype_of(call.fill_value)
-        return value if dtype_of(value) == wanted else relax["astype"](value, dtype=wanted)
+        return cast(relax["sum"](call.gradient), dtype_of(call.fill_value))
 
     return [None, total]
 

@@ -11,8 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ....bindings.ir import Value
+from ....dialects.core.infos import is_float
+from ...canonicalize.support import dtype_of, shape_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import Tensor, apply, relax, summed_to
+from ..reverse import gradients_at
+from ..tensors import Tensor, apply, cast, rank_of, relax, summed_to
 
 Formula = Callable[..., Tensor]
 
@@ -54,11 +57,14 @@ OF_TWO: dict[str, tuple[Formula, Formula]] = {
     "relax.log_add_exp": (lambda g, a, b, y: g * apply("exp", a - y), lambda g, a, b, y: g * apply("exp", b - y)),
     "relax.maximum": (lambda g, a, b, y: _if_chosen(g, a, b, a > b), lambda g, a, b, y: _if_chosen(g, a, b, a < b)),
     "relax.minimum": (lambda g, a, b, y: _if_chosen(g, a, b, a < b), lambda g, a, b, y: _if_chosen(g, a, b, a > b)),
+    "relax.mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("trunc", a / b)),
+    "relax.floor_mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("floor", a / b)),
     "relax.power": (lambda g, a, b, y: _by_base(g, a, b), lambda g, a, b, y: _by_exponent(g, a, y)),
 }
 
 #: Piecewise constant: nothing changes with their operands.
 STEPS = ["relax.ceil", "relax.floor", "relax.round", "relax.sign", "relax.trunc"]
+STEPS_OF_SEVERAL = ["relax.floor_divide", "relax.quantize"]
 
 
 def _if_chosen(g: Tensor, a: Tensor, b: Tensor, is_chosen: Tensor) -> Tensor:
@@ -105,7 +111,7 @@ for _name, _formulas in OF_TWO.items():
     register_gradient(_name)(_rule_of_two(*_formulas))
 
 
-@register_gradient(STEPS)
+@register_gradient([*STEPS, *STEPS_OF_SEVERAL])
 def step(call: GradientCall) -> None:
     return None
 
@@ -130,6 +136,27 @@ def clip(call: GradientCall) -> Any:
 def fma(call: GradientCall) -> list[Any]:
     g = call.gradient
     return [lambda: relax["multiply"](g, call.x2), lambda: relax["multiply"](g, call.x1), g]
+
+
+@register_gradient("relax.dequantize")
+def dequantize(call: GradientCall) -> list[Any]:
+    """(data - zero_point) * scale; the operands that are floats change."""
+    dtype, rank = call.out_dtype, rank_of(call, call.data)
+    behind = rank - 1 - call.axis % max(rank, 1)
+    floats = [is_float(dtype_of(each)) for each in call.operands]
+
+    def along(x: Value) -> Value:
+        wide = cast(x, dtype)
+        return relax["expand_dims"](wide, axis=list(range(1, 1 + behind))) if shape_of(x) and behind else wide
+
+    def forward(*given: Value) -> Value:
+        rest = iter(given)
+        data, scale, zero = (next(rest) if changes else own for changes, own in zip(floats, call.operands, strict=True))
+        return relax["multiply"](relax["subtract"](cast(data, dtype), along(zero)), along(scale))
+
+    changing = [each for each, changes in zip(call.operands, floats, strict=True) if changes]
+    made = iter(gradients_at(changing, forward, call.gradient))
+    return [next(made) if changes else None for changes in floats]
 
 
 @register_gradient("relax.astype")

@@ -9,19 +9,21 @@ from ....bindings.ir import Value
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
-from ...canonicalize.support import shape_of
+from ...canonicalize.support import dtype_of, same_known_shape, shape_of
+from ..positions import moved_by_itself, positions_of
 from ..registry import GradientCall, register_gradient
 from ..tensors import relax
 
 
 @register_gradient("relax.take")
 def take(call: GradientCall) -> list[Any]:
+    if call.mode == "nan":
+        raise call.fail("indices out of bounds give NaN (mode 'nan')")
     indices, shape = decode(call.indices.type), shape_of(call.x)
-    if not isinstance(indices, TensorInfo) or indices.rank is None or shape is None or call.axis is None:
-        raise call.fail("only along an axis, by indices whose rank is known")
-    if call.mode != "fast":
-        raise call.fail(f"only with indices that are in bounds (mode 'fast', not '{call.mode}')")
-    axis, rank, count = call.axis % len(shape), len(shape), indices.rank
+    count = indices.rank if isinstance(indices, TensorInfo) else None
+    if count is None or shape is None or call.axis is None or call.mode != "fast":
+        return [moved_by_itself(call)]
+    axis, rank = call.axis % len(shape), len(shape)
     # The axis first, and so the indices: then each index is that of a slice.
     front = [axis, *(each for each in range(rank) if each != axis)]
     back = [front.index(each) for each in range(rank)]
@@ -44,22 +46,97 @@ def gather_elements(call: GradientCall) -> Any:
 @register_gradient("relax.gather_nd")
 def gather_nd(call: GradientCall) -> Any:
     if call.batch_dims:
-        raise call.fail("only without batch dimensions")
+        return moved_by_itself(call)
     return relax["scatter_nd"](relax["zeros_like"](call.data), call.indices, call.gradient, reduction="add")
 
 
-@register_gradient("relax.scatter_nd")
-def scatter_nd(call: GradientCall) -> list[Any]:
-    if call.reduction != "add":
-        raise call.fail(f"only with reduction 'add', not '{call.reduction}'")
-    return [call.gradient, None, lambda: relax["gather_nd"](call.gradient, call.indices)]
+class _Scatter:
+    """A way of writing to indices, and of reading there."""
+
+    def __init__(self, call: GradientCall):
+        self._call = call
+        self._is_nd = call.operation.name == "relax.scatter_nd"
+        self._axis = {} if self._is_nd else {"axis": call.axis}
+
+    def write(self, data: Value, updates: Value, reduction: str) -> Value:
+        name = "scatter_nd" if self._is_nd else "scatter_elements"
+        return relax[name](data, self._call.indices, updates, **self._axis, reduction=reduction)
+
+    def read(self, data: Value) -> Value:
+        name = "gather_nd" if self._is_nd else "gather_elements"
+        return relax[name](data, self._call.indices, **self._axis)
 
 
-@register_gradient("relax.scatter_elements")
-def scatter_elements(call: GradientCall) -> list[Any]:
-    if call.reduction != "add":
-        raise call.fail(f"only with reduction 'add', not '{call.reduction}'")
-    return [call.gradient, None, lambda: relax["gather_elements"](call.gradient, call.indices, axis=call.axis)]
+@register_gradient(["relax.scatter_nd", "relax.scatter_elements"])
+def scatter(call: GradientCall) -> list[Any]:
+    by_reduction = {"add": _added, "update": _replaced, "max": _chosen, "min": _chosen, "mean": _averaged}
+    if call.reduction not in by_reduction:
+        raise call.fail(f"only with reduction {', '.join(map(repr, by_reduction))}, not '{call.reduction}'")
+    by_data, by_updates = by_reduction[call.reduction](call, _Scatter(call))
+    return [by_data, None, by_updates]
+
+
+def _added(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+    return call.gradient, lambda: scatter.read(call.gradient)
+
+
+def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+    """Of several updates of one place it is the one that has been left there."""
+
+    def by_updates() -> Value:
+        numbers = positions_of(call.updates)
+        written = scatter.write(relax["zeros_like"](call.data, dtype="i64"), numbers, "update")
+        return _where(relax["equal"](scatter.read(written), numbers), scatter.read(call.gradient))
+
+    zeros = relax["zeros_like"](call.updates)
+    return lambda: scatter.write(call.gradient, zeros, "update"), by_updates
+
+
+def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+    """Goes to what the result is, in equal shares where several are."""
+    dtype = dtype_of(call.data)
+    of_data = relax["astype"](relax["equal"](call.data, call.result), dtype=dtype)
+    of_updates = relax["astype"](relax["equal"](call.updates, scatter.read(call.result)), dtype=dtype)
+    share = relax["divide"](call.gradient, scatter.write(of_data, of_updates, "add"))
+    return (
+        lambda: relax["multiply"](of_data, share),
+        lambda: relax["multiply"](of_updates, scatter.read(share)),
+    )
+
+
+def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+    """What was there counts as one of them."""
+    counts = scatter.write(relax["ones_like"](call.data), relax["ones_like"](call.updates), "add")
+    share = relax["divide"](call.gradient, counts)
+    return share, lambda: scatter.read(share)
+
+
+def _where(condition: Value, gradient: Value) -> Value:
+    return relax["where"](condition, gradient, relax["zeros_like"](gradient))
+
+
+@register_gradient("relax.index_put")
+def index_put(call: GradientCall) -> list[Any]:
+    indices = list(call.indices)
+    read = relax["index_tensor"]
+
+    def by_values() -> Value:
+        gradient = read(call.gradient, indices)
+        if not call.accumulate:
+            # Of several values for one place it is the one that has been left there.
+            numbers = positions_of(gradient)
+            written = relax["index_put"](relax["zeros_like"](call.data, dtype="i64"), indices, numbers)
+            gradient = _where(relax["equal"](read(written, indices), numbers), gradient)
+        return (
+            gradient if same_known_shape(gradient, call.values) else relax["collapse_sum_like"](gradient, call.values)
+        )
+
+    def by_data() -> Value:
+        if call.accumulate:
+            return call.gradient
+        return relax["index_put"](call.gradient, indices, relax["zeros_like"](call.values))
+
+    return [by_data, *(None for _ in indices), by_values]
 
 
 @register_gradient("relax.slice_scatter")

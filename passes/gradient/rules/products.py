@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import string
+from collections.abc import Sequence
 from typing import Any
 
 from ....bindings.ir import Value
-from ....dialects.relax.infer.einsum import parse_subscripts
+from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
 from ...canonicalize.support import dtype_of, same_known_shape, shape_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import rank_of, relax, shape_operand
+from ..reverse import gradients_at
+from ..tensors import cast, rank_of, relax, shape_operand
 
 
 @register_gradient("relax.matmul")
@@ -17,8 +20,7 @@ def matmul(call: GradientCall) -> list[Any]:
     """A vector is a matrix of one row on the left, of one column on the right."""
     left, right, gradient = call.x1, call.x2, call.gradient
     ranks = [rank_of(call, each, "an operand") for each in (left, right)]
-    if dtype_of(gradient) != dtype_of(left):
-        gradient = relax["astype"](gradient, dtype=dtype_of(left))
+    gradient = cast(gradient, dtype_of(left))
     # The later new dimension first: places count in the result.
     if ranks[1] == 1:
         gradient = relax["expand_dims"](gradient, axis=[-1])
@@ -55,10 +57,17 @@ def outer(call: GradientCall) -> list[Any]:
 @register_gradient("relax.einsum")
 def einsum(call: GradientCall) -> list[Any]:
     """The product of the gradient and the other operands, under the operand's labels."""
-    subscripts = parse_subscripts(call.subscripts)
-    for labels in subscripts.operands:
-        if "..." in labels or len(set(labels)) < len(labels):
-            raise call.fail(f"its subscripts '{call.subscripts}' have an ellipsis, or a label twice in an operand")
+    subscripts = _spelled_out(call)
+    if any(len(set(labels)) < len(labels) for labels in subscripts.operands):
+        # Diagonals, of which the product is one without labels twice.
+        diagonals = [_Diagonal(*each) for each in zip(call.operands, subscripts.operands, strict=True)]
+        text = ",".join("".join(each.labels) for each in diagonals) + "->" + "".join(subscripts.result)
+
+        def forward(*operands: Value) -> Value:
+            taken = [each.of(operand) for each, operand in zip(diagonals, operands, strict=True)]
+            return relax["einsum"](taken, subscripts=text)
+
+        return gradients_at(call.operands, forward, call.gradient)
 
     def gradient(index: int) -> Value:
         operand, labels = call.operands[index], subscripts.operands[index]
@@ -74,3 +83,45 @@ def einsum(call: GradientCall) -> list[Any]:
         return product if same_known_shape(product, operand) else relax["collapse_sum_like"](product, operand)
 
     return [lambda index=index: gradient(index) for index in range(len(call.operands))]
+
+
+def _spelled_out(call: GradientCall) -> Subscripts:
+    """The subscripts with labels in the place of ellipses, of which the last ones stand for the same dimensions."""
+    subscripts = parse_subscripts(call.subscripts)
+    free = [letter for letter in string.ascii_letters if letter not in call.subscripts]
+    ranks = [rank_of(call, operand, "an operand") for operand in call.operands]
+    pairs = list(zip(subscripts.operands, ranks, strict=True))
+    counts = [rank - len(labels) + 1 for labels, rank in pairs if "..." in labels]
+    most = max(counts, default=0)
+
+    def spelled(labels: Sequence[str], count: int) -> tuple[str, ...]:
+        if "..." not in labels:
+            return tuple(labels)
+        place = labels.index("...")
+        return (*labels[:place], *free[most - count : most], *labels[place + 1 :])
+
+    operands = tuple(spelled(labels, rank - len(labels) + 1) for labels, rank in pairs)
+    return Subscripts(operands, spelled(subscripts.result, most))
+
+
+class _Diagonal:
+    """An operand of which only a diagonal counts: where the dimensions of one label are at the same place."""
+
+    def __init__(self, operand: Value, labels: Sequence[str]):
+        self._all = labels
+        self.labels = tuple(dict.fromkeys(labels))
+        self._sizes = dict(zip(labels, shape_of(operand) or (), strict=True))
+
+    def of(self, x: Value) -> Value:
+        """The sum over the other dimensions of a label, with all but the diagonal 0."""
+        extra = [place for place, label in enumerate(self._all) if label in self._all[:place]]
+        for place in extra:
+            first = self._all.index(self._all[place])
+            is_on = relax["equal"](*(self._places(each) for each in (first, place)))
+            x = relax["where"](is_on, x, relax["zeros_like"](x))
+        return relax["sum"](x, axis=extra) if extra else x
+
+    def _places(self, axis: int) -> Value:
+        numbers = relax["arange"](0, self._sizes[self._all[axis]], 1, dtype="i64")
+        behind = list(range(1, len(self._all) - axis))
+        return relax["expand_dims"](numbers, axis=behind) if behind else numbers

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Value
+from ....dialects.core.symbols import product
+from ....dialects.relax import const
+from ...canonicalize.support import dtype_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import count_over, reduced_axes, relax, spread
+from ..reverse import gradients_at
+from ..tensors import cast, count_over, known_shape, rank_of, reduced_axes, relax, shape_operand, spread
 
 
 @register_gradient("relax.sum")
@@ -41,35 +47,80 @@ def _with_distances(call: GradientCall, gradient: Any) -> Any:
     return relax["divide"](scaled, count_over(call.x, axes))
 
 
-@register_gradient(["relax.max", "relax.min"])
-def extreme(call: GradientCall) -> Any:
-    """Goes to the elements that are the largest (smallest), in equal shares where several are."""
-    axes = reduced_axes(call, call.x)
-    dtype = str(call.x.type.element_type)
-    chosen = relax["equal"](call.x, spread(call.result, call.x, axes, call.keepdims))
-    weights = relax["astype"](chosen, dtype=dtype)
+@register_gradient(["relax.max", "relax.min", "relax.median"])
+def chosen(call: GradientCall) -> Any:
+    """Goes to the elements that are the result, in equal shares where several are."""
+    x = call.operands[0]
+    axes = reduced_axes(call, x)
+    is_result = relax["equal"](x, spread(call.result, x, axes, call.keepdims))
+    weights = relax["astype"](is_result, dtype=dtype_of(x))
     shares = relax["divide"](weights, relax["sum"](weights, axis=axes, keepdims=True))
-    return relax["multiply"](shares, spread(call.gradient, call.x, axes, call.keepdims))
+    return relax["multiply"](shares, spread(call.gradient, x, axes, call.keepdims))
 
 
 @register_gradient("relax.prod")
 def prod(call: GradientCall) -> Any:
     """The product of the others: of those in front and those behind, so that no element is divided by."""
     axes = reduced_axes(call, call.x)
-    if len(axes) != 1:
-        raise call.fail("only along one axis")
-    (axis,) = axes
-    in_front = relax["cumprod"](call.x, axis=axis, exclusive=True)
-    turned = relax["cumprod"](relax["flip"](call.x, axis=axis), axis=axis, exclusive=True)
-    others = relax["multiply"](in_front, relax["flip"](turned, axis=axis))
-    return relax["multiply"](others, spread(call.gradient, call.x, axes, call.keepdims))
+    wide = spread(call.gradient, call.x, axes, call.keepdims)
+    if len(axes) == 1:
+        return relax["multiply"](_others(call.x, axes[0]), wide)
+    # The axes as one, behind the others.
+    shape, rest = known_shape(call, call.x), [axis for axis in range(rank_of(call, call.x)) if axis not in axes]
+    order = [*rest, *axes]
+    turned = relax["permute_dims"](call.x, axes=order)
+    joined = (*(shape[axis] for axis in rest), product([shape[axis] for axis in axes]))
+    others = _others(relax["reshape"](turned, relax["shape_expr"](dims=joined)), len(rest))
+    apart = relax["reshape"](others, shape_operand(turned))
+    back = [order.index(axis) for axis in range(len(shape))]
+    return relax["multiply"](relax["permute_dims"](apart, axes=back), wide)
 
 
-@register_gradient("relax.cumsum")
-def cumsum(call: GradientCall) -> Any:
+def _others(x: Value, axis: int) -> Value:
+    in_front = relax["cumprod"](x, axis=axis, exclusive=True)
+    turned = relax["cumprod"](relax["flip"](x, axis=axis), axis=axis, exclusive=True)
+    return relax["multiply"](in_front, relax["flip"](turned, axis=axis))
+
+
+@register_gradient(["relax.cumsum", "relax.cumprod"])
+def scan(call: GradientCall) -> Any:
+    """Along an axis, in the operand's element type; what went before and behind it has rules."""
+
+    def forward(data: Value) -> Value:
+        wide = cast(data, dtype_of(call.result))
+        return relax["flatten"](wide) if call.axis is None else wide
+
+    axis = 0 if call.axis is None else call.axis % rank_of(call, call.data)
+    along = _of_sums if call.operation.name == "relax.cumsum" else _of_products
+    arriving = along(call, forward(call.data), axis)
+    return gradients_at([call.data], forward, arriving)
+
+
+def _of_sums(call: GradientCall, data: Value, axis: int) -> Value:
     """Each element is in its own sum and in all behind it."""
-    dtype = str(call.data.type.element_type)
-    if call.axis is None or str(call.result.type.element_type) != dtype:
-        raise call.fail("only along an axis, in the element type of its operand")
-    turned = relax["flip"](call.gradient, axis=call.axis)
-    return relax["flip"](relax["cumsum"](turned, axis=call.axis, exclusive=call.exclusive), axis=call.axis)
+    turned = relax["flip"](call.gradient, axis=axis)
+    return relax["flip"](relax["cumsum"](turned, axis=axis, exclusive=call.exclusive), axis=axis)
+
+
+def _of_products(call: GradientCall, data: Value, axis: int) -> Value:
+    """The sum over all products that an element is in, each without it.
+
+    In front of the axis `which`, the element that is left out, there is a matrix of products for each of them: no
+    element is divided by, which may be zero.
+    """
+    shape = known_shape(call, data)
+    size, behind = shape[axis], list(range(1, len(shape) - axis))
+
+    def number(after: Sequence[int]) -> Value:
+        counted = relax["arange"](0, size, 1, dtype="i64")
+        return relax["expand_dims"](counted, axis=list(after)) if after else counted
+
+    which, place = number(range(1, 2 + len(behind))), number(behind)
+    factors = relax["where"](
+        relax["equal"](which, place), const(1, dtype_of(data)), relax["expand_dims"](data, axis=[axis])
+    )
+    products = relax["cumprod"](factors, axis=axis + 1, exclusive=call.exclusive)
+    reaches = relax["less" if call.exclusive else "less_equal"](which, place)
+    arriving = relax["expand_dims"](call.gradient, axis=[axis])
+    kept = relax["where"](reaches, relax["multiply"](products, arriving), const(0, dtype_of(data)))
+    return relax["sum"](kept, axis=[axis + 1])

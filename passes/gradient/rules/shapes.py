@@ -8,6 +8,7 @@ from typing import Any
 from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax.infer.sizes import at_least
 from ...canonicalize.support import shape_of
+from ..positions import moved_by_itself
 from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, relax, shape_operand
 
@@ -93,7 +94,7 @@ def strided_slice(call: GradientCall) -> Any:
     """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
     strides = call.strides or [1] * len(call.axes)
     if any(stride < 1 for stride in strides) or not all(at_least(bound, 0) for bound in call.begin):
-        raise call.fail("only slices that go forward, from begins that are not negative")
+        return moved_by_itself(call)
     cuts = list(zip(call.axes, call.begin, call.end, strides, strict=True))
     whole = [call.x]
     for axis, begin, end, stride in cuts[:-1]:
@@ -109,7 +110,7 @@ def strided_slice(call: GradientCall) -> Any:
 def pad(call: GradientCall) -> Any:
     """Without what was added; what was removed gets zeros."""
     if call.pad_mode != "constant":
-        raise call.fail(f"only with padding of mode 'constant', not '{call.pad_mode}'")
+        return moved_by_itself(call)
     return relax["nn.pad"](call.gradient, pad_width=[-width for width in call.pad_width])
 
 
@@ -128,9 +129,9 @@ def tile(call: GradientCall) -> Any:
 
 @register_gradient("relax.repeat")
 def repeat(call: GradientCall) -> Any:
-    shape = known_shape(call, call.data)
     if call.axis is None:
-        raise call.fail("only along an axis")
+        return moved_by_itself(call)
+    shape = known_shape(call, call.data)
     axis = call.axis % len(shape)
     apart = (*shape[: axis + 1], call.repeats, *shape[axis + 1 :])
     return relax["sum"](relax["reshape"](call.gradient, relax["shape_expr"](dims=apart)), axis=[axis + 1])

@@ -26,6 +26,7 @@ from ....dialects.relax.function_attributes import RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
+from ....passes.lower_calls.stated import memory_of
 from ....passes.lower_calls.written import WRITTEN
 from ....support.errors import RelaxError
 from ..entry import add_entry, is_entry
@@ -60,7 +61,7 @@ class AddEntries(Pass):
                 _hide(function)
             before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
             contents = [
-                {**signature.describe(), **profile_of(function)}
+                {**signature.describe(), **profile_of(function), **memory_of(function)}
                 for signature, function in zip(signatures, public, strict=True)
             ]
             described = [ir.StringAttr.get(json.dumps(content, sort_keys=True)) for content in contents]

@@ -11,9 +11,10 @@ import pytest
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.canonicalize.folding import Evaluator
+from relax_mlir.passes.core.evaluating import evaluating_by, evaluator
 from relax_mlir.passes.relax_fold_constant import FoldConstant
 from relax_mlir.runtime import to_numpy
+from relax_mlir.support.disk_cache import DiskCache
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -121,19 +122,149 @@ def test_growth_is_limited_in_all() -> None:
     assert names(module).count("relax.dequantize") == 2
 
 
-def test_who_knows_more_is_handed_in() -> None:
-    """What stands in the program is what the evaluator says, and it is asked for its operators only."""
+def random_floats(*shape: int) -> Any:
+    return numpy.random.default_rng(3).normal(size=shape).astype("f4")
+
+
+# Situations of Apache TVM's tests/python/relax/test_transform_fold_constant.py, on operators instead of PrimFuncs.
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"), [("relax.exp", {}), ("relax.nn.softmax", {"axis": -1}), ("relax.cumsum", {"axis": 0})]
+)
+def test_what_numpy_does_otherwise_is_the_program_s_to_the_last_bit(op: str, attributes: dict[str, Any]) -> None:
+    check_bits(random_floats(7, 40), op=op, dtype="float32", **attributes)
+
+
+def test_all_that_is_compiled_is_one_program() -> None:
     asked = []
+    usual = evaluator()
+    assert usual is not None
+    module = rx.Module()
+    for name in ("one", "other"):
+        with module.function(name, [rx.tensor((40, 40))]) as f:
+            weight = relax.exp(relax.sin(relax.const(random_floats(40, 40))))
+            f.returns(relax.matmul(*f, relax.permute_dims(weight)))
 
-    def compute(op: Any, *arrays: Any) -> Any:
-        asked.append(op.operation.name)
-        return numpy.exp(arrays[0]) if arrays[0].size == 3 else None
+    def run(program: Any) -> Any:
+        asked.append(str(program))
+        return usual.run(program)
 
-    evaluator = Evaluator(("relax.exp",), compute)
-    for size, left in ((3, []), (2, ["relax.exp"])):
-        module = built(numpy.arange(size, dtype="f4"), op="relax.exp")
-        FoldConstant(evaluator=evaluator)(module)
-        assert [name for name in names(module) if name.startswith("relax.")] == left
-    module = built(numpy.ones(3, "f4"), numpy.ones(3, "f4"), op="relax.add")
-    FoldConstant(evaluator=evaluator)(module)
-    assert "relax.add" in names(module) and set(asked) == {"relax.exp"}
+    with evaluating_by(usual._replace(run=run)):
+        FoldConstant()(module)
+    assert len(asked) == 1 and asked[0].count("relax.sin") == 2
+    # A constant's bytes are nobody's text.
+    assert asked[0].count("dense_resource<") == 2 and "matmul" not in asked[0]
+    for function in module.body.operations:
+        body = function.regions[0].blocks[0].operations
+        assert [op.operation.name for op in body] == ["arith.constant", "relax.matmul", "func.return"]
+
+
+def test_without_who_runs_programs_numpy_s_part_is_folded() -> None:
+    module = rx.Module()
+    with module.function("main", []) as f:
+        f.returns(relax.exp(relax.negative(relax.const([1.0, 2.0]))), relax.negative(relax.const([3.0])))
+    with evaluating_by(None):
+        FoldConstant()(module)
+    assert names(module) == ["arith.constant", "relax.exp", "arith.constant", "func.return"]
+    FoldConstant()(module)
+    assert names(module) == ["arith.constant", "arith.constant", "func.return"]
+
+
+def test_what_fails_keeps_nobody_else_from_being_folded() -> None:
+    """An index outside, what is made for it and of it, and nine others; the run tells what is wrong."""
+    module = rx.Module()
+    with module.function("main", []) as f:
+        outside = relax.take(relax.negative(relax.const([1.0, 2.0])), relax.const([5]), axis=0)
+        f.returns(*(relax.exp(relax.const([float(n)])) for n in range(9)), relax.exp(outside))
+    FoldConstant()(module)
+    assert [name for name in names(module) if name.startswith("relax.")] == ["relax.take", "relax.exp"]
+    with pytest.raises(IndexError, match="5"):
+        rx.compile(module)["main"]()
+
+
+def test_operators_of_other_packages_are_folded_where_they_are_pure() -> None:
+    mine = rx.Dialect("foldable")
+    twice = mine.op("twice", "x", infer=lambda call: call.x, doc="Twice.")
+    heard = mine.op("heard", "x", infer=lambda call: call.x, pure=False, doc="Twice, and somebody hears it.")
+    put = mine.op(
+        "put", "state x", infer=lambda call: call.state, view="state", writes="state", doc="Writes to its operand."
+    )
+    alone = mine.op("alone", "x", infer=lambda call: call.x, doc="Nobody has a rule for it.")
+
+    @rx.register_legalize(["foldable.twice", "foldable.heard", "foldable.put"])
+    def doubled(op: Any, operands: Any, builder: Any) -> Any:
+        return relax.add(operands[0], operands[0])
+
+    module = rx.Module()
+    with module.function("main", []) as f:
+        c = relax.const([1.0, 2.0])
+        f.returns(twice(c), heard(c), put(c, c), alone(c))
+    FoldConstant()(module)
+    assert [name for name in names(module) if name.startswith("foldable")] == [
+        "foldable.heard",
+        "foldable.put",
+        "foldable.alone",
+    ]
+    assert "dense<[2.000000e+00, 4.000000e+00]>" in str(module)
+
+
+def test_kernels_that_call_what_is_somebody_else_s_are_not_run() -> None:
+    module = rx.Module.parse("""
+      func.func @main() -> tensor<2xf32> {
+        %c = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+        %0 = "relax.call_tir"(%c) {func = @inner} : (tensor<2xf32>) -> tensor<2xf32>
+        return %0 : tensor<2xf32>
+      }
+      func.func private @inner(%x: memref<2xf32>, %y: memref<2xf32>) attributes {tir.prim_func} {
+        %i = arith.constant 0 : index
+        %0 = memref.load %x[%i] : memref<2xf32>
+        %1 = "tir.call_extern"(%0) {func = "sinf"} : (f32) -> f32
+        memref.store %1, %y[%i] : memref<2xf32>
+        return
+      }""")
+    text = str(module)
+    FoldConstant()(module)
+    assert str(module) == text
+
+
+def test_results_are_found_again_and_only_where_the_caller_says(tmp_path: Path) -> None:
+    def compiled(cache: Any, value: float) -> float:
+        module = rx.Module()
+        with module.function("main", []) as f:
+            f.returns(relax.exp(relax.const(numpy.full((40, 40), value, "f4"))))
+        found = rx.compile(module, cache=cache)["main"]()
+        return float(to_numpy(found)[3, 5])
+
+    usual = DiskCache().sizes()
+    assert compiled(tmp_path, 1.0) == pytest.approx(numpy.e)
+    assert DiskCache(tmp_path).sizes()["results"][0] == 1 and DiskCache().sizes() == usual
+    (kept,) = (tmp_path / "1" / "results").glob("*/*")
+    DiskCache(tmp_path).put("results", kept.name, numpy.full((40, 40), 7, "f4").tobytes())
+    assert compiled(tmp_path, 1.0) == 7  # of the cache
+    assert compiled(tmp_path, 2.0) == pytest.approx(numpy.e**2)
+    assert DiskCache(tmp_path).sizes()["results"][0] == 2
+    assert compiled(False, 1.0) == pytest.approx(numpy.e) and DiskCache().sizes() == usual
+
+
+def test_a_journal_is_told_of_one_compilation() -> None:
+    journal = rx.Journal()
+    module = built(numpy.ones(3, "f4"), op="relax.exp")
+    rx.compile(module, journal=journal)
+    assert [fact["name"] for fact in journal.of("stage")].count("legalize") == 1
+
+
+@pytest.mark.parametrize("option", ["most_growth", "most_spread", "small"])
+def test_limits_are_not_negative(option: str) -> None:
+    with pytest.raises(rx.RelaxError, match=f"{option.replace('_', '-')} must be 0 or more, got -1"):
+        FoldConstant(**{option: -1})
+
+
+def test_casts_of_weights_stay_with_what_depends_on_them() -> None:
+    module = rx.Module()
+    with module.function("main", []) as f:
+        wide = relax.astype(relax.const(numpy.ones((200, 200), "f2")), "float32")
+        small = relax.astype(relax.const(numpy.ones((20, 20), "f2")), "float32")
+        f.returns(relax.exp(wide), relax.exp(small))
+    FoldConstant()(module)
+    assert [name for name in names(module) if name.startswith("relax.")] == ["relax.astype", "relax.exp"]

@@ -68,17 +68,14 @@ def test_tensors_of_one_size_take_no_more_than_lives_at_one_time(found: list[Lif
 @pytest.mark.parametrize(
     ("found", "offsets", "all_bytes"),
     [
-        # The smallest gap that is large enough is taken, and what is left of it is a gap.
-        ([Life(1, 2, 64), Life(2, 9, 16), Life(3, 4, 32), Life(4, 9, 16)], [0, 256, 0, 128], 320),
-        (
-            [Life(1, 4, 64), Life(2, 9, 16), Life(3, 4, 32), Life(4, 9, 16), Life(5, 9, 32), Life(6, 9, 64)],
-            [0, 256, 320, 448, 320, 0],
-            512,
-        ),
-        # Gaps that touch are one.
-        ([Life(1, 3, 16), Life(2, 3, 16), Life(3, 9, 16), Life(4, 9, 32)], [0, 64, 128, 0], 192),
-        # One at the end grows.
-        ([Life(1, 9, 16), Life(2, 2, 16), Life(3, 9, 32)], [0, 64, 64], 192),
+        # The largest lies at the start, whenever it is made; the others in what is free beside it while they live.
+        ([Life(1, 2, 16), Life(2, 9, 64), Life(3, 4, 32)], [256, 0, 256], 384),
+        # Between two is room for a third.
+        ([Life(1, 9, 64), Life(1, 2, 32), Life(2, 9, 16), Life(3, 9, 32)], [0, 256, 384, 256], 448),
+        # What lives at other times leaves its room; a gap that is too small is left alone.
+        ([Life(1, 9, 64), Life(1, 4, 32), Life(3, 9, 16), Life(5, 9, 40)], [0, 256, 448, 256], 512),
+        # Of equal ones the first.
+        ([Life(5, 6, 16), Life(1, 5, 16), Life(2, 3, 16)], [64, 0, 64], 128),
     ],
 )
 def test_gaps(found: list[Life], offsets: list[int], all_bytes: int) -> None:

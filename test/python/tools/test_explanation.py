@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from own_rules import without_new_gradients
+from own_rules import without_new_gradients, without_new_layouts
 from relax_mlir.dialects import relax, tir  # noqa: F401  # declares what is explained
 from relax_mlir.dialects.core.dialect import all_ops, find_op
 from relax_mlir.passes.gradient.registry import all_gradients
+from relax_mlir.passes.layout.registry import all_layout_rules
 from relax_mlir.passes.legalize.rules import all_rules
 from relax_mlir.support.registry import place_of_caller
 from relax_mlir.tools.opt.explanation import explanation
@@ -41,27 +42,34 @@ def test_every_operator_is_explained_with_places_that_are_there() -> None:
         assert all(line <= lines[file] for file, line in own), text
 
 
-def test_all_rules_and_gradients_are_told() -> None:
+def test_all_rules_are_told() -> None:
     for each in all_rules():
         assert each.place in explanation(each.op)
     for gradient in all_gradients():
         assert re.search(rf"^  gradient .* {gradient.place}$", explanation(gradient.op), re.MULTILINE)
+    for layout in all_layout_rules():
+        assert re.search(rf"^  layouts .* {layout.place}$", explanation(layout.op), re.MULTILINE)
 
 
 def test_an_operator_of_another_package() -> None:
     dialect = rx.Dialect("explained", doc="Of this test.")
     dialect.op("renamed", "x:any", infer=lambda call: call.x, view="x", doc="The same."), (row := place_of_caller(0))
     tir.declare_intrinsic("twice", "x", dialect=dialect, doc="2 * x."), (intrinsic := place_of_caller(0))
-    with without_new_gradients():
+    with without_new_gradients(), without_new_layouts():
 
         @rx.register_gradient("explained.renamed")
         def passed_on(call):
             return call.gradient
 
+        @rx.register_layout("explained.renamed")
+        def followed(call, layout):
+            return call.follow(layout)
+
         text = explanation("explained.renamed")
     assert "this project's own" not in text and "view: its result is the memory of 'x'" in text
     assert re.search(rf"^  row +{row}$", text, re.MULTILINE)
     assert re.search(r"^  gradient +passed_on +tools/test_explanation\.py:\d+$", text, re.MULTILINE)
+    assert re.search(r"^  layouts +followed +tools/test_explanation\.py:\d+$", text, re.MULTILINE)
     assert re.search(r"^  as it is +llvm +a view$", text, re.MULTILINE)
     assert find_op("explained.twice").place == intrinsic and "this project's own" in explanation("explained.twice")
 

@@ -105,6 +105,44 @@ def test_a_convolutional_network() -> None:
         numpy.testing.assert_allclose(found, differences(reference, tensors, index), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("chosen", [True, False])
+def test_one_of_two_branches(chosen: bool) -> None:
+    body = """y = If(c) < then_branch = a () => (double[3] t) { t = Mul(x, w) },
+        else_branch = b () => (double[3] e) { e = Sin(x) } >"""
+    made = model("(double[3] x, double[3] w, bool c) => (double[3] dx, double[3] dw)",
+                 f'{body} dx, dw = Gradient<xs = ["x", "w"], y = "y">(x, w)')  # fmt: skip
+    x, w = rng.normal(size=(2, 3))
+    dx, dw = run(made, x, w, numpy.array(chosen))
+    numpy.testing.assert_allclose(dx, w if chosen else numpy.cos(x))
+    numpy.testing.assert_allclose(dw, x if chosen else numpy.zeros(3))
+
+
+def test_a_loop() -> None:
+    """States, and a count that is computed with."""
+    body = """total = Constant<value_float = 0.0>() wide = Cast<to = 11>(total)
+        y, sums = Loop(turns, , x, wide) < body = b (int64 j, bool go, double[3] s, double u) =>
+            (bool go2, double[3] t, double v) {
+            go2 = Identity(go) f = Cast<to = 11>(j) m = Mul(s, w) a = Add(m, f) t = Sin(a)
+            r = Mul(t, t) q = ReduceSum<keepdims = 0>(r) v = Add(u, q) } >
+        z = Add(y, sums)"""
+    outputs = "double[3] dx, double[3] dw"
+    made = model(f"(double[3] x, double[3] w, int64 turns) => ({outputs})",
+                 f'{body} dx, dw = Gradient<xs = ["x", "w"], y = "z">(x, w)')  # fmt: skip
+
+    def expected(x: Any, w: Any, turns: int) -> Any:
+        total = 0.0
+        for turn in range(turns):
+            x = numpy.sin(x * w + turn)
+            total += (x * x).sum()
+        return x + total
+
+    x, w = rng.normal(size=(2, 3))
+    for turns in (0, 1, 4):
+        for index, found in enumerate(run(made, x, w, numpy.array(turns))):
+            by_steps = differences(lambda *given: expected(*given, turns), [x, w], index)  # noqa: B023
+            numpy.testing.assert_allclose(found, by_steps, rtol=1e-5, atol=1e-7)
+
+
 def test_values_that_are_not_the_graphs() -> None:
     """x and w are replaced, h is not: it is an intermediate tensor of the part, and computed of what replaces them."""
     made = model(
@@ -223,13 +261,14 @@ XY = "(float[n] x, float[n] z, bool c, int64[n] i) => (float[n] r)"
         ('y = my.own.Nothing(x) r = Gradient<xs = ["x"], y = "y">(x)', "1 node of the model cannot be imported"),
         ('r = Gradient<xs = ["x"], y = "y">(x) y = my.own.Nothing(x)', "what computes 'y' cannot be imported: the"),
         (
-            '[last] y = Mod<fmod = 1>(x, z) r = Gradient<xs = ["x"], y = "y">(x)',
-            "no rule tells the derivative of 'relax.mod' (node 'last'): rx.register_gradient(\"relax.mod\") teaches it",
+            '[last] y = ScatterElements<reduction = "mul">(x, i, z) r = Gradient<xs = ["x"], y = "y">(x)',
+            "'relax.scatter_elements' (node 'last') cannot be differentiated: only with reduction 'add', 'update'",
         ),
         (
-            """[choice] y = If(c) < then_branch = a () => (float[n] t) { t = Exp(x) },
-            else_branch = b () => (float[n] e) { e = Neg(x) } > r = Gradient<xs = ["x"], y = "y">(x)""",
-            "no rule tells the derivative of 'scf.if' (node 'choice'): control flow and scalars",
+            """[turns] y = Loop(, c, x) < body = b (int64 j, bool go, float[n] s) => (bool more, float[n] t) {
+            t = Exp(s) total = ReduceSum<keepdims = 0>(t) limit = Constant<value_float = 9.0>()
+            more = Less(total, limit) } > r = Gradient<xs = ["x"], y = "y">(x)""",
+            "no rule tells the derivative of 'scf.while' (node 'turns'): nobody knows its number of turns before",
         ),
     ],
 )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a program computes, computed while another one is compiled.
+
+Passes know neither code nor how it is run, so who does hands it in: targets/core/evaluation.py, everywhere; others for
+a while, by `evaluating_by`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...bindings.ir import Module
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+class Evaluator(NamedTuple):
+    """Runs programs."""
+
+    #: Whose code it runs: what has no rule for this target cannot be computed.
+    target: str
+    #: Runs the function @main of a module, which takes nothing, gives tensors of static shapes, and may be taken apart:
+    #: the bytes of each. Raises NotComputed.
+    run: Callable[[Module], list[ndarray]]
+
+
+class NotComputed(Exception):
+    """A program that cannot be compiled, or that fails when it runs: the message says why."""
+
+
+class _Chosen(NamedTuple):
+    evaluator: Evaluator | None
+
+
+_chosen: ContextVar[_Chosen | None] = ContextVar("evaluator", default=None)
+_usual: list[Callable[[], Evaluator]] = []
+
+
+def usual_evaluator(make: Callable[[], Evaluator]) -> None:
+    """Says who computes where nobody else is asked to."""
+    _usual[:] = [make]
+
+
+def evaluator() -> Evaluator | None:
+    """Who computes here; None where nobody does."""
+    chosen = _chosen.get()
+    if chosen is not None:
+        return chosen.evaluator
+    return _usual[0]() if _usual else None
+
+
+@contextmanager
+def evaluating_by(evaluator: Evaluator | None) -> Iterator[None]:
+    """Inside, this one computes; nobody does with None."""
+    token = _chosen.set(_Chosen(evaluator))
+    try:
+        yield
+    finally:
+        _chosen.reset(token)

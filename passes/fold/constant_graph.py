@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operators that depend on constants and weights alone, and the values of them that are worth keeping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from math import inf, prod
+
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, bit_width
+from ...dialects.core.substitute import symbols_of, symbols_of_operation
+from ...dialects.tir.prim_func import is_prim_func
+
+CONSTANTS = ("arith.constant", "relax.constant")
+CALL_TIR = "relax.call_tir"
+# What is cast where it is read takes less time than to read so many bytes more: such weights stay packed.
+_MOST_CAST_GROWTH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is too large to become a constant."""
+
+    #: Elements up to which everything is a constant.
+    small: int
+    #: How many times as many elements as the constants that it depends on a larger result may have.
+    spread: float
+    #: Bytes by which constants may grow in all.
+    growth: float
+
+
+@dataclass
+class _Known:
+    """A value that depends on constants or weights alone: its size, and that of these where they are smaller."""
+
+    maker: int
+    #: Endless where it is symbolic.
+    elements: float = 0
+    nbytes: int = 0
+    least_elements: float = 0
+    least_bytes: int = 0
+    #: Whether it depends on weights.
+    is_of_weights: bool = False
+    #: The numbers of the operations that use it.
+    users: list[int] = field(default_factory=list)
+
+    @property
+    def growth(self) -> int:
+        return max(self.nbytes - self.least_bytes, 0)
+
+
+class ConstantGraph:
+    """What depends on constants and weights alone in an operation, PrimFuncs left out; each after what it needs."""
+
+    def __init__(
+        self,
+        root: Operation,
+        limits: Limits,
+        can_compute: Callable[[Operation], bool],
+        *,
+        unknown: Collection[Value] = (),
+        weights: Sequence[Value] = (),
+    ):
+        """`unknown`: values that could not be computed. Symbols of weights' sizes are known as they are."""
+        self._limits, self._can_compute, self._unknown, self._weights = limits, can_compute, unknown, weights
+        self._known: dict[Value, _Known] = {weight: _sized(-1, weight.type, is_of_weights=True) for weight in weights}
+        self._symbols: frozenset[str] = frozenset().union(*(symbols_of(weight.type) for weight in weights))
+        #: By number.
+        self.operations: dict[int, Operation] = {}
+        for number, op in enumerate([root, *operations_in(root, is_prim_func)]):
+            if not is_prim_func(op):
+                self._add(number, op)
+
+    def _add(self, number: int, op: Operation) -> None:
+        operands = [self._known.get(operand) for operand in op.operands]
+        for known in operands:
+            if known is not None:
+                known.users.append(number)
+        held = [known for known in operands if known is not None]
+        if len(held) < len(operands) or not (self._is_literal(op) or (operands and self._is_computable(op))):
+            return
+        is_of_weights = any(known.is_of_weights for known in held)
+        made = [_sized(number, result.type, is_of_weights) for result in op.results]
+        elements, nbytes = sum(each.least_elements for each in held), sum(each.least_bytes for each in held)
+        for known in made if operands else ():
+            known.least_elements, known.least_bytes = min(known.elements, elements), min(known.nbytes, nbytes)
+        if op.name == "relax.astype" and made[0].growth > _MOST_CAST_GROWTH:
+            return
+        # A step on the way may be larger than what it leads to, but has to fit as well.
+        if any(known.growth > self._limits.growth and known.elements > self._limits.small for known in made):
+            return
+        self.operations[number] = op
+        self._known.update(zip(op.results, made, strict=True))
+
+    def _is_literal(self, op: Operation) -> bool:
+        if op.name in CONSTANTS:
+            return True
+        row = row_of(op)
+        return row is not None and row.role == "literal" and symbols_of_operation(op) <= self._symbols
+
+    def _is_computable(self, op: Operation) -> bool:
+        row = row_of(op)
+        if row is None or not row.pure or row.writes or row.inplace or len(op.regions):
+            return False
+        if row.role not in ("", "shape") and op.name != CALL_TIR:
+            return False
+        if not all(map(_is_sized, op.results.types)) or any(result in self._unknown for result in op.results):
+            return False
+        return symbols_of_operation(op) <= self._symbols and self._can_compute(op)
+
+    def worth_keeping(self) -> list[Value]:
+        """The values to make constants of, or parameters where there are weights: then nobody needs the rest.
+
+        Each is before those that depend on it.
+        """
+        found: list[Value] = []
+        gone: set[int] = set()
+        room = self._limits.growth
+        for number, op in reversed(self.operations.items()):
+            if op.name in CONSTANTS:
+                continue
+            wanted = [result for result in op.results if not gone.issuperset(self._known[result].users)]
+            known = [self._known[result] for result in wanted]
+            growth = sum(each.growth for each in known)
+            if growth > room or not all(map(self._is_worth, wanted)):
+                continue
+            room -= growth
+            gone.add(number)
+            found += reversed(wanted)
+        return found[::-1]
+
+    def _is_worth(self, value: Value) -> bool:
+        if not isinstance(value.type, ir.RankedTensorType):
+            return False  # sizes and numbers are no work
+        known = self._known[value]
+        if self._weights and not known.is_of_weights:
+            return False
+        # What spreads few numbers over a tensor takes less time than reading them all from memory.
+        return known.elements <= max(self._limits.small, known.least_elements * self._limits.spread)
+
+    def needed_for(self, values: Collection[Value], given: Collection[Value]) -> list[Operation]:
+        """The operations that make the values of constants and of those that are given, in order."""
+        numbers: set[int] = set()
+        pending = [value for value in values if value not in given]
+        while pending:
+            number = self._known[pending.pop()].maker
+            if number not in numbers:
+                numbers.add(number)
+                pending += [value for value in self.operations[number].operands if value not in given]
+        return [self.operations[number] for number in sorted(numbers)]
+
+
+def _sized(maker: int, type_: Type, is_of_weights: bool = False) -> _Known:
+    if not isinstance(type_, ir.RankedTensorType):
+        return _Known(maker, is_of_weights=is_of_weights)
+    if not type_.has_static_shape:
+        return _Known(maker, inf, 0, inf, 0, is_of_weights)
+    elements = prod(type_.shape)
+    nbytes = elements * max(bit_width(str(type_.element_type)), 8) // 8
+    return _Known(maker, elements, nbytes, elements, nbytes, is_of_weights)
+
+
+def _is_sized(type_: Type) -> bool:
+    """Whether numbers and symbols tell all sizes."""
+    info = decode(type_)
+    if isinstance(info, ScalarInfo):
+        return True
+    dims = info.shape if isinstance(info, TensorInfo) else info.dims if isinstance(info, ShapeInfo) else None
+    return dims is not None and None not in dims

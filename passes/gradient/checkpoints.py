@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Values that are not kept for the way back, but computed again: between start_checkpoint and end_checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import made_by, operations_in
+from .control_flow import Inside, leave_out_effects, used_by
+
+START, END = "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"
+
+
+def computed_again(
+    end: Operation, arriving: Any, varying: AbstractSet[Value], inside: Inside
+) -> list[tuple[Value, Any]]:
+    """What arrives at the values that an end_checkpoint's is made of; nothing where it is one of them itself.
+
+    Where no start_checkpoint is met, these are what is differentiated by.
+    """
+    (marked,) = end.operands
+    copies: dict[Any, Any] = {}
+    outside: dict[Any, None] = {}
+    for operation in _between(marked, varying):
+        copy = operation.clone().operation
+        for each in [copy, *operations_in(copy)]:
+            for place, operand in enumerate(each.operands):
+                if operand in copies:
+                    each.operands[place] = copies[operand]
+        outside.update(dict.fromkeys(value for value in used_by(operation) if value not in copies))
+        leave_out_effects(copy)
+        copies.update(zip(operation.results, copy.results, strict=True))
+    if marked not in copies:
+        return []
+    xs = [value for value in outside if value in varying]
+    return list(zip(xs, inside([(copies[marked], arriving)], xs, outside), strict=True))
+
+
+def _between(marked: Value, varying: AbstractSet[Value]) -> list[Operation]:
+    """The operations that make a value out of those where checkpoints start, in their order."""
+    ordered: list[Operation] = []
+    done: set[Any] = set()
+    waiting = [(marked, False)]
+    while waiting:
+        value, has_operands = waiting.pop()
+        operation = made_by(value)
+        if operation is None or operation.name == START or value not in varying:
+            continue
+        if has_operands:
+            ordered.append(operation)
+        elif value not in done:
+            done.update(operation.results)
+            waiting.append((value, True))
+            waiting.extend((used, False) for used in used_by(operation))
+    return ordered

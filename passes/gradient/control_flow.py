@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of scf.if and scf.for: what they compute is computed once more, with what each turn of a loop began with.
+
+A loop keeps what its turns begin with as rows of tensors that grow. With `checkpoint_every` above 1 it becomes a loop
+over parts of so many turns: it keeps what they begin with, and a part makes its own rows when it is gone through
+backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, constant_of, last_of, operations_in, operations_of
+from ...bindings.rewriting import located_error, replace_op
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_float
+from ...dialects.relax import dialect
+from ...emit.numbers import Number, as_i64, constant, minimum, number, operation
+from ..canonicalize.support import is_known
+
+relax = dialect.ops
+
+#: On a loop that is one of the parts of another.
+_PART = "relax.part_of_loop"
+#: Dialects whose operations do the same when they are done again.
+_REPEATABLE = ("arith.", "math.", "tensor.", "scf.")
+
+
+class Options(NamedTuple):
+    """How loops are differentiated."""
+
+    #: How many turns there are from one that is kept to the next.
+    checkpoint_every: int = 1
+    #: Whether loops may be replaced, by those that keep their turns too. Else these stand beside them.
+    replaces_loops: bool = False
+
+
+#: `inside(seeds, xs, known)`: the gradients by the xs where the seeds arrive at values, within a region.
+Inside = Callable[[Sequence[tuple[Value, Any]], Sequence[Value], Iterable[Value]], list[Any]]
+
+
+class Region(NamedTuple):
+    """An operation with regions, what arrives at its results, and the values it uses inside that are differentiated."""
+
+    operation: Operation
+    arriving: Sequence[Any]
+    captured: list[Value]
+    inside: Inside
+    options: Options
+
+
+def used_inside(operation: Operation) -> list[Value]:
+    """The values from around that are used in an operation's regions."""
+    inside = [each.operation for each in operations_in(operation)]
+    blocks = {block for each in (operation, *inside) for region in each.regions for block in region.blocks}
+    own = {value for each in inside for value in each.results}
+    own.update(argument for block in blocks for argument in block.arguments)
+    return list(dict.fromkeys(used for each in inside for used in each.operands if used not in own))
+
+
+def used_by(operation: Operation) -> list[Value]:
+    """The values from around that an operation uses, those in its regions among them."""
+    return [*operation.operands, *(used_inside(operation) if len(operation.regions) else ())]
+
+
+def _if(region: Region) -> list[tuple[Value, Any]]:
+    """Another one with the same condition, whose branches give the gradients of what the first one's used."""
+    operation = region.operation
+    types = [value.type for value in region.captured]
+    made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], regions=2)
+    known = used_inside(operation)
+    for place, target in enumerate(made.regions):
+        block = target.blocks.append()
+        with ir.InsertionPoint(block):
+            results = _again(operation, [], block, region=place)
+            seeds = [(value, seed) for value, seed in zip(results, region.arriving, strict=True) if seed is not None]
+            ir.Operation.create("scf.yield", operands=region.inside(seeds, region.captured, known))
+    return list(zip(region.captured, made.results, strict=True))
+
+
+def _for(region: Region) -> list[tuple[Value, Any]]:
+    """A loop from the last turn to the first."""
+    loop = region.operation
+    every, replaces_loops = region.options
+    if every > 1 and replaces_loops and _PART not in loop.attributes:
+        loop = _in_parts(loop, every)
+    states = list(body_of(loop).arguments)[1:]
+    end = last_of(body_of(loop))
+    kept = [place for place, state in enumerate(states) if any(use.owner.operation != end for use in state.uses)]
+    floats = [place for place, state in enumerate(states) if _is_float_tensor(state)]
+    known = used_inside(loop)
+    gathering, stacks = _gathering(loop, kept, replaces_loops)
+    lower, upper, step, *initial = loop.operands
+    begin = [_or_zeros(region.arriving[place], initial[place]) for place in floats]
+    begin += [relax["zeros_like"](value) for value in region.captured]
+
+    count = _count(lower, upper, step)
+    zero, one = constant(0, lower.type).value, constant(1, lower.type).value
+    back = _loop([zero, count.value, one], begin)
+    block = body_of(back)
+    with ir.InsertionPoint(block):
+        turn = count - 1 - number(block.arguments[0])
+        # What no turn reads stands for itself alone.
+        own = set(floats) - set(kept)
+        values = [relax["zeros_like"](each) if place in own else each for place, each in enumerate(initial)]
+        for place, stack in zip(kept, stacks, strict=True):
+            values[place] = _row(stack, turn, initial[place].type)
+        arguments = [_index_of(turn, lower, step), *values]
+        results = _again(loop, arguments, block)
+        arriving, sums = _split(list(block.arguments)[1:], len(floats))
+        seeds = [(results[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
+        by_state, by_captured = _split(
+            region.inside(seeds, [*(values[place] for place in floats), *region.captured], known), len(floats)
+        )
+        more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
+        ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    if replaces_loops:
+        replace_op(loop, list(gathering.results)[: len(states)])
+    return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
+
+
+#: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
+CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {"scf.if": _if, "scf.for": _for}
+
+
+def _or_zeros(gradient: Value | None, like: Value) -> Value:
+    return relax["zeros_like"](like) if gradient is None else gradient
+
+
+def _split(values: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+    return values[:count], values[count:]
+
+
+def _is_float_tensor(value: Value) -> bool:
+    info = decode(value.type)
+    return isinstance(info, TensorInfo) and is_float(info.dtype)
+
+
+def _loop(bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
+    """A loop without a body."""
+    types = [value.type for value in initial]
+    made = ir.Operation.create("scf.for", results=types, operands=[*bounds, *initial], regions=1)
+    made.regions[0].blocks.append(bounds[0].type, *types)
+    return made
+
+
+def _count(lower: Value, upper: Value, step: Value) -> Number:
+    """The number of a loop's turns; below 0 there are none."""
+    length = number(upper) if constant_of(lower) == 0 else number(upper) - number(lower)
+    return length if constant_of(step) == 1 else operation("arith.ceildivsi", [length, step], upper.type)
+
+
+def _index_of(turn: Number, lower: Value, step: Value) -> Value:
+    """What a loop counts in one of its turns."""
+    distance = turn if constant_of(step) == 1 else turn * number(step)
+    return distance.value if constant_of(lower) == 0 else (number(lower) + distance).value
+
+
+# ---- loops that keep what their turns begin with ----
+
+
+def _gathering(loop: Operation, kept: Sequence[int], replaces_loops: bool) -> tuple[Operation, list[Value]]:
+    """A loop that also gives some of the states with which each turn began, a row for each; where may be, instead."""
+    place = ir.InsertionPoint(loop) if replaces_loops else ir.InsertionPoint.current
+    count = len(loop.results)
+    with place:
+        stacks = [_no_rows(loop, loop.results[each].type) for each in kept]
+        made = _loop(list(loop.operands)[:3], [*list(loop.operands)[3:], *stacks])
+        for name in loop.attributes:
+            made.attributes[name] = loop.attributes[name]
+    block = body_of(made)
+    index, *states = block.arguments
+    states, held = _split(states, count)
+    with ir.InsertionPoint(block):
+        rows = [_as_tensor(states[place]) for place in kept]
+        appended = [_with_row(*pair) for pair in zip(held, rows, strict=True)]
+        results = _again(loop, [index, *states], block, has_effects=replaces_loops)
+        ir.Operation.create("scf.yield", operands=[*results, *appended])
+    return made, list(made.results)[count:]
+
+
+def _no_rows(loop: Operation, type_: Type) -> Value:
+    info = decode(type_)
+    if isinstance(info, ScalarInfo):
+        info = TensorInfo((), "i64" if info.dtype == "index" else info.dtype)
+    if not isinstance(info, TensorInfo) or info.shape is None or not is_known(info.shape):
+        raise located_error(
+            f"'scf.for' cannot be differentiated: it carries {describe(info)}, of which those of all turns cannot be "
+            "kept side by side: sizes must be numbers or symbols",
+            loop.location,
+        )
+    empty = relax["zeros"]((0, *info.shape), dtype=info.dtype)
+    return relax["match_cast"](empty, ty=encode(TensorInfo((None, *info.shape), info.dtype), loop.context))
+
+
+def _with_row(rows: Value, row: Value) -> Value:
+    joined = relax["concat"]([rows, relax["expand_dims"](row, axis=[0])], axis=0)
+    return joined if joined.type == rows.type else relax["match_cast"](joined, ty=rows.type)
+
+
+def _row(rows: Value, turn: Number, type_: Type) -> Value:
+    row = relax["take"](rows, as_i64(turn).value, axis=0)
+    if isinstance(decode(type_), TensorInfo):
+        return row if row.type == type_ else relax["match_cast"](row, ty=type_)
+    element = ir.Operation.create("tensor.extract", results=[row.type.element_type], operands=[row]).result
+    return element if element.type == type_ else _index_cast(element, type_)
+
+
+def _as_tensor(state: Value) -> Value:
+    if isinstance(decode(state.type), TensorInfo):
+        return state
+    scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
+    type_ = ir.RankedTensorType.get([], scalar.type)
+    return ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result
+
+
+def _index_cast(value: Value, type_: Type) -> Value:
+    return ir.Operation.create("arith.index_cast", results=[type_], operands=[value]).result
+
+
+def _in_parts(loop: Operation, every: int) -> Operation:
+    """The loop as a loop over parts of so many turns, in its place."""
+    lower, upper, step, *initial = loop.operands
+    with loop.location, ir.InsertionPoint(loop):
+        turns = constant_of(step)
+        stride = (number(step) * every if turns is None else constant(turns * every, step.type)).value
+        outer = _loop([lower, upper, stride], initial)
+    index, *states = body_of(outer).arguments
+    with loop.location, ir.InsertionPoint(body_of(outer)):
+        # Where the rest is too large to be added to, it is more than a part.
+        rest = minimum(number(upper) - number(index), number(stride))
+        inner = _loop([index, (number(index) + rest).value, step], states)
+        inner.attributes[_PART] = ir.UnitAttr.get()
+        ir.Operation.create("scf.yield", operands=list(inner.results))
+    index, *states = body_of(inner).arguments
+    with loop.location, ir.InsertionPoint(body_of(inner)):
+        results = _again(loop, [index, *states], body_of(inner), has_effects=True)
+        ir.Operation.create("scf.yield", operands=results)
+    replace_op(loop, outer.results)
+    return outer
+
+
+# ---- the same once more ----
+
+
+def _again(
+    operation: Operation, arguments: Sequence[Value], target: Block, *, region: int = 0, has_effects: bool = False
+) -> list[Value]:
+    """What is done in a region once more in a block, and what it gives in the end. Its effects are left out, or not."""
+    # In the block, so that nothing outside of the IR uses its values, whatever happens.
+    with ir.InsertionPoint(target):
+        copy = operation.clone().operation
+    source = copy.regions[region].blocks[0]
+    for argument, value in zip(source.arguments, arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    *body, end = operations_of(source)
+    results = list(end.operands)
+    for each in body:
+        target.append(each)
+    copy.erase()
+    if not has_effects:
+        for each in body:
+            leave_out_effects(each)
+    return results
+
+
+def leave_out_effects(root: Operation) -> None:
+    """Makes a copy of an operation one that only computes. Raises RelaxError where it cannot."""
+    for inside in [*operations_in(root), root]:
+        row = row_of(inside)
+        if row is not None and row.role == "effect":
+            inside.erase()
+        elif not (inside.name.startswith(_REPEATABLE) if row is None else row.pure):
+            raise located_error(
+                f"'{inside.name}' stands in control flow that is differentiated, which computes it once more: it must "
+                "do nothing but compute its results" + (" (relax-inline)" if inside.name == "func.call" else ""),
+                inside.location,
+            )

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of operators that give elements of their operand in another order, chosen or sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....bindings.ir import Value
+from ...canonicalize.support import is_known, shape_of
+from ..positions import moved_back, moved_by_itself
+from ..registry import GradientCall, register_gradient
+from ..tensors import rank_of, relax
+
+
+@register_gradient(["relax.dynamic_strided_slice", "relax.nn.pixel_shuffle", "relax.reverse_sequence"])
+def moved(call: GradientCall) -> list[Any]:
+    return [moved_by_itself(call)]
+
+
+@register_gradient("relax.index_tensor")
+def index_tensor(call: GradientCall) -> list[Any]:
+    return [moved_back(call.gradient, call.data, lambda places: relax["index_tensor"](places, list(call.indices)))]
+
+
+@register_gradient("relax.layout_transform")
+def layout_transform(call: GradientCall) -> list[Any]:
+    return [moved_by_itself(call, has_others=True, pad_value=-1)]
+
+
+@register_gradient("relax.meshgrid")
+def meshgrid(call: GradientCall) -> list[Any]:
+    """Each tensor lies along an axis of its grid: the sum over the others."""
+    count = len(call.operands)
+
+    def total(index: int) -> Value:
+        place = 1 - index if call.indexing == "xy" and index < 2 <= count else index
+        others = [axis for axis in range(count) if axis != place]
+        return relax["sum"](call.gradients[index], axis=others) if others else call.gradients[index]
+
+    return [lambda index=index: total(index) for index in range(count)]
+
+
+@register_gradient("relax.sort")
+def sort(call: GradientCall) -> Any:
+    order = relax["argsort"](call.data, axis=call.axis, descending=call.descending, dtype="i64")
+    return _put(call, call.gradient, order)
+
+
+@register_gradient("relax.topk")
+def topk(call: GradientCall) -> Any:
+    """The values; positions do not change, not even as floats."""
+    if call.ret_type == "indices" or not call.arrives_at(0):
+        return None
+    attributes = {**call.inferred.attributes, "ret_type": "indices", "dtype": "i64"}
+    return _put(call, call.gradient, relax["topk"](call.data, **attributes))
+
+
+def _put(call: GradientCall, gradient: Value, places: Value) -> Value:
+    """Zeros, with a gradient at places along the operator's axis."""
+    zeros = relax["zeros_like"](call.data)
+    return relax["scatter_elements"](
+        zeros, places, gradient, axis=call.axis % rank_of(call, call.data), reduction="add"
+    )
+
+
+@register_gradient("relax.unique")
+def unique(call: GradientCall) -> list[Any]:
+    """Goes to the first of equal elements (slices)."""
+    axis = call.inferred.operands["axis"]
+    number = getattr(axis, "value", None)
+    if axis is not None and not isinstance(number, int):
+        raise call.fail("only along an axis that is a number")
+    if not is_known(shape_of(call.x)):
+        raise call.fail("only of a tensor whose sizes are known")
+    given = [] if axis is None else [number]
+    _, first = relax["unique"](call.x, call.sorted, True, False, False, *given)
+
+    def move(positions: Value) -> Value:
+        flat = relax["flatten"](positions) if axis is None else positions
+        return relax["take"](flat, first, axis=0 if axis is None else number)
+
+    return [moved_back(call.gradient, call.x, move)]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of sampling between the elements of images: places, and shares of the elements around, are formulas."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+from ....bindings.ir import Value
+from ....dialects.core.symbols import product
+from ....dialects.relax import const
+from ...canonicalize.support import dtype_of, shape_of
+from ..layouts import plain_layouts, turned
+from ..registry import GradientCall, register_gradient
+from ..reverse import gradients_at
+from ..tensors import Tensor, apply, cast, known_shape, numbers, relax
+
+#: The coefficient of cubic interpolation, PyTorch's.
+_ALPHA = -0.75
+
+
+class _Tap(NamedTuple):
+    """An element along a dimension: its index, which may be outside, and its share, where it is not all."""
+
+    at: Tensor
+    share: Tensor | None
+
+
+def limited(x: Tensor, low: float, high: float) -> Tensor:
+    return Tensor(relax["clip"](x.value, low, high))
+
+
+# ---- grid_sample ----
+
+
+class _Sampling:
+    """Where grid_sample looks along a dimension of a size."""
+
+    def __init__(self, call: GradientCall):
+        self._call = call
+
+    def taps(self, position: Tensor, size: int) -> list[_Tap]:
+        x, method = self._coordinate(position, size), self._call.method
+        if method == "nearest":
+            return [_Tap(apply("round", self._moved_inside(x, size)), None)]
+        if method == "bilinear":
+            x = self._moved_inside(x, size)
+            base = apply("floor", x)
+            return [_Tap(base, 1 - (x - base)), _Tap(base + 1.0, x - base)]
+        x = x if self._call.padding_mode == "reflection" else limited(x, -4.0, size + 3.0)
+        base = apply("floor", x)
+        shares = _cubic(x - base)
+        return [_Tap(self._moved_inside(base + float(step), size), share) for step, share in enumerate(shares, -1)]
+
+    def _coordinate(self, position: Tensor, size: int) -> Tensor:
+        if self._call.align_corners:
+            return (position + 1.0) * ((size - 1.0) * 0.5)
+        return (position + 1.0) * (size * 0.5) - 0.5
+
+    def _moved_inside(self, x: Tensor, size: int) -> Tensor:
+        last = size - 1.0
+        if self._call.padding_mode == "zeros":
+            return limited(x, -4.0, last + 4.0)
+        return limited(self._reflected(x, size) if self._call.padding_mode == "reflection" else x, 0.0, last)
+
+    def _reflected(self, x: Tensor, size: int) -> Tensor:
+        start, span = (0.0, size - 1.0) if self._call.align_corners else (-0.5, float(size))
+        if span == 0:
+            return x * 0.0
+        distance = apply("abs", x - start)
+        times = apply("floor", distance / span)
+        rest = distance - times * span
+        is_odd = (times - apply("floor", times * 0.5) * 2.0).equals(1.0)
+        return is_odd.where(span - rest, rest) + start
+
+
+def _cubic(part: Tensor) -> list[Tensor]:
+    """The shares of the four elements around."""
+
+    def near(x: Tensor) -> Tensor:
+        return ((_ALPHA + 2) * x - (_ALPHA + 3)) * x * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((_ALPHA * x - 5 * _ALPHA) * x + 8 * _ALPHA) * x - 4 * _ALPHA
+
+    return [far(part + 1.0), near(part), near(1 - part), far(2 - part)]
+
+
+@register_gradient("relax.image.grid_sample")
+def grid_sample(call: GradientCall) -> list[Any]:
+    layout = plain_layouts(call)["data"]
+    order = layout.dimensions
+    named = dict(zip(layout.text, known_shape(call, call.data, "its data"), strict=True))
+    batch, channels = named["N"], named["C"]
+    sizes = numbers(call, [named[letter] for letter in order[2:]], "the spatial sizes of its data")
+    count, sampling = len(sizes), _Sampling(call)
+
+    def forward(data: Value, grid: Value) -> Value:
+        flat = relax["reshape"](turned(data, layout.text, order), _shape(batch, channels, product(sizes)))
+        parts = [relax["squeeze"](part, axis=[1]) for part in relax["split"](grid, count, axis=1)]
+        # The grid's first coordinate belongs to the last dimension.
+        taps = [sampling.taps(Tensor(part), size) for part, size in zip(reversed(parts), sizes, strict=True)]
+        read = reduce(relax["add"], [_read(flat, chosen, sizes) for chosen in itertools.product(*taps)])
+        shape = known_shape(call, grid, "its grid")
+        return turned(relax["reshape"](read, _shape(batch, channels, *shape[2:])), order, layout.text)
+
+    return gradients_at(call.operands, forward, call.gradient)
+
+
+def _shape(*sizes: Any) -> Value:
+    return relax["shape_expr"](dims=sizes)
+
+
+def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[int]) -> Value:
+    """Of images [batch, channels, places] the elements at indices, times their shares; 0 outside."""
+    batch, channels, _ = shape_of(data) or ()
+    limits = [limited(tap.at, 0.0, size - 1.0) for tap, size in zip(taps, sizes, strict=True)]
+    places = [relax["astype"](limit.value, dtype="i64") for limit in limits]
+    place = reduce(lambda total, each: relax["add"](relax["multiply"](total, each[0]), each[1]),
+                   zip((const(size, "i64") for size in sizes[1:]), places[1:], strict=True), places[0])  # fmt: skip
+    are_inside = [tap.at.equals(limit).value for tap, limit in zip(taps, limits, strict=True)]
+    share = relax["astype"](reduce(relax["logical_and"], are_inside), dtype=dtype_of(taps[0].at.value))
+    share = reduce(relax["multiply"], [tap.share.value for tap in taps if tap.share is not None], share)
+    row = _shape(batch, 1, product((shape_of(place) or ())[1:]))
+    index, share = relax["reshape"](place, row), relax["reshape"](share, row)
+    everywhere = relax["broadcast_to"](index, _shape(batch, channels, *(shape_of(index) or ())[2:]))
+    read = relax["gather_elements"](data, everywhere, axis=2)
+    return relax["multiply"](read, cast(share, dtype_of(data)))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that have no derivative, and why."""
+
+from __future__ import annotations
+
+from ..registry import no_gradient
+
+
+def _relax(names: str) -> list[str]:
+    return [f"relax.{name}" for name in names.split()]
+
+
+no_gradient(
+    _relax(
+        "argmax argmin argsort bitwise_and bitwise_not bitwise_or bitwise_xor bucketize equal greater greater_equal "
+        "isfinite isinf isnan left_shift less less_equal logical_and logical_not logical_or logical_xor "
+        "multinomial_from_uniform nonzero not_equal right_shift shape_expr shape_of shape_to_tensor size "
+        "tensor_to_shape"
+    ),
+    "it gives truths, positions, integers or shapes, which do not change continuously",
+)
+no_gradient(
+    _relax("arange constant eye hamming_window one_hot ones prim_value scalar_to_tensor zeros"),
+    "it takes numbers and shapes, and only tensors are differentiated",
+)
+no_gradient(_relax("assert_op print"), "it gives nothing")
+no_gradient(_relax("bitcast"), "it takes the bits of numbers for others")
+no_gradient(
+    _relax("call_dps_packed call_inplace_packed call_packed call_pure_packed call_tir call_tir_inplace"),
+    "what the function computes is not known: differentiate before operators become calls",
+)
+no_gradient(
+    _relax("vision.all_class_non_max_suppression vision.get_valid_counts vision.non_max_suppression"),
+    "it chooses boxes by comparing them, and its results change in steps",
+)

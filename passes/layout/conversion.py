@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors brought from one layout into another: constants at once, others by permute_dims or layout_transform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...dialects.core.infos import is_int
+from ...dialects.relax import dialect as relax
+from ...dialects.relax.infer.layouts import Axis, Layout, is_permutation, positions
+from ..canonicalize.constants import elements_of, make_elements
+from ..canonicalize.support import dtype_of
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+def converted(value: Value, layout: Layout, wanted: Layout, *, are_full: bool = False) -> Value:
+    """A tensor in a layout as one in another of the same dimensions. Zeros fill blocks, unless all are full."""
+    if layout.axes == wanted.axes:
+        return value
+    if is_permutation(layout, wanted):
+        return permuted(value, positions(wanted, layout))
+    array = elements_of(value)
+    moved = None if array is None else converted_elements(array, layout, wanted)
+    if moved is not None:
+        return constant_like(value, moved)
+    padding = {} if are_full else {"pad_value": 0 if is_int(dtype_of(value)) else 0.0}
+    return relax.ops["layout_transform"](value, index_map=map_between(layout, wanted), **padding)
+
+
+def permuted(value: Value, axes: Sequence[int]) -> Value:
+    """A value of the graph with its axes in this order."""
+    array = elements_of(value)
+    if array is None:
+        return relax.ops["permute_dims"](value, axes=list(axes))
+    return constant_like(value, array.transpose(axes))
+
+
+# ---- constants ----
+
+
+def constant_like(value: Value, elements: ndarray) -> Value:
+    """A constant of a tensor's element type."""
+    made = make_elements(elements, ir.RankedTensorType.get(elements.shape, value.type.element_type))
+    assert made is not None, "the type is the array's own"
+    return made.result
+
+
+def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarray | None:
+    """An array in a layout as one in another of the same dimensions; None where blocks would not be full."""
+    parts = array.transpose(_by_dimension(layout))
+    sizes, at = [], 0
+    for letter in layout.dimensions:
+        count = len(_places(layout, letter))
+        sizes.append(prod(parts.shape[at : at + count]))
+        at += count
+    shape: list[int] = []
+    for letter, size in zip(layout.dimensions, sizes, strict=True):
+        if size % wanted.block_of(letter):
+            return None
+        shape += [size // wanted.block_of(letter), *wanted.blocks_of(letter)]
+    order = _by_dimension(wanted)
+    return parts.reshape(shape).transpose(sorted(range(len(order)), key=order.__getitem__))
+
+
+def _by_dimension(layout: Layout) -> list[int]:
+    """The axes in the order of their dimensions, those of one from the outside in."""
+    return [place for letter in layout.dimensions for place in _places(layout, letter)]
+
+
+def _places(layout: Layout, letter: str) -> list[int]:
+    """Where a dimension's axes are, the outermost one first."""
+    places = [place for place, axis in enumerate(layout.axes) if axis.dimension == letter]
+    return sorted(places, key=lambda place: layout.axes[place].block is not None)
+
+
+# ---- maps ----
+
+
+def map_between(layout: Layout, wanted: Layout) -> Any:
+    """The affine map from indices in a layout to those in another of the same dimensions."""
+    found: dict[int, Any] = {}
+    for letter in layout.dimensions:
+        old, new = _places(layout, letter), _places(wanted, letter)
+        given = [ir.AffineDimExpr.get(place) for place in old]
+        if layout.blocks_of(letter) != wanted.blocks_of(letter):
+            given = _split(_joined(given, layout.blocks_of(letter)), wanted.blocks_of(letter))
+        found.update(zip(new, given, strict=True))
+    return ir.AffineMap.get(len(layout.axes), 0, [found[place] for place in range(len(wanted.axes))])
+
+
+def _joined(parts: Sequence[Any], blocks: Sequence[int]) -> Any:
+    """The index that an outer one and those in its blocks make."""
+    whole = parts[0]
+    for part, block in zip(parts[1:], blocks, strict=True):
+        whole = ir.AffineAddExpr.get(ir.AffineMulExpr.get(whole, ir.AffineConstantExpr.get(block)), part)
+    return whole
+
+
+def _split(whole: Any, blocks: Sequence[int]) -> list[Any]:
+    """The inverse."""
+    parts: list[Any] = []
+    step = 1
+    for block in reversed(blocks):
+        parts.append(ir.AffineModExpr.get(_divided(whole, step), ir.AffineConstantExpr.get(block)))
+        step *= block
+    return [_divided(whole, step), *reversed(parts)]
+
+
+def _divided(expression: Any, divisor: int) -> Any:
+    if divisor == 1:
+        return expression
+    return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))
+
+
+# ---- what a layout_transform's map says ----
+
+
+def layout_behind(index_map: Any, dimensions: str) -> Layout | None:
+    """The layout into which a map brings a tensor with these dimensions; None where it does something else."""
+    axes: list[Axis] = []
+    for result in index_map.results:
+        expression, block = result.maybe_downcast(), None
+        if isinstance(expression, ir.AffineModExpr):
+            expression, block = expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast()
+        if isinstance(expression, ir.AffineFloorDivExpr):
+            expression = expression.lhs.maybe_downcast()
+        if not isinstance(expression, ir.AffineDimExpr) or not isinstance(block, (ir.AffineConstantExpr, type(None))):
+            return None
+        axes.append(Axis(dimensions[expression.position], block and block.value))
+    layout = _with_all(axes, dimensions)
+    return layout if layout is not None and map_between(layout.plain, layout) == index_map else None
+
+
+def layout_before(index_map: Any, dimensions: str) -> Layout | None:
+    """The layout out of which a map brings a tensor that has these dimensions then; None likewise."""
+    found: dict[int, Axis] = {}
+    for letter, result in zip(dimensions, index_map.results, strict=True):
+        terms = sorted(_terms(result), reverse=True)
+        for (factor, place), (above, _) in zip(terms, [(0, 0), *terms], strict=False):
+            found[place] = Axis(letter, above // factor if above and factor else None)
+    axes = [found[place] for place in range(index_map.n_dims) if place in found]
+    layout = _with_all(axes, dimensions) if len(axes) == index_map.n_dims else None
+    if layout is None:
+        return None
+    # A sum may be written in several ways.
+    sums = zip(map_between(layout, layout.plain).results, index_map.results, strict=True)
+    return layout if all(sorted(_terms(own)) == sorted(_terms(given)) for own, given in sums) else None
+
+
+def _with_all(axes: Sequence[Axis], dimensions: str) -> Layout | None:
+    """A layout of these axes, if each dimension has one."""
+    outer = sorted(axis.dimension for axis in axes if axis.block is None)
+    return Layout("", dimensions, ()).with_axes(axes) if outer == sorted(dimensions) else None
+
+
+def _terms(expression: Any) -> list[tuple[int, int]]:
+    """The factors and places of dimensions that are added up; nothing where anything else is."""
+    terms, waiting = [], [(expression, 1)]
+    while waiting:
+        part, factor = waiting.pop()
+        part = part.maybe_downcast()
+        if isinstance(part, ir.AffineAddExpr):
+            waiting += [(part.lhs, factor), (part.rhs, factor)]
+        elif isinstance(part, ir.AffineMulExpr) and isinstance(part.rhs.maybe_downcast(), ir.AffineConstantExpr):
+            waiting.append((part.lhs, factor * part.rhs.maybe_downcast().value))
+        elif isinstance(part, ir.AffineDimExpr):
+            terms.append((factor, part.position))
+        else:
+            return []
+    return terms

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators whose rows name attributes that are layouts: convolutions, pools, resizing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...dialects.core.attributes import AttributeProblem
+from ...dialects.core.opdef import OpDef
+from ...dialects.relax.infer.layouts import Layout, LayoutProblem, blocked_dimensions, layouts_of, parse_layout
+from ...support.errors import RelaxError
+from ...support.suggest import counted
+from .call import LayoutCall, Placement
+from .relations import behind, between
+
+
+def layout_attributes(definition: OpDef) -> dict[str, str]:
+    """The attributes that are layouts, in the order in which one asks for them, and their dimensions."""
+    found: dict[str, str] = {}
+    for fact in definition.layouts.values():
+        found.setdefault(fact.attribute, fact.dimensions.replace("?", ""))
+    return found
+
+
+def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
+    """Raises RelaxError for layouts that an operator cannot have, in any use of it."""
+    attributes = layout_attributes(definition)
+    if not attributes:
+        raise RelaxError(f"{definition.full_name} has no layout: none of its attributes says one")
+    if not 1 <= len(texts) <= len(attributes):
+        expected = f"1 to {len(attributes)} layouts" if len(attributes) > 1 else "1 layout"
+        example = ":".join(list(attributes.values()))
+        raise RelaxError(
+            f"{definition.full_name} takes {expected} ({', '.join(attributes)}), such as '{example}', "
+            f"got {counted(len(texts), 'layout')}"
+        )
+    for name, fact in definition.layouts.items():
+        text = dict(zip(attributes, texts, strict=False)).get(fact.attribute)
+        if text is None:
+            continue
+        dimensions = fact.dimensions_in(text)
+        try:
+            parse_layout(text, dimensions)
+            definition.attrs[fact.attribute].normalize(text)
+        except AttributeProblem as problem:
+            raise RelaxError(f"layout of {definition.full_name} ({name}): {problem}") from None
+        except LayoutProblem as problem:
+            raise RelaxError(
+                f"layout '{text}' of {definition.full_name} ({name}) {problem} (expects the dimensions "
+                f"{', '.join(dimensions)} in any order, such as '{dimensions}')"
+            ) from None
+
+
+def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
+    """The operation in the layouts that somebody wants of it; None where no layout of its tensors' axes says them."""
+    definition = call.definition
+    asked = dict(zip(layout_attributes(definition), texts, strict=False))
+    wanted: dict[str, Layout] = {}
+    for name, current in layouts_of(call.inferred).items():
+        fact = definition.layouts[name]
+        text = asked.get(fact.attribute)
+        first = next(iter(wanted.values()), current)
+        if text is not None:
+            wanted[name] = parse_layout(text, fact.dimensions_in(text))
+        else:
+            follows = name in _result_names(definition) and first.dimensions == current.dimensions
+            wanted[name] = first if follows else current
+    return _in_layouts(call, wanted)
+
+
+def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
+    """The rule of these operators: the first tensor follows, and results that lie as it does; kernels stay.
+
+    Data with blocks beside a kernel without would be brought out of them again by whoever computes it.
+    """
+    layouts = layouts_of(call.inferred)
+    first, current = next(iter(layouts.items()))
+    new, following = behind(current, layout), {first, *_result_names(call.definition)}
+    if new is None or blocked_dimensions(layout) and not following.issuperset(layouts):
+        return None
+    return _in_layouts(
+        call,
+        {name: new if name in following and each.axes == current.axes else each for name, each in layouts.items()},
+    )
+
+
+def _result_names(definition: OpDef) -> list[str]:
+    return [result.name for result in definition.results]
+
+
+def _in_layouts(call: LayoutCall, wanted: Mapping[str, Layout]) -> Placement | None:
+    """The operation with each tensor in another layout."""
+    definition = call.definition
+    changes: dict[str, Layout] = {}
+    attributes: dict[str, str | None] = {}
+    for name, current in layouts_of(call.inferred).items():
+        change = between(current, wanted[name])
+        if change is None:
+            return None
+        changes[name] = change
+        attribute = definition.layouts[name].attribute
+        # Where nothing is said, it is the first one's.
+        kind, text = definition.attrs[attribute], wanted[name].text
+        is_said = kind.default is not None or text != next(iter(wanted.values())).text
+        try:
+            attributes[attribute] = kind.normalize(text) if is_said else None
+        except AttributeProblem:
+            return None
+    return call.placed(changes, [changes.get(name) for name in _result_names(definition)], **attributes)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chooses how values lie: what was asked for is fixed, everything else follows where that moves the fewest bytes.
+
+Three sweeps over the operations. In the first each follows what arrives. The others, backwards and forwards, give an
+operation the cheapest of the layouts around it, those of its operands, what users of its results want, and that of the
+program, all others being as they are at that time. The second lets what is cheaper further down come up, so that no tie
+hides it; the last puts conversions that may stand anywhere as late as they can, behind what is fused with their
+producer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+
+from ...bindings.ir import Operation, OperationBase, Value
+from ...bindings.navigation import made_by
+from ...dialects.core.infos import bit_width
+from ...dialects.core.operator import Operator
+from ...dialects.relax.infer.layouts import Layout
+from ..canonicalize.constants import NUMPY_NAME
+from .call import Placement
+from .facts import as_asked
+from .node import Node, tensor_of
+from .order import in_order
+from .registry import LayoutRule
+from .relations import as_it_is, keeps_order, widened
+
+#: What a size counts that only the run knows.
+_UNKNOWN_SIZE = 32
+
+#: Which layouts somebody wants of an operation; None where nobody wants any.
+Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
+
+
+class Plan:
+    """How the values in an operation lie. `layouts` has those results that do not lie as the program says."""
+
+    def __init__(self, root: OperationBase, asked: Asked):
+        rules: dict[Operator, LayoutRule | None] = {}
+        self.nodes = [Node(*each, rules) for each in in_order(root)]
+        self.layouts: dict[Value, Layout] = {}
+        #: How many uses want a value in which layout.
+        self._needs: dict[Value, dict[Layout | None, int]] = {}
+        self._prices: dict[tuple[Value, Layout | None, Layout | None], int] = {}
+        fixed = [self._is_asked(node, asked) for node in self.nodes]
+        self.is_empty = not any(node.is_changed for node in self.nodes)
+        if self.is_empty:
+            return
+        for node in self.nodes:
+            self._settle(node, node.placement)
+        free = [
+            node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
+        ]
+        self._follow(free)
+        self._sweep(free[::-1], upwards=True)
+        self._sweep(free, upwards=False)
+
+    @staticmethod
+    def _is_asked(node: Node, asked: Asked) -> bool:
+        """Gives an operation the layouts that it is asked for; False where nobody does, or it cannot have them."""
+        if node.row is None or node.rule is None or not node.row.layouts:
+            return False
+        texts = asked(node.operation, node.row)
+        if texts is None:
+            return False
+        placement = node.possible(as_asked(node.call, texts)) if texts else node.plain
+        if placement is None:
+            return False
+        is_so_already = not any((*placement.operands, *placement.results))
+        node.placement = node.plain if is_so_already else placement
+        return True
+
+    def _follow(self, nodes: Iterable[Node]) -> None:
+        """What arrives decides, users have not been asked yet."""
+        for node in nodes:
+            options = node.placements(self._arriving(node))
+            if options:
+                self._choose(node, [*options, node.plain], self._cost_to_make)
+
+    def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
+        for node in nodes:
+            if not self._is_at_ease(node):
+                self._choose(node, self._options(node, upwards), self._cost)
+
+    def _is_at_ease(self, node: Node) -> bool:
+        """Whether everything around an operation lies as it does."""
+        placement = node.placement
+        return (
+            not (node.rule is not None and node.rule.moves and not placement.is_view)
+            and all(self.layouts.get(value) == layout for value, layout in self._uses(node, placement))
+            and all(
+                wanted == layout or not count
+                for result, layout in zip(node.results, placement.results, strict=True)
+                for wanted, count in self._needs.get(result, _NOBODY).items()
+            )
+        )
+
+    def _choose(self, node: Node, options: Sequence[Placement], cost: Callable[[Node, Placement], int]) -> None:
+        """The cheapest; of equals the first."""
+        self._withdraw(node)
+        self._settle(node, min(options, key=lambda option: cost(node, option)))
+
+    def _options(self, node: Node, upwards: bool) -> list[Placement]:
+        """How an operation may lie; what is preferred among equals comes first."""
+        arriving = node.placements(self._arriving(node))
+        wanted = node.placements(self._wanted(node))
+        if node.rule is not None and node.rule.moves:
+            wanted += node.placements([as_it_is(node.rank)])
+        return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
+
+    def _arriving(self, node: Node) -> list[Layout]:
+        found = (self.layouts.get(value) for value in node.operands)
+        return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
+
+    def _wanted(self, node: Node) -> list[Layout]:
+        found = (
+            layout for result in node.results for layout, count in self._needs.get(result, _NOBODY).items() if count
+        )
+        return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
+
+    def _settle(self, node: Node, placement: Placement) -> None:
+        node.placement = placement
+        for value, layout in self._uses(node, placement):
+            needs = self._needs.setdefault(value, {})
+            needs[layout] = needs.get(layout, 0) + 1
+        for result, layout in zip(node.results, placement.results, strict=True):
+            if layout is not None:
+                self.layouts[result] = layout
+
+    def _withdraw(self, node: Node) -> None:
+        for value, layout in self._uses(node, node.placement):
+            self._needs[value][layout] -= 1
+        for result in node.results:
+            self.layouts.pop(result, None)
+
+    @staticmethod
+    def _uses(node: Node, placement: Placement) -> Iterator[tuple[Value, Layout | None]]:
+        for value, layout in zip(node.operands, placement.operands, strict=True):
+            yield value, layout if isinstance(layout, Layout) else None
+
+    # ---- what it costs ----
+
+    def _cost(self, node: Node, placement: Placement) -> int:
+        """How many bytes conversions of operands that nobody else wants so, and of results, move."""
+        made = {use for use in self._uses(node, placement) if not self._needs.get(use[0], _NOBODY).get(use[1])}
+        cost = self._cost_of(node, placement, made)
+        for result, layout in zip(node.results, placement.results, strict=True):
+            wanted = (each for each, count in self._needs.get(result, _NOBODY).items() if count)
+            cost += sum(self._price(result, layout, each) for each in wanted)
+        return cost
+
+    def _cost_to_make(self, node: Node, placement: Placement) -> int:
+        """How many bytes conversions of operands move, whoever else wants these so."""
+        return self._cost_of(node, placement, set(self._uses(node, placement)))
+
+    def _cost_of(self, node: Node, placement: Placement, uses: set[tuple[Value, Layout | None]]) -> int:
+        """Of an operation and of conversions for it."""
+        is_move = node.rule is not None and node.rule.moves and not placement.is_view
+        own = _bytes(node.results[0]) if is_move else 0
+        return own + sum(self._price(value, self.layouts.get(value), wanted) for value, wanted in uses)
+
+    def _price(self, value: Value, layout: Layout | None, wanted: Layout | None) -> int:
+        if layout == wanted:
+            return 0
+        key = (value, layout, wanted)
+        if key not in self._prices:
+            self._prices[key] = 0 if _is_free(*key) else _bytes(value)
+        return self._prices[key]
+
+
+_NOBODY: dict[Layout | None, int] = {}
+
+
+def _bytes(value: Value) -> int:
+    info = tensor_of(value)
+    assert info is not None and info.shape is not None
+    sizes = [size if isinstance(size, int) else _UNKNOWN_SIZE for size in info.shape]
+    return prod(sizes) * -(-bit_width(info.dtype) // 8)
+
+
+def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool:
+    """Whether a conversion costs the running program nothing."""
+    info = tensor_of(value)
+    assert info is not None and info.shape is not None
+    if layout is None and made_by(value, "arith.constant", "relax.constant") is not None:
+        return info.dtype in NUMPY_NAME
+    goal = wanted or as_it_is(len(info.shape))
+    return keeps_order(widened(layout, len(info.shape), goal.rank), goal, info.shape)

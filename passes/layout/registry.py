@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules of layouts by operator, and what they see.
+
+    @register_layout("relax.flip")
+    def flip(call, layout):
+        axis = layout.place(call.axis)
+        return None if axis is None else call.follow(layout, axis=axis)
+
+A layout here is one of a tensor's own dimensions, A, B, C, ...: ACDB is how a tensor that is NCHW in the program lies
+as NHWC. A rule is told one that a tensor around the operation has, an operand or what a user of a result wants, and
+answers how operands and results lie if the operation takes part, and with which attributes; None: it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from ...dialects.core.attributes import Int, Ints
+from ...dialects.core.dialect import find_op
+from ...dialects.core.facts import OpPattern
+from ...dialects.core.opdef import OpDef
+from ...dialects.relax.infer.layouts import Layout
+from ...support.registry import Registry, names_of, place_of
+from .call import LayoutCall, Placement
+from .facts import in_its_layouts
+
+#: `rule(call, layout)`, see above.
+RuleFunction = Callable[[Any, Layout], Placement | None]
+Function = TypeVar("Function", bound=RuleFunction)
+
+
+class LayoutRule(NamedTuple):
+    """How an operator takes part in other layouts. `place` says where the rule is written."""
+
+    op: str
+    function: RuleFunction
+    place: str
+    #: Whether the operator itself changes how a tensor lies.
+    moves: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.op} ({self.place})"
+
+
+_RULES = Registry[LayoutRule](
+    lambda rule: (rule.op,),
+    lambda rule, taken: f"'{rule.op}' has a rule of layouts already: {taken.place}",
+    families=f"{__package__}.rules",
+)
+
+
+def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable[[Function], Function]:
+    """Registers a function as the rule of an operator's layouts (or several operators'); use it as a decorator.
+
+    `moves`: the operator itself changes how a tensor lies; its rule is told of tensors that lie as they are, too.
+    Refuses unknown operators, and a second rule for the same one.
+    """
+
+    def rules(function: Function, place: str) -> list[LayoutRule]:
+        _RULES.load()
+        return [LayoutRule(find_op(name).full_name, function, place, moves) for name in names_of(op)]
+
+    return _RULES.registering(rules)
+
+
+def find_layout_rule(definition: OpDef) -> LayoutRule | None:
+    """The rule of an operator: its own; else what its row tells."""
+    _RULES.load()
+    own = next(iter(_RULES.tried(definition.full_name)), None)
+    if own is not None or not (definition.layouts or is_elementwise(definition)):
+        return own
+    function = in_its_layouts if definition.layouts else LayoutCall.broadcast
+    return LayoutRule(definition.full_name, function, place_of(function))
+
+
+def all_layout_rules() -> list[LayoutRule]:
+    """Every rule, sorted by operator; those are left out that follow from an operator's row."""
+    _RULES.load()
+    return _RULES.all()
+
+
+def is_elementwise(definition: OpDef) -> bool:
+    """Whether a row says that each element depends on those at its place alone: an integer could be an axis."""
+    kinds = {operand.kind for operand in definition.operands}
+    return (
+        definition.pattern in (OpPattern.ELEMWISE.attribute_text, OpPattern.BROADCAST.attribute_text)
+        and "tensor" in kinds <= {"tensor", "scalar", "tensor_or_scalar"}
+        and not any(isinstance(kind, (Int, Ints)) for kind in definition.attrs.values())
+    )

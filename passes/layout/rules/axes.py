@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that do something along an axis, or several: these follow to where the axes are."""
+
+from __future__ import annotations
+
+from ....dialects.relax.infer.layouts import Layout
+from ..call import LayoutCall, Placement
+from ..registry import register_layout
+from ..relations import reduced
+
+# ---- one axis ----
+
+
+@register_layout(["relax.nn.softmax", "relax.nn.log_softmax", "relax.sort", "relax.argsort", "relax.topk"])
+@register_layout(["relax.flip", "relax.repeat", "relax.cumsum", "relax.cumprod"])
+@register_layout(["relax.gather_elements", "relax.scatter_elements", "relax.nn.prelu"])
+@register_layout(["relax.quantize", "relax.dequantize"])
+def along_axis(call: LayoutCall, layout: Layout) -> Placement | None:
+    axis = None if call.axis is None else layout.place(call.axis)
+    return None if axis is None else call.follow(layout, axis=axis)
+
+
+@register_layout(["relax.argmax", "relax.argmin"])
+def position_along_axis(call: LayoutCall, layout: Layout) -> Placement | None:
+    axis = None if call.axis is None else layout.place(call.axis)
+    if axis is None:
+        return None
+    return call.placed({"x": layout}, reduced(layout, [call.axis], call.keepdims), axis=axis)
+
+
+@register_layout("relax.reverse_sequence")
+def reverse_sequence(call: LayoutCall, layout: Layout) -> Placement | None:
+    axes = layout.places([call.seq_axis, call.batch_axis])
+    return None if axes is None else call.follow(layout, seq_axis=axes[0], batch_axis=axes[1])
+
+
+# ---- reductions ----
+
+
+@register_layout([f"relax.{name}" for name in ("sum", "prod", "max", "min", "mean", "std", "variance")])
+def reduction(call: LayoutCall, layout: Layout) -> Placement:
+    """All axes of a dimension, its blocks included."""
+    axes = range(layout.rank) if call.axis is None else call.axis
+    left = reduced(layout, axes, call.keepdims)
+    return call.placed({"x": layout}, left, axis=call.axis if call.axis is None else layout.axes_of(axes))
+
+
+# ---- norms ----
+
+
+@register_layout("relax.nn.batch_norm")
+def batch_norm(call: LayoutCall, layout: Layout) -> Placement | None:
+    axis = layout.place(call.axis)
+    return None if axis is None else call.placed({"data": layout}, [layout, None, None], axis=axis)
+
+
+@register_layout(["relax.nn.layer_norm", "relax.nn.rms_norm"])
+def layer_norm(call: LayoutCall, layout: Layout) -> Placement | None:
+    """Parameters have the data's sizes in the order in which the axes are named, which stays."""
+    axes = layout.places(call.axes)
+    return None if axes is None else call.placed({"data": layout}, layout, axes=axes)
+
+
+@register_layout(["relax.nn.group_norm", "relax.nn.instance_norm"])
+def channel_norm(call: LayoutCall, layout: Layout) -> Placement | None:
+    channels = layout.place(call.channel_axis)
+    if channels is None:
+        return None
+    return call.placed({"data": layout}, layout, channel_axis=channels, axes=layout.axes_of(call.axes))

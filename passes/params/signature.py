@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A graph function that is to take something else: changed in a copy, which takes its place if it is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, functions_in, has_body, last_of, operations_in, symbol_name
+from ...bindings.rewriting import located_error
+from ...dialects.core.dialect import row_of
+from ...dialects.core.substitute import substitute, symbols_of_operation
+from ...dialects.core.symbols import Dim
+from ...dialects.relax.function_attributes import (
+    ARGUMENT_NAME,
+    INPUT_GROUPS,
+    LIST,
+    RESULT_GROUPS,
+    RESULT_NAMES,
+    VALUE,
+    Group,
+    argument_names,
+    decode_groups,
+    encode_groups,
+)
+from ...dialects.tir.prim_func import is_prim_func
+from ...dialects.verification import verify_ir
+from ...support.errors import RelaxError
+from ...support.suggest import counted, suggest
+from ..inline.call_graph import references_of
+
+#: On a function: how many of its parameters, the first ones, are not known before it is called. As TVM calls it.
+NUM_INPUT = "num_input"
+
+# Their operations say sizes by types and attributes alone; others have operands for sizes.
+_SIZED_BY_TYPES = ("scf", "func", "arith")
+
+
+def graph_function(module: Operation, name: str, what: str) -> Operation:
+    """The graph function of this name. Raises RelaxError where there is none, or somebody in the module calls it."""
+    graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
+    if name not in graphs:
+        known = ", ".join(f"@{each}" for each in graphs) or "none"
+        hint = suggest(name, graphs)
+        raise RelaxError(f"{what}: there is no graph function @{name} with a body; there are: {known}{hint}")
+    for op in operations_in(module):
+        if name in references_of(op):
+            raise located_error(
+                f"{what}: @{name} is called here, by arguments as they are now: inline it first (relax-inline)",
+                op.location,
+            )
+    return graphs[name]
+
+
+@contextmanager
+def changing_copy(function: Operation, what: str) -> Iterator[Operation]:
+    """A copy that takes the function's place afterwards; the module stays as it was where anything is raised."""
+    with function.context, function.location:
+        copy = function.clone(ip=ir.InsertionPoint(function)).operation
+        # Two of one name would confuse who looks it up.
+        function.detach_from_parent()
+        try:
+            yield copy
+            state_type(copy)
+            verify_ir(copy, f"{what}: @{symbol_name(copy)} would be invalid")
+        except BaseException:
+            ir.InsertionPoint(copy).insert(function)
+            copy.erase()
+            raise
+        function.erase()
+
+
+def state_type(function: Operation) -> None:
+    """Its type is what its body takes and gives."""
+    body = body_of(function)
+    given = [value.type for value in last_of(body).operands]
+    type_ = ir.FunctionType.get([argument.type for argument in body.arguments], given)
+    function.attributes["function_type"] = ir.TypeAttr.get(type_)
+
+
+def bind_sizes(function: Operation, sizes: Mapping[str, Dim], what: str) -> None:
+    """Puts numbers in the place of symbols. Raises RelaxError where that cannot be; then the function is half done."""
+    if not sizes:
+        return
+    for op in operations_in(function):
+        dialect = op.name.partition(".")[0]
+        by_operands = dialect not in _SIZED_BY_TYPES and row_of(op) is None
+        if (op.name == "func.call" or by_operands) and not symbols_of_operation(op).isdisjoint(sizes):
+            help_ = "inline it first (relax-inline)" if op.name == "func.call" else "bind sizes before it is lowered"
+            names = ", ".join(sorted(symbols_of_operation(op) & sizes.keys()))
+            raise located_error(f"{what}: '{op.name}' says by itself what {names} is: {help_}", op.location)
+    substitute(function, sizes)
+
+
+def remove_arguments(function: Operation, places: Collection[int], what: str) -> None:
+    """Takes arguments away that nobody uses any more."""
+    body, attributes = body_of(function), function.attributes
+    if INPUT_GROUPS in attributes:
+        groups = decode_groups(attributes[INPUT_GROUPS], len(body.arguments))
+        attributes[INPUT_GROUPS] = encode_groups(list(_without(groups, places, what)))
+    if "arg_attrs" in attributes:
+        kept = [each for place, each in enumerate(attributes["arg_attrs"]) if place not in places]
+        attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
+    for place in sorted(places, reverse=True):
+        body.erase_argument(place)
+
+
+def add_arguments(function: Operation, names: Sequence[str], types: Sequence[Type]) -> list[Value]:
+    """New arguments behind the others."""
+    body, attributes = body_of(function), function.attributes
+    if INPUT_GROUPS in attributes:
+        groups = decode_groups(attributes[INPUT_GROUPS], len(body.arguments))
+        attributes[INPUT_GROUPS] = encode_groups([*groups, *(Group(VALUE, 1, name) for name in names)])
+    own = attributes["arg_attrs"] if "arg_attrs" in attributes else [ir.DictAttr.get({}) for _ in body.arguments]
+    named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(name)}) for name in names]
+    attributes["arg_attrs"] = ir.ArrayAttr.get([*own, *named])
+    return [body.add_argument(type_, function.location) for type_ in types]
+
+
+def _without(groups: Collection[Group], places: Collection[int], what: str) -> Iterator[Group]:
+    start = 0
+    for group in groups:
+        taken = sum(start <= place < start + group.size for place in places)
+        start += group.size
+        if taken and (group.is_optional or group.has_rest):
+            raise RelaxError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")
+        if group.kind == LIST or not taken:
+            yield group._replace(size=group.size - taken)
+
+
+def input_count(function: Operation, inputs: int | None, what: str) -> int:
+    """How many of a function's arguments, the first ones, are no weights: as stated, else as the function says."""
+    if inputs is None and NUM_INPUT not in function.attributes:
+        raise RelaxError(
+            f"{what}: nothing says which parameters of @{symbol_name(function)} are weights: give inputs=N, the number "
+            f"of those before them, or the function the attribute {NUM_INPUT}"
+        )
+    count = ir.IntegerAttr(function.attributes[NUM_INPUT]).value if inputs is None else inputs
+    if not 0 <= count <= len(body_of(function).arguments):
+        has = counted(len(body_of(function).arguments), "parameter")
+        raise RelaxError(f"{what}: inputs={count}: @{symbol_name(function)} has {has}")
+    return count
+
+
+def bundle_arguments(function: Operation, first: int, name: str, what: str) -> None:
+    """Makes one list of the arguments from a place on, for those who call the function."""
+    names = argument_names(function)
+    if name in names[:first]:
+        raise RelaxError(f"{what}: @{symbol_name(function)} has a parameter '{name}' already: give params=NAME")
+    groups = _bundled(_groups(function, INPUT_GROUPS, names), first, name, what)
+    function.attributes[INPUT_GROUPS] = encode_groups(groups)
+
+
+def bundle_results(function: Operation, name: str, what: str) -> None:
+    """Makes one list of what a function gives."""
+    names = [""] * len(last_of(body_of(function)).operands)
+    function.attributes[RESULT_GROUPS] = encode_groups(_bundled(_groups(function, RESULT_GROUPS, names), 0, name, what))
+    function.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(name)])
+
+
+def _groups(function: Operation, attribute: str, names: Sequence[str]) -> list[Group]:
+    if attribute in function.attributes:
+        return decode_groups(function.attributes[attribute], len(names))
+    return [Group(VALUE, 1, name) for name in names]
+
+
+def _bundled(groups: Sequence[Group], first: int, name: str, what: str) -> list[Group]:
+    """Single values from a place on as one list."""
+    starts = [sum(group.size for group in groups[:place]) for place in range(len(groups) + 1)]
+    if first not in starts:
+        raise RelaxError(f"{what}: the parameters before #{first} end in the middle of a list")
+    place = starts.index(first)
+    for group in groups[place:]:
+        if group != Group(VALUE, 1, group.name):
+            raise RelaxError(f"{what}: '{group.name}' is a list or optional, which a list does not hold")
+    return [*groups[:place], Group(LIST, starts[-1] - first, name)]

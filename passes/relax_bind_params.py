@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Weights that are known when a program is compiled: constants in the place of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of
+from ..dialects.core.codec import decode
+from ..dialects.core.infos import TensorInfo, describe, dtype_name
+from ..dialects.core.symbols import Dim, SymExpr
+from ..dialects.relax.constants import elements_attribute
+from ..dialects.relax.function_attributes import argument_names
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .canonicalize.constants import NUMPY_NAME, STORAGE_NAME, constant_op
+from .core.base import Pass
+from .core.options import PYTHON_ONLY
+from .core.registry import register_pass
+from .params.signature import bind_sizes, changing_copy, graph_function, remove_arguments
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+@register_pass
+@dataclass(frozen=True)
+class BindParams(Pass):
+    """Makes constants of a function's parameters, by their names: of the arrays in a file that numpy.savez wrote.
+
+    From Python, `BindParams(arrays={"weight": array})`. A symbolic size that an array tells becomes its number.
+    """
+
+    name: ClassVar[str] = "relax-bind-params"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    params: str = ""
+    function: str = "main"
+    arrays: Mapping[str, Any] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
+
+    def run(self, op: Operation) -> None:
+        what = f"pass '{self.name}'"
+        function = graph_function(op, self.function, what)
+        arrays = {**self._read(), **{name: self._array(name, value) for name, value in self.arrays.items()}}
+        names = argument_names(function)
+        for name in arrays:
+            if name not in names:
+                known = ", ".join(names) or "none"
+                raise RelaxError(
+                    f"{what}: @{self.function} has no parameter '{name}'; it has: {known}{suggest(name, names)}"
+                )
+        parameters = body_of(function).arguments
+        given = {names.index(name): array for name, array in arrays.items()}
+        sizes: dict[str, Dim] = {}
+        for place, array in given.items():
+            self._check_type(names[place], parameters[place], array, sizes)
+        for place, array in given.items():
+            self._check_sizes(names[place], parameters[place], array, sizes)
+        with changing_copy(function, what) as copy:
+            bind_sizes(copy, sizes, what)
+            body = body_of(copy)
+            with ir.InsertionPoint.at_block_begin(body):
+                for place, array in given.items():
+                    with ir.Location.name(names[place], copy.location):
+                        made = _constant(body.arguments[place].type, array)
+                    body.arguments[place].replace_all_uses_with(made)
+            remove_arguments(copy, given, what)
+
+    def _read(self) -> dict[str, ndarray]:
+        if not self.params:
+            return {}
+        import zipfile
+
+        import numpy
+
+        try:
+            found = numpy.load(self.params, allow_pickle=False)
+            if isinstance(found, numpy.ndarray):
+                raise self._unreadable("it holds one array, without a name")
+            with found:
+                arrays = {name: found[name] for name in found}
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from None
+        except (ValueError, EOFError, zipfile.BadZipFile):
+            raise self._unreadable("it is no file that numpy.savez wrote, or damaged, or of objects") from None
+        for array in arrays.values():
+            array.flags.writeable = False  # nobody else's: constants are this very memory
+        return arrays
+
+    def _unreadable(self, reason: str) -> RelaxError:
+        return RelaxError(f"pass '{self.name}': cannot read '{self.params}': {reason}")
+
+    def _array(self, name: str, value: object) -> ndarray:
+        import numpy
+
+        array = numpy.asarray(value)
+        if array.dtype == object:
+            raise RelaxError(f"pass '{self.name}': '{name}' is a {type(value).__name__}, not an array of numbers")
+        return array.copy() if array.flags.writeable else array
+
+    def _check_type(self, name: str, parameter: Value, array: ndarray, sizes: dict[str, Dim]) -> None:
+        """Refuses an array of another element type or rank; adds what it tells of symbols."""
+        info = decode(parameter.type)
+        if not isinstance(info, TensorInfo):
+            raise RelaxError(
+                f"pass '{self.name}': parameter '{name}' is {describe(info)}, of which no constant is made"
+            )
+        if dtype_name(array.dtype) != info.dtype and not _holds(array, info.dtype):
+            raise self._unfit(name, info, array.dtype.name)
+        if info.shape is not None and len(info.shape) != array.ndim:
+            raise self._unfit(name, info, f"shape {array.shape}")
+        for dim, size in zip(info.shape or (), array.shape, strict=False):
+            if isinstance(dim, SymExpr) and str(dim) in dim.variables:
+                known = sizes.setdefault(str(dim), size)
+                if known != size:
+                    raise self._unfit(name, info, f"shape {array.shape}", f"'{dim}' is {known} already")
+
+    def _check_sizes(self, name: str, parameter: Value, array: ndarray, sizes: dict[str, Dim]) -> None:
+        info = decode(parameter.type)
+        assert isinstance(info, TensorInfo)
+        for dim, size in zip(info.shape or (), array.shape, strict=False):
+            found = dim.substitute(sizes) if isinstance(dim, SymExpr) else dim
+            if isinstance(found, SymExpr):
+                help_ = f"nothing tells that '{found}' is {size}: relax-bind-symbolic-vars does"
+                raise self._unfit(name, info, f"shape {array.shape}", help_)
+            if found not in (None, size):
+                raise self._unfit(name, info, f"shape {array.shape}", f"'{dim}' is {found}" if found != dim else "")
+
+    def _unfit(self, name: str, info: TensorInfo, got: str, reason: str = "") -> RelaxError:
+        reason = f" ({reason})" if reason else ""
+        return RelaxError(f"pass '{self.name}': parameter '{name}' is {describe(info)}, the array is of {got}{reason}")
+
+
+def _holds(array: ndarray, dtype: str) -> bool:
+    """Whether its bytes are such elements: numpy's files hold types that numpy does not know as bytes."""
+    stored = STORAGE_NAME.get(dtype)
+    is_raw = array.dtype.kind == "V" and array.dtype.name.startswith("void")
+    return is_raw and dtype not in NUMPY_NAME and stored == f"uint{array.dtype.itemsize * 8}"
+
+
+def _constant(type_: Type, array: ndarray) -> Value:
+    """The constant, as of a parameter's type."""
+    import numpy
+
+    contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
+    made = constant_op(elements_attribute(contiguous, type_.element_type))
+    if made.results[0].type != type_:
+        # Sizes that the parameter does not tell.
+        made = ir.Operation.create("relax.match_cast", results=[type_], operands=[made.results[0]])
+    result: Value = made.results[0]
+    return result

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that are known when a program is compiled: numbers in the place of symbols, or the range that they are from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+from ..bindings.ir import Attribute, Operation
+from ..bindings.mlir import ir
+from ..dialects.core.substitute import symbols_in
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .core.base import Pass
+from .core.registry import register_pass
+from .params.signature import bind_sizes, changing_copy, graph_function
+
+#: On a function: {n = [1, 64]}, the least and the most that a symbol of its parameters stands for.
+SYMBOL_RANGES = "relax.symbol_ranges"
+
+
+class Range(NamedTuple):
+    """What a symbol may stand for."""
+
+    least: int
+    most: int
+
+
+@register_pass
+@dataclass(frozen=True)
+class BindSymbolicVars(Pass):
+    """Puts numbers in the place of symbolic sizes, `vars=n:8`, or notes what range they are from, `vars=n:1..64`."""
+
+    name: ClassVar[str] = "relax-bind-symbolic-vars"
+
+    vars: Mapping[str, str | int] = field(default_factory=dict)
+    function: str = "main"
+
+    def __post_init__(self) -> None:
+        for name, value in self.vars.items():
+            self._range(name, value)
+
+    def _range(self, name: str, value: str | int) -> Range:
+        least, is_range, most = str(value).partition("..")
+        most = most if is_range else least
+        if not (least.isdecimal() and most.isdecimal()):
+            raise RelaxError(f"pass '{self.name}': vars={name}:{value}: expected a size, 8, or the range of one, 1..64")
+        found = Range(int(least), int(most))
+        if found.least > found.most or found.most >= 2**63:
+            raise RelaxError(f"pass '{self.name}': vars={name}:{value}: a size is from 0 to 2**63 - 1, the least first")
+        return found
+
+    def run(self, op: Operation) -> None:
+        what = f"pass '{self.name}'"
+        function = graph_function(op, self.function, what)
+        ranges = {name: self._range(name, value) for name, value in self.vars.items()}
+        symbols = symbols_in(function)
+        for name in ranges:
+            if name not in symbols:
+                known = ", ".join(sorted(symbols)) or "none"
+                hint = suggest(name, symbols)
+                raise RelaxError(f"{what}: @{self.function} has no symbolic size '{name}'; it has: {known}{hint}")
+        sizes = {name: range_.least for name, range_ in ranges.items() if range_.least == range_.most}
+        with changing_copy(function, what) as copy:
+            bind_sizes(copy, sizes, what)
+            self._note(copy, ranges)
+
+    def _note(self, function: Operation, ranges: Mapping[str, Range]) -> None:
+        noted = symbol_ranges(function)
+        for name, range_ in ranges.items():
+            least, most = noted.pop(name, range_)
+            found = Range(max(least, range_.least), min(most, range_.most))
+            if found.least > found.most:
+                told = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
+                raise RelaxError(
+                    f"pass '{self.name}': '{name}' cannot be {told}: @{self.function} is for {least}..{most}"
+                )
+            if range_.least < range_.most:
+                noted[name] = found
+        if noted:
+            function.attributes[SYMBOL_RANGES] = ir.DictAttr.get({name: _pair(*noted[name]) for name in sorted(noted)})
+        elif SYMBOL_RANGES in function.attributes:
+            del function.attributes[SYMBOL_RANGES]
+
+
+def symbol_ranges(function: Operation) -> dict[str, Range]:
+    """The ranges of symbolic sizes that are known, by name."""
+    if SYMBOL_RANGES not in function.attributes:
+        return {}
+    return {each.name: Range(*ir.DenseI64ArrayAttr(each.attr)) for each in function.attributes[SYMBOL_RANGES]}
+
+
+def _pair(least: int, most: int) -> Attribute:
+    return ir.DenseI64ArrayAttr.get([least, most])

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Takes away what nobody needs, across calls: upstream's passes know neither PrimFuncs nor what calls do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.navigation import functions_in, symbol_name
+from ..bindings.patterns import apply_greedy
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .core.base import Pass
+from .core.registry import register_pass
+from .dead_code.functions import remove_unreachable, remove_unused_calls
+from .dead_code.signatures import narrow_signatures
+
+# Each round undoes one level of calls whose results are others' unread parameters; few programs need a third.
+_MOST_ROUNDS = 16
+
+
+@register_pass
+@dataclass(frozen=True)
+class DeadCodeElimination(Pass):
+    """Removes what nobody uses: operators, functions, and parameters and results of private functions.
+
+    Public functions stay as they are, and so do those named as entry functions.
+    """
+
+    name: ClassVar[str] = "relax-dead-code-elimination"
+
+    entry_functions: tuple[str, ...] = ()
+
+    def run(self, op: Operation) -> None:
+        known = [symbol_name(function) for function in functions_in(op)]
+        for entry in self.entry_functions:
+            if entry not in known:
+                raise RelaxError(f"pass '{self.name}': there is no function @{entry}{suggest(entry, known)}")
+        # First what is reached by nobody: nothing else is to be done for it.
+        remove_unreachable(op, self.entry_functions)
+        for _ in range(_MOST_ROUNDS):
+            apply_greedy(op, [], what=self.name)
+            changed = remove_unused_calls(op)
+            changed |= narrow_signatures(op, self.entry_functions)
+            if not changed:
+                break
+        remove_unreachable(op, self.entry_functions)

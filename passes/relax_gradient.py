@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Adds a function that gives the gradients of another one's result. How operators are differentiated: gradient/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, callee_of, functions_in, has_body, last_of, operations_in, symbol_name
+from ..bindings.rewriting import is_used, located_error
+from ..dialects.core.codec import decode
+from ..dialects.core.dialect import row_of
+from ..dialects.core.infos import TensorInfo, describe, is_float
+from ..dialects.core.substitute import symbols_in
+from ..dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, VISIBILITY, argument_names
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .core.base import Pass
+from .core.registry import register_pass
+from .gradient.control_flow import Options
+from .gradient.reverse import gradients
+from .inline.splice import inline_call
+from .relax_inline import may_be_inlined
+
+
+@register_pass
+@dataclass(frozen=True)
+class Gradient(Pass):
+    """Adds @f_adjoint for a function @f: its results, then the gradients of one of them, a number, by its arguments."""
+
+    name: ClassVar[str] = "relax-gradient"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf", "arith", "tensor")
+
+    function: str = "main"
+    wrt: tuple[str, ...] = ()
+    target_index: int = 0
+    checkpoint_every: int = 1
+
+    def __post_init__(self) -> None:
+        if self.target_index < 0:
+            raise RelaxError(f"pass '{self.name}': target-index must be 0 or more, got {self.target_index}")
+        if self.checkpoint_every < 1:
+            raise RelaxError(f"pass '{self.name}': checkpoint-every must be 1 or more, got {self.checkpoint_every}")
+
+    def run(self, op: Operation) -> None:
+        options = Options(self.checkpoint_every, replaces_loops=True)
+        add_adjoint(function_of(op, self.function), self.wrt, self.target_index, options)
+
+
+def function_of(module: Operation, name: str) -> Operation:
+    """The function of this name."""
+    functions = {symbol_name(function): function for function in functions_in(module)}
+    if name not in functions:
+        raise RelaxError(f"the module has no function @{name} to differentiate{suggest(name, functions)}")
+    return functions[name]
+
+
+def add_adjoint(function: Operation, wrt: tuple[str, ...], target_index: int, options: Options) -> Operation:
+    """The new function, behind the one that it differentiates."""
+    name = f"{symbol_name(function)}_adjoint"
+    _check(function, name, target_index)
+    places = parameters(function, wrt)
+    adjoint = function.clone(ip=ir.InsertionPoint.after(function)).operation
+    try:
+        adjoint.attributes["sym_name"] = ir.StringAttr.get(name)
+        if VISIBILITY in adjoint.attributes:
+            del adjoint.attributes[VISIBILITY]
+        _inline_calls(adjoint)
+        _append_gradients(adjoint, places, target_index, options)
+    except BaseException:
+        adjoint.erase()
+        raise
+    return adjoint
+
+
+def _check(function: Operation, name: str, target_index: int) -> None:
+    around = symbol_name(function)
+    if not has_body(function):
+        raise located_error(f"@{around} has no body to differentiate", function.location)
+    if len(function.regions[0].blocks) > 1:
+        raise located_error(f"@{around} has several blocks: only one can be differentiated", function.location)
+    if any(symbol_name(other) == name for other in functions_in(function.parent)):
+        raise located_error(f"the module has a function @{name} already", function.location)
+    returned = list(last_of(body_of(function)).operands)
+    if target_index >= len(returned):
+        raise located_error(f"@{around} has no result #{target_index}: it returns {len(returned)}", function.location)
+    info = decode(returned[target_index].type)
+    if not isinstance(info, TensorInfo) or info.rank != 0 or not is_float(info.dtype):
+        raise located_error(
+            f"only a single number is differentiated, a 0-D tensor of floats: result #{target_index} of @{around} is "
+            f"{describe(info)}",
+            last_of(body_of(function)).location,
+        )
+
+
+def parameters(function: Operation, wrt: tuple[str, ...]) -> list[int]:
+    """The places of the parameters of these names; of all that are tensors of floats where there are no names."""
+    arguments, names = list(body_of(function).arguments), argument_names(function)
+    if not wrt:
+        places = [place for place, argument in enumerate(arguments) if _is_float(argument)]
+        if not places:
+            raise located_error(f"@{symbol_name(function)} has no parameter of floats", function.location)
+        return places
+    for name in wrt:
+        if name not in names:
+            raise located_error(
+                f"@{symbol_name(function)} has no parameter '{name}'{suggest(name, names)}", function.location
+            )
+        argument = arguments[names.index(name)]
+        if not _is_float(argument):
+            raise located_error(
+                f"parameter '{name}' of @{symbol_name(function)} is {describe(decode(argument.type))}: only tensors of "
+                "floats have gradients",
+                function.location,
+            )
+        if wrt.count(name) > 1:
+            raise RelaxError(f"'{name}' is to be differentiated by twice")
+    return [names.index(name) for name in wrt]
+
+
+def _is_float(value: Value) -> bool:
+    info = decode(value.type)
+    return isinstance(info, TensorInfo) and is_float(info.dtype)
+
+
+def _inline_calls(adjoint: Operation) -> None:
+    """Puts bodies where calls stand, in the new function alone: only operators are differentiated."""
+    functions = {symbol_name(each): each for each in functions_in(adjoint.parent) if each != adjoint}
+    names = symbols_in(adjoint)
+    for _ in functions:
+        calls = [each for each in operations_in(adjoint) if each.name == "func.call"]
+        callees = [functions.get(callee_of(call)) for call in calls]
+        done = [
+            inline_call(call, callee, names)
+            for call, callee in zip(calls, callees, strict=True)
+            if callee is not None and may_be_inlined(callee)
+        ]
+        if not any(done):
+            return
+
+
+def _append_gradients(function: Operation, places: list[int], target_index: int, options: Options) -> None:
+    block = body_of(function)
+    end = last_of(block)
+    arguments = list(block.arguments)
+    with ir.InsertionPoint(end):
+        made = gradients(end.operands[target_index], [arguments[place] for place in places], options=options)
+    with end.location, ir.InsertionPoint(end):
+        # Loops have been replaced on the way, so the results are looked up again.
+        returned = [*end.operands, *made]
+        ir.Operation.create("func.return", operands=returned)
+    end.erase()
+    _erase_unused(function)
+    types = ir.FunctionType.get([argument.type for argument in arguments], [value.type for value in returned])
+    function.attributes["function_type"] = ir.TypeAttr.get(types)
+    # How many results there are, and of what kinds, has changed.
+    for name in (RESULT_NAMES, RESULT_GROUPS, "res_attrs"):
+        if name in function.attributes:
+            del function.attributes[name]
+
+
+def _erase_unused(function: Operation) -> None:
+    """Rules compute again what the gradients need only a part of."""
+    for operation in reversed(operations_in(function)):
+        row = row_of(operation)
+        if row is not None and row.pure and not is_used(operation):
+            operation.erase()

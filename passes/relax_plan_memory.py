@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Says where the tensors of graph functions lie, and how long each is alive, as attributes that can be changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from .core.base import Pass
+from .core.registry import register_pass
+from .lower_calls.function import graph_functions, knows_at_entry
+from .lower_calls.plan import make_plan
+from .lower_calls.stated import state_plan
+
+
+@register_pass
+@dataclass(frozen=True)
+class PlanMemory(Pass):
+    """Gives each tensor of a graph function its place: in one arena, in a result, or in memory of its own."""
+
+    name: ClassVar[str] = "relax-plan-memory"
+
+    def run(self, op: Operation) -> None:
+        for function in graph_functions(op):
+            state_plan(function, make_plan(function, knows_at_entry(function)))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training a module: gradients of a function, steps, and a trainer that takes one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .compiling import compile
+from .module import Module
+from .passes.core.base import changing
+from .passes.gradient.control_flow import Options
+from .passes.relax_gradient import Gradient, function_of
+from .passes.training.optimizers import COUNT, RATE, Optimizer
+from .passes.training.step import add_step
+from .runtime import to_numpy
+from .support.callbacks import enters
+from .support.errors import RelaxError
+from .support.suggest import counted, suggest
+
+
+def grad(
+    module: Module, function: str = "main", wrt: Sequence[str] = (), *, target_index: int = 0, checkpoint_every: int = 1
+) -> Module:
+    """Adds @f_adjoint to a module: what @f gives, then the gradients of a result, a single number, by parameters.
+
+    `wrt` names these, all that are tensors of floats without it; `target_index` is the result's place. A loop keeps
+    what each turn begins with, or every so many (`checkpoint_every`): the others are computed once more.
+    """
+    Gradient(function, _names(wrt), target_index, checkpoint_every)(module)
+    return module
+
+
+@enters
+def add_training_step(
+    module: Module,
+    function: str,
+    optimizer: Optimizer,
+    wrt: Sequence[str] = (),
+    *,
+    target_index: int = 0,
+    checkpoint_every: int = 1,
+) -> str:
+    """Adds @f_step: takes what @f takes, then the optimizer's states; gives @f's results, new parameters, new states.
+
+    The arguments are those of `grad`. Returns the new function's name.
+    """
+    pass_ = Gradient(function, _names(wrt), target_index, checkpoint_every)
+    with changing(module, pass_.anchor, "add_training_step") as operation:
+        pass_.prepare(operation.context)
+        options = Options(checkpoint_every, replaces_loops=True)
+        made = add_step(operation, function_of(operation, function), optimizer, pass_.wrt, target_index, options)
+    module.verify()
+    return made
+
+
+def _names(wrt: Sequence[str]) -> tuple[str, ...]:
+    return (wrt,) if isinstance(wrt, str) else tuple(wrt)
+
+
+class Trainer:
+    """Takes one step of training after the other, and holds the parameters and the optimizer's states.
+
+    >>> trainer = rx.Trainer(module, "loss", rx.optim.Adam(lr=1e-3), {"w": w, "b": b})
+    >>> for pictures, labels in batches:
+    ...     loss = trainer.step(pictures, labels)
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        function: str,
+        optimizer: Optimizer,
+        parameters: Mapping[str, Any],
+        *,
+        target: str = "llvm",
+        checkpoint_every: int = 1,
+        **compiling: Any,
+    ):
+        """`parameters` are what is trained, by the names of the function's parameters; `compiling` is rx.compile's."""
+        import numpy
+
+        if not parameters:
+            raise RelaxError("a trainer needs a parameter to train, got none")
+        arrays = {name: numpy.array(array) for name, array in parameters.items()}
+        training = module.copy()
+        name = add_training_step(training, function, optimizer, list(arrays), checkpoint_every=checkpoint_every)
+        #: What is compiled: the functions of the module and the step.
+        self.executable = compile(training, target, **compiling)
+        self._step = self.executable[name]
+        self._takes_rate = optimizer.lr is None
+        kinds = [(kind, each) for kind in optimizer.STATES for each in arrays]
+        counts = {COUNT: numpy.zeros((), "int64")} if optimizer.COUNTS else {}
+        self._parameters = list(arrays)
+        self._held: dict[str, Any] = {**arrays, **counts}
+        self._held.update({f"{each}_{kind}": numpy.zeros_like(arrays[each]) for kind, each in kinds})
+        names = [each["name"] for each in self.executable.signature(name)["inputs"]]
+        self._inputs = [each for each in names if each not in self._held and each != RATE]
+
+    def step(self, *inputs: Any, lr: float | None = None, **named: Any) -> Any:
+        """The function's result, or a tuple of them, before the parameters change.
+
+        Its parameters that are not trained are given in order or by name; `lr` where the optimizer has no rate.
+        """
+        if (lr is not None) != self._takes_rate:
+            raise RelaxError("step takes lr where the optimizer has no rate of its own, and only there")
+        if len(inputs) > len(self._inputs):
+            raise RelaxError(f"step takes {', '.join(self._inputs) or 'nothing'}, got {counted(len(inputs), 'input')}")
+        named = {**dict(zip(self._inputs, inputs, strict=False)), **named}
+        for name in named:
+            if name not in self._inputs:
+                raise RelaxError(f"step has no input '{name}'{suggest(name, self._inputs)}")
+        rate = {RATE: lr} if self._takes_rate else {}
+        results = self._step(**self._held, **named, **rate)
+        count = len(results) - len(self._held)
+        self._held = dict(zip(self._held, map(to_numpy, results[count:]), strict=True))
+        return results[0] if count == 1 else results[:count]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as they are now, numpy's arrays."""
+        return {name: self._held[name] for name in self._parameters}

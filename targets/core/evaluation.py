@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that are compiled and run on this machine while another one is compiled: how constants are folded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextvars import Context
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...bindings.ir import Module
+from ...passes.core.evaluating import Evaluator, NotComputed, evaluating_by
+from ...support.disk_cache import DiskCache
+from ...support.errors import RelaxError
+from .code import USUAL_LEVEL, CodeOptions, build, code_options, stages_of
+from .registry import parse_target
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...runtime.artifact import Artifact
+
+#: The target whose code this machine runs.
+HOST = "llvm"
+_KIND = "results"
+# Larger ones would drive too much else out of the cache.
+_MOST_KEPT = 64 << 20
+
+
+def host_evaluator(options: CodeOptions | None = None) -> Evaluator:
+    """Computes by this compiler's own code for this machine. Code and results are kept in the options' cache."""
+    return Evaluator(HOST, partial(_run, options or code_options(USUAL_LEVEL, None, None)))
+
+
+def _run(options: CodeOptions, module: Module) -> list[ndarray]:
+    # Nobody who watches the other compilation (journals, statistics, drivers) is told of this one.
+    return Context().run(_compute, replace(options, instruments=()), module)
+
+
+def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
+    target = parse_target(HOST)
+    try:
+        with evaluating_by(None):
+            stages_of(HOST, options.opt_level).run(module, HOST)
+            artifact = build(module, target, options, "")
+    except RelaxError as error:
+        raise NotComputed(error.message) from None
+    cache, keys = options.cache, _keys(artifact)
+    kept = None if cache is None else _kept(cache, keys)
+    if kept is not None:
+        return kept
+    results = _called(artifact)
+    if cache is not None and all(each.nbytes <= _MOST_KEPT for each in results):
+        for key, result in zip(keys, results, strict=True):
+            cache.put(_KIND, key, result.tobytes())
+    return results
+
+
+def _keys(artifact: Artifact) -> list[str]:
+    """For each result what it depends on, hashed: the code and the constants."""
+    hashed = hashlib.blake2b(digest_size=20)
+    for data in (*artifact.objects, *(constant.data for constant in artifact.constants)):
+        hashed.update(len(data).to_bytes(8, "little"))
+        hashed.update(data)
+    count = len(artifact.signatures[0].outputs)
+    return [hashlib.blake2b(hashed.digest() + index.to_bytes(4, "little"), digest_size=20).hexdigest()
+            for index in range(count)]  # fmt: skip
+
+
+def _kept(cache: DiskCache, keys: Sequence[str]) -> list[ndarray] | None:
+    import numpy
+
+    found = []
+    for key in keys:
+        data = cache.get(_KIND, key)
+        if data is None:
+            return None
+        found.append(numpy.frombuffer(data, "uint8"))
+    return found
+
+
+def _called(artifact: Artifact) -> list[ndarray]:
+    from ...runtime.arrays import storage
+    from ...runtime.executable import Executable
+
+    function = Executable(artifact)["main"]
+    try:
+        given = function()
+    except Exception as error:  # of any class: assertions of programs name theirs
+        raise NotComputed(f"{type(error).__name__}: {error}") from None
+    return [storage(each) for each in (given if isinstance(given, tuple) else (given,))]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-bundle-params='inputs=1' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-bundle-params='inputs=0 params=all results' --print-script | FileCheck %s --check-prefix=ALL
+# RUN: relax-opt %s --relax-bundle-params='function=says params=weights' --print-script | FileCheck %s --check-prefix=SAYS
+# RUN: not relax-opt %s --relax-bundle-params 2>&1 | FileCheck %s --check-prefix=SILENT
+# RUN: not relax-opt %s --relax-bundle-params='inputs=1 params=x' 2>&1 | FileCheck %s --check-prefix=TAKEN
+# RUN: not relax-opt %s --relax-bundle-params='inputs=1' --relax-bundle-params='inputs=2' 2>&1 | FileCheck %s --check-prefix=MIDDLE
+# RUN: not relax-opt %s --relax-bundle-params='inputs=1' --relax-bundle-params='inputs=0' 2>&1 | FileCheck %s --check-prefix=NESTED
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+# SILENT: pass 'relax-bundle-params': nothing says which parameters of @main are weights: give inputs=N,
+# TAKEN: pass 'relax-bundle-params': @main has a parameter 'x' already: give params=NAME
+# MIDDLE: pass 'relax-bundle-params': the parameters before #2 end in the middle of a list
+# NESTED: pass 'relax-bundle-params': 'params' is a list or optional, which a list does not hold
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # Callers pass a list; to the function they are values as before.
+    # CHECK-LABEL: @R.function(attrs={"relax.input_groups": [{"kind": "value", "name": "x", "size": 1}, {"kind": "list", "name": "params", "size": 2}]})
+    # CHECK-NEXT: def main(
+    # CHECK-NEXT: x: R.Tensor(("n", 4), "float32"),
+    # CHECK-NEXT: w: R.Tensor((4, 4), "float32"),
+    # CHECK-NEXT: b: R.Tensor((4,), "float32"),
+    # ALL-LABEL: @R.function(attrs={"relax.input_groups": [{"kind": "list", "name": "all", "size": 3}], "relax.result_groups": [{"kind": "list", "name": "all", "size": 2}], "relax.result_names": ["all"]})
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"), b: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor(("n", 4), "float32"), R.Tensor(("n", 4), "float32")
+    ):
+        h = R.matmul(x, w)
+        return h, R.add(h, b)
+
+    # SAYS-LABEL: @R.function(attrs={"num_input": 2, "relax.input_groups": [{"kind": "value", "name": "x", "size": 1}, {"kind": "value", "name": "y", "size": 1}, {"kind": "list", "name": "weights", "size": 1}]})
+    @R.function(attrs={"num_input": 2})
+    def says(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor(
+        (4,), "float32"
+    ):
+        return R.add(R.add(x, y), w)

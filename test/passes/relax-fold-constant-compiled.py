@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What numpy does not know is compiled and run: all of a module's as one program.
+# RUN: relax-opt %s --relax-fold-constant --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-fold-constant='compiled=false' --print-script | FileCheck %s --check-prefix=NUMPY
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # Steps on the way are nowhere kept, whether numpy or code makes them; several results are several constants.
+    # CHECK-LABEL: def chain(
+    # CHECK-NEXT: return R.const([0.0, -4.0, -2.0], "float32"), R.const([3.0, 2.0], "float32"), R.const([2, 1], "int32")
+    # NUMPY-LABEL: def chain(
+    # NUMPY: R.cumsum(
+    # NUMPY: R.topk(
+    @R.function
+    def chain() -> R.Tuple(R.Tensor((3,), "float32"), R.Tensor((2,), "float32"), R.Tensor((2,), "int32")):
+        c = R.const([1.0, 2.0, 3.0], "float32")
+        turned = R.negative(R.cumsum(c, axis=0, exclusive=True))
+        top, places = R.topk(c, k=2, ret_type="both", axis=0)
+        order = R.const([0, 3, 1], "int64")
+        longer = R.concat([turned, R.const([-4.0], "float32")], axis=0)
+        picked = R.take(longer, order, axis=0)
+        moved = R.add(picked, R.const([0.0, 0.0, -1.0], "float32"))
+        return moved, top, places
+
+    # Element types that numpy lacks.
+    # CHECK-LABEL: def types(
+    # CHECK-NEXT: eighth = I.const(I.attr("dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf8E4M3FN>"))
+    # CHECK-NEXT: return I.const(I.attr("dense<[5.000000e-01, -2.000000e+00]> : tensor<2xbf16>")), eighth, R.const([0.5, 1.0], "float32")
+    @R.function
+    def types() -> R.Tuple(R.Tensor((2,), "bfloat16"), R.Tensor((2,), "float8_e4m3fn"), R.Tensor((2,), "float32")):
+        c = R.const([0.5, -2.0], "float32")
+        half = R.astype(c, "bfloat16")
+        eighth = R.astype(R.const([1.0, 2.0], "float32"), "float8_e4m3fn")
+        small = R.dequantize(R.const([1, 2], "int4"), R.const(0.5, "float32"), R.const(0, "int4"), axis=0)
+        return half, eighth, small
+
+    # What is too much to be kept may lead to what is not.
+    # CHECK-LABEL: def spread_and_summed(
+    # CHECK-NEXT: return R.const([0.0, 4096.0], "float32")
+    @R.function
+    def spread_and_summed() -> R.Tensor((2,), "float32"):
+        wide = R.broadcast_to(R.const([0.0, 1.0], "float32"), R.shape([4096, 2]))
+        return R.sum(wide, axis=[0])
+
+    # A PrimFunc is called, with all that it calls.
+    # CHECK-LABEL: def called(
+    # CHECK-NEXT: return R.const([2.0, 3.0], "float32")
+    @R.function
+    def called() -> R.Tensor((2,), "float32"):
+        return R.call_tir(cls.add_one, (R.const([1.0, 2.0], "float32"),), out_sinfo=R.Tensor((2,), "float32"))
+
+    # CHECK-LABEL: def called_elsewhere(
+    # CHECK-NEXT: R.call_tir(
+    # CHECK-NEXT: cls.on_a_device, (R.const([1.0, 2.0], "float32"),),
+    @R.function
+    def called_elsewhere() -> R.Tensor((2,), "float32"):
+        return R.call_tir(cls.on_a_device, (R.const([1.0, 2.0], "float32"),), out_sinfo=R.Tensor((2,), "float32"))
+
+    @T.prim_func(private=True, attrs={"tir.target": "default"})
+    def on_a_device(x: T.Buffer((2,), "float32"), y: T.Buffer((2,), "float32")):
+        for i in range(2):
+            y[i] = x[i]
+        return
+
+    @T.prim_func(private=True)
+    def add_one(x: T.Buffer((2,), "float32"), y: T.Buffer((2,), "float32")):
+        for i in range(2):
+            y[i] = x[i] + T.float32(1)
+        return
+
+    # In branches as well.
+    # CHECK-LABEL: def branch(
+    # CHECK: r = R.const([2.0], "float32")
+    # CHECK: R.add(x, x)
+    @R.function
+    def branch(x: R.Tensor((1,), "float32"), c: T.bool) -> R.Tensor((1,), "float32"):
+        if c:
+            r = R.maximum(R.const([2.0], "float32"), R.const([1.0], "float32"))
+        else:
+            r = R.add(x, x)
+        return r
+
+    # What has an effect, what somebody else computes, and what fails stays: the run tells how. What depends on it too.
+    # CHECK-LABEL: def not_ours(
+    # CHECK: R.call_pure_packed(
+    # CHECK: R.call_dps_packed(
+    # CHECK: R.call_packed(
+    # CHECK: R.print((R.const(
+    # CHECK: outside: R.Tensor((1,), "float32") = R.take(
+    # CHECK-NEXT: R.const([1.0, 2.0], "float32"), R.const([2], "int64"), axis=0,
+    # CHECK: [[TURNED:\w+]]: R.Tensor((1,), "float32") = R.negative(outside)
+    # CHECK-NEXT: return pure, dps, impure, [[TURNED]], R.const([-1.0, -2.0], "float32")
+    @R.function
+    def not_ours() -> R.Tuple(
+        R.Tensor((2,), "float32"),
+        R.Tensor((2,), "float32"),
+        R.Tensor((2,), "float32"),
+        R.Tensor((1,), "float32"),
+        R.Tensor((2,), "float32"),
+    ):
+        c = R.const([1.0, 2.0], "float32")
+        pure = R.call_pure_packed(func="mine", args=(c,), out_sinfo=R.Tensor((2,), "float32"))
+        dps = R.call_dps_packed(func="mine", args=(c,), out_sinfo=R.Tensor((2,), "float32"))
+        impure = R.call_packed(func="mine", args=(c,), out_sinfo=R.Tensor((2,), "float32"))
+        R.print((c,), format="{}")
+        outside = R.take(c, R.const([2], "int64"), axis=0)
+        return pure, dps, impure, R.negative(outside), R.negative(R.abs(c))

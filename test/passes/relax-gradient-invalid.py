@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-gradient='function=loss' --split-input-file --verify-diagnostics
+"""What cannot be differentiated, and where."""
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class NoNumber:
+    @R.function
+    def loss(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        e = R.exp(x)
+        # expected-error @+1 {{only a single number is differentiated, a 0-D tensor of floats: result #0 of @loss is tensor<4xf32>}}
+        return e
+
+
+# -----
+@I.ir_module(ssa=True)
+class NoFloat:
+    # expected-error @+2 {{@loss has no parameter of floats}}
+    @R.function
+    def loss(x: R.Tensor((), "int32")) -> R.Tensor((), "float32"):
+        y = R.astype(x, dtype="float32")
+        return y
+
+
+# -----
+@I.ir_module(ssa=True)
+class NoBody:
+    # expected-error @+2 {{@loss has no body to differentiate}}
+    @R.function(private=True)
+    def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"): ...
+
+
+# -----
+@I.ir_module(ssa=True)
+class TwoBlocks:
+    # expected-error @+2 {{@loss has several blocks: only one can be differentiated}}
+    @R.function
+    def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+        cf.br(to=(second,))
+
+        def second():
+            return x
+
+
+# -----
+@I.ir_module(ssa=True)
+class NoRule:
+    @R.function
+    def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+        # expected-error @+1 {{no rule tells the derivative of 'relax.bitcast' (node 'y'): it takes the bits of numbers for others; rx.register_gradient("relax.bitcast") teaches it}}
+        y = R.bitcast(x, dtype="float32")
+        return y
+
+
+# -----
+@I.ir_module(ssa=True)
+class Refused:
+    @R.function
+    def loss(x: R.Tensor((4,), "float32"), i: R.Tensor((2,), "int64")) -> R.Tensor((), "float32"):
+        # expected-error @+1 {{'relax.take' (node 'y') cannot be differentiated: indices out of bounds give NaN (mode 'nan')}}
+        y = R.take(x, i, axis=0, mode="nan")
+        s = R.sum(y)
+        return s
+
+
+# -----
+@I.ir_module(ssa=True)
+class External:
+    @R.function(private=True)
+    def outside(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"): ...
+
+    @R.function
+    def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+        # expected-error @+1 {{no rule tells the derivative of 'func.call' (node 'y'): only calls of functions that have a body and may be inlined are differentiated}}
+        y = cls.outside(x)
+        return y
+
+
+# -----
+@I.ir_module(ssa=True)
+class NotTwice:
+    @R.function
+    def loss(n: T.index, x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+        y = x
+        for i in range(0, n, 1):
+            # expected-error @+1 {{'relax.call_packed' stands in control flow that is differentiated, which computes it once more: it must do nothing but compute its results}}
+            z = R.call_packed("counter", x, out_sinfo=R.Tensor((), "float32"))
+            y = R.multiply(y, z)
+        return y
+
+
+# -----
+@I.ir_module(ssa=True)
+class AnySize:
+    @R.function
+    def loss(n: T.index, x: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
+        y = x
+        # expected-error @+1 {{'scf.for' cannot be differentiated: it carries tensor<?xf32>, of which those of all turns cannot be kept side by side: sizes must be numbers or symbols}}
+        for i in range(0, n, 1):
+            y = R.sin(y)
+        s = R.sum(y)
+        return s
+
+
+# -----
+@I.ir_module(ssa=True)
+class Taken:
+    @R.function
+    def loss_adjoint():
+        return
+
+    # expected-error @+2 {{the module has a function @loss_adjoint already}}
+    @R.function
+    def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+        return x

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-gradient='function=loop' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-gradient='function=loop checkpoint-every=8' --print-script | FileCheck %s --check-prefix=PARTS
+# RUN: relax-opt %s --relax-gradient='function=branches' --print-script | FileCheck %s --check-prefix=IF
+# RUN: relax-opt %s --relax-gradient='function=marked' --print-script | FileCheck %s --check-prefix=MARKED
+"""Control flow that is differentiated: what it computes stands in the way back once more."""
+
+# Apache TVM: test_transform_gradient_checkpoint.py.
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # The loop is replaced by one that keeps what each turn begins with, as rows. A print is done once.
+    # CHECK-LABEL: def loop_adjoint(
+    # CHECK: match_cast_0 = R.match_cast({{.*}}, out_sinfo=R.Tensor(("?", 4), "float32"))
+    # CHECK-NEXT: for i in range(n):
+    # CHECK-NEXT: expand_dims_0: R.Tensor((1, 4), "float32") = R.expand_dims(x, axis=(0,))
+    # CHECK-NEXT: concat_0: R.Tensor(("?", 4), "float32") = R.concat((match_cast_0, expand_dims_0))
+    # CHECK-NEXT: z: {{.*}} = R.multiply(x, w)
+    # CHECK-NEXT: R.print((z,))
+    # CHECK-NEXT: y: {{.*}} = R.sin(z)
+    # CHECK-NEXT: x, match_cast_0 = y, concat_0
+    # CHECK-NEXT: s: {{.*}} = R.sum(x)
+    # CHECK: for i in range(n):
+    # CHECK-NEXT: take_0: R.Tensor((4,), "float32") = R.take(
+    # CHECK-NEXT: match_cast_0, arith.index_cast(n - 1 - i, T.int64), axis=0,
+    # CHECK-NEXT: )
+    # CHECK-NEXT: z: {{.*}} = R.multiply(take_0, w)
+    # CHECK-NEXT: = R.cos(z)
+    # CHECK-NOT: R.print(
+    # CHECK: return s,
+    # Parts of 8 turns: they keep what they begin with, and each makes its rows when it is gone through backwards.
+    # PARTS-LABEL: def loop_adjoint(
+    # PARTS: for i in range(0, n, 8):
+    # PARTS: with scf.for_(i, i + arith.minsi(n - i, 8), T.index(1), x, attrs={"relax.part_of_loop": I.unit})
+    # PARTS: [[COUNT:v[0-9]+]] = arith.ceildivsi(n, 8)
+    # PARTS-NEXT: for i in range([[COUNT]]):
+    # PARTS: with scf.for_(
+    # PARTS: R.concat(
+    # PARTS: for j in range(
+    # PARTS: R.cos(
+    @R.function
+    def loop(n: T.index, x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        y = x
+        for i in range(0, n, 1):
+            z = R.multiply(y, w)
+            R.print(z)
+            y = R.sin(z)
+        s = R.sum(y)
+        return s
+
+    # Of the two ways back the same one is taken. What only one branch uses has zeros in the other.
+    # IF-LABEL: def branches_adjoint(
+    # IF: if c:
+    # IF-NEXT: = R.exp(x)
+    # IF: else:
+    # IF-NEXT: = R.multiply(x, w)
+    # IF: if c:
+    # IF-NEXT: = R.exp(x)
+    # IF-NEXT: R.multiply({{.*}}, y_1)
+    # IF-NEXT: R.zeros_like(w)
+    # IF: else:
+    # IF-NEXT: R.multiply({{.*}}, w)
+    # IF-NEXT: R.multiply({{.*}}, x)
+    # IF: return s,
+    @R.function
+    def branches(c: T.bool, x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        if c:
+            y = R.exp(x)
+        else:
+            y = R.multiply(x, w)
+        s = R.sum(y)
+        return s
+
+    # Between the marks everything is computed again, behind all else; the other operators' results are kept.
+    # MARKED-LABEL: def marked_adjoint(
+    # MARKED: b: {{.*}} = R.sin(a)
+    # MARKED: e: {{.*}} = R.tanh(d)
+    # MARKED: = R.ones_like(
+    # MARKED-NOT: R.tanh(
+    # MARKED: [[AGAIN:b_[0-9]+]]: {{.*}} = R.sin(a)
+    # MARKED: R.cos(a)
+    # MARKED: return
+    @R.function
+    def marked(x: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        a = R.grad.start_checkpoint(x)
+        b = R.sin(a)
+        c = R.exp(b)
+        d = R.grad.end_checkpoint(c)
+        e = R.tanh(d)
+        s = R.sum(e)
+        return s

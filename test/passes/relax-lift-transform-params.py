@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-lift-transform-params='inputs=1' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-lift-transform-params='weights=w,unused' --print-script | FileCheck %s --check-prefix=NAMED
+# RUN: relax-opt %s --relax-lift-transform-params='function=effects inputs=1' --print-script | FileCheck %s --check-prefix=EFFECTS
+# RUN: not relax-opt %s --relax-lift-transform-params 2>&1 | FileCheck %s --check-prefix=SILENT
+# RUN: not relax-opt %s --relax-lift-transform-params='inputs=9' 2>&1 | FileCheck %s --check-prefix=MANY
+# RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 weights=w' 2>&1 | FileCheck %s --check-prefix=BOTH
+# RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 most-spread=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+# RUN: not relax-opt %s --relax-lift-transform-params='weights=v' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+# RUN: not relax-opt %s --relax-lift-transform-params='inputs=1' --relax-lift-transform-params='inputs=1' 2>&1 | FileCheck %s --check-prefix=TWICE
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+# SILENT: pass 'relax-lift-transform-params': nothing says which parameters of @main are weights: give inputs=N,
+# MANY: pass 'relax-lift-transform-params': inputs=9: @main has 5 parameters
+# BOTH: pass 'relax-lift-transform-params': takes inputs= or weights=, not both
+# NEGATIVE: pass 'relax-lift-transform-params': most-spread must be 0 or more, got -1.0
+# UNKNOWN: pass 'relax-lift-transform-params': @main has no parameter 'v'
+# TWICE: pass 'relax-lift-transform-params': there is a function @main_transform_params already
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # What is worth it is made before, with all the steps on the way, constants and PrimFuncs included. A weight that
+    # is used as it is, is handed on; one that nobody uses is not. What spreads few numbers stays where it is read.
+    # CHECK-LABEL: def main_transform_params(
+    # CHECK-NEXT: w: R.Tensor((8, 4), "float32"),
+    # CHECK-NEXT: b: R.Tensor((8,), "float32"),
+    # CHECK-NEXT: k: R.Tensor(("m",), "float32"),
+    # CHECK-NEXT: unused: R.Tensor((3,), "float32"),
+    # CHECK: scaled: R.Tensor((8, 4), "float32") = R.multiply(w, R.const(2.0, "float32"))
+    # CHECK-NEXT: wt: R.Tensor((4, 8), "float32") = R.permute_dims(scaled)
+    # CHECK-NEXT: wide: R.Tensor((100, 8), "float32") = R.broadcast_to(b, (100, 8))
+    # CHECK-NEXT: s: R.Tensor((8,), "float32") = R.sum(wide, axis=(0,))
+    # CHECK-NEXT: [[EXP:exp_0]]: R.Tensor(("m",), "float32") = R.exp(k)
+    # CHECK-NEXT: [[ZEROS:zeros_0]]: R.Tensor(("m",), "float32") = R.zeros(("m",), dtype="float32")
+    # CHECK-NEXT: e: R.Tensor(("m",), "float32") = R.add([[EXP]], [[ZEROS]])
+    # CHECK-NEXT: doubled = R.call_tir(cls.double, (b,)
+    # CHECK-NEXT: return wt, s, e, doubled, b
+    # CHECK-LABEL: def main(
+    # CHECK-NEXT: x: R.Tensor(("n", 4), "float32"),
+    # CHECK-NEXT: wt: R.Tensor((4, 8), "float32"),
+    # CHECK-NEXT: s: R.Tensor((8,), "float32"),
+    # CHECK-NEXT: e: R.Tensor(("m",), "float32"),
+    # CHECK-NEXT: doubled: R.Tensor((8,), "float32"),
+    # CHECK-NEXT: b: R.Tensor((8,), "float32"),
+    # CHECK-NEXT: ) ->
+    # CHECK-NEXT: h: R.Tensor(("n", 8), "float32") = R.matmul(x, wt)
+    # CHECK-NEXT: tall: R.Tensor((200, 8), "float32") = R.broadcast_to(b, (200, 8))
+    # CHECK-NEXT: y: R.Tensor(("n", 8), "float32") = R.add(h, b)
+    # CHECK-NEXT: z: R.Tensor(("n", 8), "float32") = R.add(y, s)
+    # CHECK-NEXT: u: R.Tensor(("n", 8), "float32") = R.add(z, doubled)
+    # CHECK-NEXT: return u, tall, e
+
+    # Weights by their names stand behind all other parameters afterwards.
+    # NAMED-LABEL: def main_transform_params(
+    # NAMED-NEXT: w: R.Tensor((8, 4), "float32"),
+    # NAMED-NEXT: unused: R.Tensor((3,), "float32"),
+    # NAMED: return wt
+    # NAMED-LABEL: @R.function(attrs={"num_input": 3})
+    # NAMED-NEXT: def main(
+    # NAMED-NEXT: x: R.Tensor(("n", 4), "float32"),
+    # NAMED-NEXT: b: R.Tensor((8,), "float32"),
+    # NAMED-NEXT: k: R.Tensor(("m",), "float32"),
+    # NAMED-NEXT: wt: R.Tensor((4, 8), "float32"),
+    # NAMED-NEXT: ) ->
+    @R.function
+    def main(
+        x: R.Tensor(("n", 4), "float32"),
+        w: R.Tensor((8, 4), "float32"),
+        b: R.Tensor((8,), "float32"),
+        k: R.Tensor(("m",), "float32"),
+        unused: R.Tensor((3,), "float32"),
+    ) -> R.Tuple(R.Tensor(("n", 8), "float32"), R.Tensor((200, 8), "float32"), R.Tensor(("m",), "float32")):
+        scaled = R.multiply(w, R.const(2.0, "float32"))
+        wt = R.permute_dims(scaled)
+        h = R.matmul(x, wt)
+        wide = R.broadcast_to(b, R.shape([100, 8]))
+        tall = R.broadcast_to(b, R.shape([200, 8]))
+        s = R.sum(wide, axis=[0])
+        y = R.add(h, b)
+        z = R.add(y, s)
+        e = R.add(R.exp(k), R.zeros(R.shape(["m"]), "float32"))
+        doubled = R.call_tir(cls.double, (b,), out_sinfo=R.Tensor((8,), "float32"))
+        u = R.add(z, doubled)
+        return u, tall, e
+
+    @T.prim_func(private=True)
+    def double(x: T.Buffer((8,), "float32"), y: T.Buffer((8,), "float32")):
+        for i in range(8):
+            y[i] = x[i] + x[i]
+        return
+
+    # What has an effect is done in each call, and in a branch only where that is taken.
+    # EFFECTS-LABEL: def effects_transform_params(
+    # EFFECTS: return w
+    # EFFECTS-LABEL: def effects(
+    # EFFECTS: R.print((w,)
+    # EFFECTS: R.call_packed(
+    # EFFECTS: R.call_pure_packed(
+    # EFFECTS: if c:
+    # EFFECTS: R.exp(w)
+    @R.function
+    def effects(c: T.bool, w: R.Tensor((4,), "float32"), unused: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor((4,), "float32"), R.Tensor((4,), "float32"), R.Tensor((4,), "float32")
+    ):
+        R.print((w,), format="{}")
+        seen = R.call_packed(func="mine", args=(w,), out_sinfo=R.Tensor((4,), "float32"))
+        pure = R.call_pure_packed(func="mine", args=(w,), out_sinfo=R.Tensor((4,), "float32"))
+        if c:
+            r = R.exp(w)
+        else:
+            r = R.negative(pure)
+        return seen, pure, r

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-plan-memory: plans are followed as they are stated, changed ones too, and refused where they would not work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import graphs
+import numpy
+import pytest
+from before_after import functions_by_name, random_arrays
+from example_counts import draws
+from hypothesis import given
+from hypothesis import strategies as st
+from relax_mlir.bindings.mlir import string_array
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.lower_calls.stated import MEMORY, MEMORY_PLAN
+from relax_mlir.runtime import to_numpy
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+
+def chain(size: int | str = 64, count: int = 4) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((size,))]) as f:
+        (x,) = f
+        for _ in range(count):
+            x = relax.exp(relax.negative(relax.abs(x)))
+        f.returns(relax.tanh(x))
+    return module
+
+
+def planned(module: rx.Module) -> rx.Module:
+    copied = module.copy()
+    rx.Pipeline("relax-legalize-ops,tir-lower-intrinsics,tir-bufferize,relax-plan-memory").run(copied)
+    return copied
+
+
+def places(module: rx.Module) -> dict[Any, str]:
+    """What is stated of each operation that makes one tensor."""
+    found = [op for op in operations_in(module.operation) if MEMORY in op.attributes]
+    return {op: op.attributes[MEMORY][0].value for op in found}
+
+
+def state(module: rx.Module, op: Any, text: str) -> None:
+    with module.context:
+        op.attributes[MEMORY] = string_array([text])
+
+
+def finished(module: rx.Module) -> Any:
+    return rx.compile(module, pipeline=rx.stages().between("bufferize").replace("bufferize", "relax-lower-calls"))
+
+
+def refusal(module: rx.Module) -> str:
+    before = str(module)
+    with pytest.raises(rx.RelaxError) as raised:
+        rx.Pipeline("relax-lower-calls").run(module)
+    assert str(module) == before
+    return str(raised.value)
+
+
+def test_memory_apart() -> None:
+    """Everything in a place of its own, the results in the arena first: as well, and more of it."""
+    module = chain()
+    changed = planned(module)
+    for index, op in enumerate(places(changed)):
+        state(changed, op, f"arena {index * 256}")
+    x = numpy.linspace(-1, 1, 64, dtype="float32")
+    assert (to_numpy(finished(changed)["main"](x)) == to_numpy(rx.compile(module)["main"](x))).all()
+    lowered = changed.copy()
+    rx.Pipeline("relax-lower-calls").run(lowered)
+    assert f"memref<{13 * 256}xi8>" in str(lowered)
+    assert f"{MEMORY} =" not in str(lowered)
+
+
+def test_the_manifest_tells_of_memory() -> None:
+    executable = rx.compile(chain(count=1), pipeline=rx.stages().drop("fuse"))
+    assert executable.signature("main")["memory"] == {"arena": 512, "peak": 512, "slots": [], "sum": 768}
+    symbolic = rx.compile(chain("n", count=1), pipeline=rx.stages().drop("fuse"))
+    assert symbolic.signature("main")["memory"]["slots"] == ["4*n", "4*n"]
+
+
+def test_memory_of_its_own() -> None:
+    module = chain()
+    changed = planned(module)
+    for op in places(changed):
+        state(changed, op, "own")
+    x = numpy.linspace(-1, 1, 64, dtype="float32")
+    assert (to_numpy(finished(changed)["main"](x)) == to_numpy(rx.compile(module)["main"](x))).all()
+
+
+def test_slots() -> None:
+    module = chain("n", 1)
+    changed = planned(module)
+    for index, op in enumerate(places(changed)):
+        state(changed, op, f"slot {10 - index}")
+    x = numpy.linspace(-1, 1, 37, dtype="float32")
+    assert (to_numpy(finished(changed)["main"](x)) == to_numpy(rx.compile(module)["main"](x))).all()
+
+
+@pytest.mark.parametrize(
+    ("which", "text", "expected"),
+    [
+        (1, "arena 0", "it lies over the result of 'relax.call_tir', which is read later still"),
+        (1, "arena 192", "it lies over the result of 'relax.call_tir', which is read later still"),
+        (1, "arena 100", "places are multiples of 64 bytes"),
+        (1, "slot 0", "its size is a number: it lies in the arena"),
+        (1, "result 0", "it cannot be written into result 0 of the function"),
+        (3, "result 1", "it cannot be written into result 1 of the function"),
+        (1, "arena", "expected 'arena <bytes>', 'slot <number>', 'result <number>' or 'own'"),
+        (1, "arena -64", "expected 'arena <bytes>'"),
+        (1, "heap 3", "expected 'arena <bytes>'"),
+        (1, "", "expected 'arena <bytes>'"),
+    ],
+)
+def test_plans_that_do_not_work(which: int, text: str, expected: str) -> None:
+    module = planned(chain(count=1))
+    state(module, list(places(module))[which], text)
+    found = refusal(module)
+    assert expected in found and f'relax.memory = "{text}"' in found and "test_plan_memory.py:" in found
+
+
+def test_slots_that_do_not_work() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",)), rx.tensor(("m",))]) as f:
+        x, y = f
+        f.returns(relax.tanh(relax.exp(x)), relax.tanh(relax.exp(y)))
+    module = planned(module)
+    ops = list(places(module))
+    state(module, ops[0], "slot 0")
+    state(module, ops[2], "slot 0")
+    assert "slot 0 is for 4*n bytes, not for 4*m" in refusal(module)
+    state(module, ops[2], "arena 0")
+    assert "its size is symbolic: it lies in a slot" in refusal(module)
+
+
+@pytest.mark.parametrize("block", [graphs.resnet, graphs.transformer, graphs.llama])
+def test_the_arena_is_hardly_more_than_what_is_alive(block: Any) -> None:
+    module = block(4)
+    rx.Pipeline("relax-lower{stop=apply},tir-bufferize,relax-plan-memory").run(module)
+    plan = functions_by_name(module)["main"].attributes[MEMORY_PLAN]
+    assert 0 < plan["peak"].value <= plan["arena"].value <= 1.2 * plan["peak"].value < plan["sum"].value
+
+
+@draws(20, deadline=None)
+@given(st.one_of(graphs.images(), graphs.sequences()))
+def test_a_stated_plan_is_the_plan(module: rx.Module) -> None:
+    """Lowering by what is stated gives the code that planning on the way gives."""
+    rx.Pipeline("relax-lower{stop=apply},tir-bufferize").run(module)
+    texts = []
+    for passes in ("relax-plan-memory,relax-lower-calls", "relax-lower-calls"):
+        copied = module.copy()
+        rx.Pipeline(passes).run(copied)
+        stated = functions_by_name(copied)["main"].attributes
+        if MEMORY_PLAN in stated:
+            del stated[MEMORY_PLAN]
+        texts.append(str(copied))
+    assert texts[0] == texts[1]
+
+
+def test_results_with_memory_planned() -> None:
+    module = graphs.transformer(2)
+    arrays = random_arrays(module)
+    usual = rx.compile(module, opt_level=0)
+    stages = rx.stages("llvm", 0).replace("bufferize", "tir-bufferize,relax-lower-calls")
+    without = rx.compile(module, pipeline=stages, opt_level=0)
+    assert (to_numpy(usual["main"](*arrays)) == to_numpy(without["main"](*arrays))).all()
