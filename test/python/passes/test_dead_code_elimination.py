@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import before_after
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import functions_by_name, op_names
@@ -25,7 +25,7 @@ from relax_mlir.passes.relax_dead_code_elimination import DeadCodeElimination
 import relax_mlir as rx
 from relax_mlir import relax
 
-GRAPHS = st.one_of(graphs.images(), graphs.sequences())
+GRAPHS = st.one_of(blocks.images(), blocks.sequences())
 
 
 @draws(15)
