@@ -37,7 +37,7 @@ help: ## print this list
 	@echo 'make TARGET [PYTHON=python3.12] [JOBS=8]'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1#\2/p' $(MAKEFILE_LIST) | awk -F'#' '{printf "%-18s %s\n", $$1, $$2}'
 
-run: env ## set everything up, show a module after each pass, draw with a compiled loop, read handwritten digits, learn it
+run: env ## set everything up, show a module after each pass, draw with a compiled loop, read handwritten digits, learn to
 	@$(BIN)/python examples/run.py
 
 test: export RELAX_MLIR_DRAW = $(DRAW)

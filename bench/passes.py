@@ -22,7 +22,7 @@ import relax_mlir as rx
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
 
-import graphs
+import blocks
 from before_after import op_names
 
 #: Passes, and what runs before: named ones of the graph, then what makes kernels of it.
@@ -30,7 +30,6 @@ PASSES: dict[str, str] = {
     "relax-canonicalize": "",
     "cse": "",
     "relax-fold-constant": "",
-    "relax-convert-layout{desired=relax.nn.conv2d:NHWC:OHWI}": "",
     "relax-fold-batch-norm": "",
     "relax-decompose-ops{ops=all}": "",
     "relax-combine-parallel-matmul": "",
@@ -38,12 +37,13 @@ PASSES: dict[str, str] = {
     "relax-reorder-permute-after-concat": "",
     "relax-fuse-transpose-matmul{most=none}": "",
     "relax-to-mixed-precision": "",
+    "relax-convert-layout{desired=relax.nn.conv2d:NHWC:OHWI}": "",
     "relax-legalize-ops": "",
     "relax-annotate-op-pattern": "relax-legalize-ops",
     "relax-fuse-ops{epilogues=true}": "relax-legalize-ops",
     "tir-fuse": "relax-legalize-ops,relax-fuse-ops{epilogues=true}",
 }
-BLOCKS = {"resnet": graphs.resnet, "transformer": graphs.transformer, "llama": graphs.llama}
+BLOCKS = {"resnet": blocks.resnet, "transformer": blocks.transformer, "llama": blocks.llama}
 ROUNDS = 3
 
 

@@ -2,16 +2,17 @@
 """Products read transposed operands where they lie: matmul(x, permute_dims(w)) is einsum("IK,JK->IJ", x, w).
 
 It is the same sum of the same products. Worth it is what is read few times: a transposed matrix that many rows are
-multiplied by is read faster when it has been permuted before.
+multiplied by is read faster when it has been permuted before. What is written is written once: permute_dims of a
+product goes into it where elements stay side by side.
 """
 
 from __future__ import annotations
 
 import string
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from ..bindings.ir import Operation, OpView, Value
+from ..bindings.ir import Attribute, Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import defining_op, use_count
 from ..bindings.patterns import Pattern, Rewriter, apply_greedy
@@ -44,26 +45,66 @@ class FuseTransposeMatmul(Pass):
         def fuse(view: OpView, _: Rewriter) -> Operation | None:
             return _fuse(view, self.most)
 
-        apply_greedy(op, [Pattern("relax.matmul", fuse)], what=self.name)
+        patterns = [Pattern("relax.matmul", fuse), Pattern("relax.permute_dims", _fuse_result)]
+        apply_greedy(op, patterns, what=self.name)
 
 
-def _fuse(op: OpView, most: int | None) -> Operation | None:
+def _fuse_result(op: OpView, _: Rewriter) -> Operation | None:
+    """permute_dims(einsum("...->bhqd")) is einsum("...->bqhd"), of a matmul likewise."""
+    product = defining_op(op.x, "relax.matmul", "relax.einsum")
+    order = permutation(op)
+    if product is None or order is None or use_count(op.x) != 1:
+        return None
+    if order == sorted(order) or order[-1] != len(order) - 1:
+        return None
+    terms = _terms_of_matmul(product) if product.operation.name == "relax.matmul" else _terms_of_einsum(product)
+    if terms is None or len(terms.result) != len(order):
+        return None
+    result = "".join(terms.result[axis] for axis in order)
+    return make(op, "relax.einsum", list(product.operation.operands), _subscripts(*terms.operands, result=result))
+
+
+class _Terms(NamedTuple):
+    """The labels of a product's operands, and of what it gives."""
+
+    operands: tuple[str, ...]
+    result: str
+
+
+def _terms_of_einsum(op: OpView) -> _Terms | None:
+    operands, arrow, result = op.subscripts.replace(" ", "").partition("->")
+    return _Terms(tuple(operands.split(",")), result) if arrow and "." not in operands else None
+
+
+def _terms_of_matmul(op: OpView) -> _Terms | None:
     left, right = shape_of(op.x1), shape_of(op.x2)
     if op.out_dtype is not None or left is None or right is None:
         return None
     # An einsum would take a size of 1 for one that is to be repeated.
     if equal(left[-1], right[-2] if len(right) > 1 else right[0]) is not True:
         return None
-    rows, columns = (left[-2] if len(left) > 1 else 1), (right[-1] if len(right) > 1 else 1)
     batch = string.ascii_lowercase[: max(len(left), len(right), 2) - 2]
     one, other = _labels(batch, len(left), "IK"), _labels(batch, len(right), "KJ")
-    result = batch + "I" * ("I" in one) + "J" * ("J" in other)
+    return _Terms((one, other), batch + "I" * ("I" in one) + "J" * ("J" in other))
+
+
+def _subscripts(*operands: str, result: str) -> dict[str, Attribute]:
+    return {"subscripts": ir.StringAttr.get(f"{','.join(operands)}->{result}")}
+
+
+def _fuse(op: OpView, most: int | None) -> Operation | None:
+    terms = _terms_of_matmul(op)
+    left, right = shape_of(op.x1), shape_of(op.x2)
+    if terms is None or left is None or right is None:
+        return None
+    one, other = terms.operands
+    rows, columns = (left[-2] if len(left) > 1 else 1), (right[-1] if len(right) > 1 else 1)
     first = _permuted(op.x1, one) if _are_few(columns, most, otherwise=False) else None
     second = _permuted(op.x2, other) if _are_few(rows, most, otherwise=True) else None
     if first is None and second is None:
         return None
     (x1, one), (x2, other) = first or (op.x1, one), second or (op.x2, other)
-    return make(op, "relax.einsum", [x1, x2], {"subscripts": ir.StringAttr.get(f"{one},{other}->{result}")})
+    return make(op, "relax.einsum", [x1, x2], _subscripts(one, other, result=terms.result))
 
 
 def _labels(batch: str, rank: int, matrix: str) -> str:

@@ -80,6 +80,8 @@ class Trainer:
         """`parameters` are what is trained, by the names of the function's parameters; `compiling` is rx.compile's."""
         import numpy
 
+        if not parameters:
+            raise RelaxError("a trainer needs a parameter to train, got none")
         arrays = {name: numpy.array(array) for name, array in parameters.items()}
         training = module.copy()
         name = add_training_step(training, function, optimizer, list(arrays), checkpoint_every=checkpoint_every)

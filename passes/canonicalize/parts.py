@@ -130,7 +130,7 @@ def split_joined(op: OpView, rewriter: Rewriter) -> list[Value] | None:
     return list(joined.tensors)
 
 
-def join_slices(op: OpView, rewriter: Rewriter) -> Operation | Value | None:
+def join_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
     """concat(x[a:b], x[b:c]) is x[a:c]."""
     tensors = list(op.tensors)
     shape = shape_of(op.operation.results[0])
@@ -141,10 +141,7 @@ def join_slices(op: OpView, rewriter: Rewriter) -> Operation | Value | None:
         left, right = _slice_along(one, axis), _slice_along(other, axis)
         if left is None or right is None or left[0] != right[0] or equal(left[1][1], right[1][0]) is not True:
             continue
-        source, attributes = left[0], _slice_attributes({axis: (left[1][0], right[1][1])}, op)
-        if len(tensors) == 2:
-            return make(op, "relax.strided_slice", [source], attributes)
-        whole = relax["strided_slice"](source, axes=[axis], begin=[left[1][0]], end=[right[1][1]])
+        whole = relax["strided_slice"](left[0], axes=[axis], begin=[left[1][0]], end=[right[1][1]])
         return make(op, "relax.concat", [*tensors[:index], whole, *tensors[index + 2 :]], {"axis": _axis(axis, op)})
     return None
 

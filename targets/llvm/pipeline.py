@@ -57,7 +57,12 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 
 STAGES = (
-    _stage("simplify", ("relax-canonicalize", "cse"), "what needs not be computed, or not twice, is not", level=1),
+    _stage(
+        "simplify",
+        ("relax-canonicalize", "cse", "relax-dead-code-elimination"),
+        "what needs not be computed, or not twice, is not",
+        level=1,
+    ),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
         "products",

@@ -14,6 +14,7 @@
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:9..8' 2>&1 | FileCheck %s --check-prefix=BACKWARDS
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=mian' 2>&1 | FileCheck %s --check-prefix=NO-FUNCTION
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=callee' 2>&1 | FileCheck %s --check-prefix=CALLED
+# RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=caller' 2>&1 | FileCheck %s --check-prefix=CALLS
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 # ABOVE: pass 'relax-bind-symbolic-vars': 'n' cannot be 65: @main is for 1..64
@@ -24,6 +25,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 # OPEN: pass 'relax-bind-symbolic-vars': vars=n:8..: expected a size, 8, or the range of one, 1..64
 # BACKWARDS: pass 'relax-bind-symbolic-vars': vars=n:9..8: a size is from 0 to 2**63 - 1, the least first
 # NO-FUNCTION: pass 'relax-bind-symbolic-vars': there is no graph function @mian with a body; there are: @main, @other, @caller, @callee; did you mean 'main'?
+# CALLS: relax-bind-symbolic-vars.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-symbolic-vars': 'func.call' says by itself what n is: inline it first (relax-inline)
 # CALLED: relax-bind-symbolic-vars.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-symbolic-vars': @callee is called here, by arguments as they are now: inline it first (relax-inline)
 
 

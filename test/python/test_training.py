@@ -315,5 +315,7 @@ def test_refused_by_a_trainer() -> None:
         assert message in str(caught.value)
     with pytest.raises(TypeError, match="missing argument b"):
         trainer.step(*data[:2])
+    with pytest.raises(rx.RelaxError, match="a trainer needs a parameter to train"):
+        rx.Trainer(Line, "loss", rx.optim.SGD(0.1), {})
     with pytest.raises(rx.RelaxError, match="no parameter 'v'"):
         rx.Trainer(Line, "loss", rx.optim.SGD(0.1), {"v": start["w"]})

@@ -30,7 +30,7 @@
 
 // TIMES: import
 // TIMES-NEXT: simplify
-// TIMES-NEXT: fold
+// TIMES: fold
 // TIMES-NEXT: legalize
 // TIMES: code
 // TIMES-NEXT: write

@@ -44,16 +44,11 @@ def _backwards(call: GradientCall, matrix: Matrix) -> Value:
 def resize(call: GradientCall) -> list[Any]:
     name, attributes = call.operation.name.removeprefix("relax."), dict(call.inferred.attributes)
     letters = plain_layouts(call)["data"].dimensions[2:]
-    del attributes["layout"], attributes["out_dtype"]
+    del attributes["layout"], attributes["out_dtype"], attributes["extrapolation_value"]
 
     def matrix(letter: str, units: Value, size: Dim) -> Value:
+        # What of a region is along the other dimensions does not matter: they are one element.
         target = relax["shape_expr"](dims=[size if each == letter else 1 for each in letters])
-        if call.roi is not None:
-            # The other dimensions are whole.
-            place, count = letters.index(letter), len(letters)
-            attributes["roi"] = [0.0] * count + [1.0] * count
-            attributes["roi"][place], attributes["roi"][place + count] = call.roi[place], call.roi[place + count]
-        attributes["extrapolation_value"] = 0.0
         return relax[name](units, target, **attributes)
 
     return [_backwards(call, matrix)]

@@ -116,6 +116,15 @@ def test_taken_apart_at_the_seams() -> None:
     assert exactly(built([(2, 5), (2, 3)], body)) == ["relax.concat", "relax.split"]
 
 
+def test_taken_apart_elsewhere() -> None:
+    """What is not joined; into fewer than were joined; along another axis."""
+    assert exactly(built([(4, 3)], lambda x: relax.split(x, 2))) == ["relax.split"]
+    three = built([(2,), (2,), (4,)], lambda *x: relax.split(relax.concat(list(x)), 2))
+    assert exactly(three) == ["relax.concat", "relax.split"]
+    across = built([(2, 4), (2, 4)], lambda *x: relax.split(relax.concat(list(x), axis=1), 2, axis=0))
+    assert exactly(across) == ["relax.concat", "relax.split"]
+
+
 def test_joined_again() -> None:
     cuts = [(0, 1), (1, 3), (3, 4)]
     assert exactly(built([("n", 4)], lambda x: relax.concat([part(x, 1, *cut) for cut in cuts], axis=1))) == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import graphs
+import blocks
 import numpy
 from before_after import changed, keeps_results, op_names
 from example_counts import draws
@@ -46,9 +46,9 @@ def branches(draw: Any) -> tuple[rx.Module, int]:
         results = []
         for index, (size, weight) in enumerate(zip(sizes, parameters, strict=True)):
             if as_constants and size != "m":
-                weight = graphs.Weights(index)(*weights[index])
+                weight = blocks.Weights(index)(*weights[index])
             value = relax.matmul(x, weight)
-            numbers = graphs.Weights(index)(*((1, size) if step == "wide" else (size,))) if size != "m" else None
+            numbers = blocks.Weights(index)(*((1, size) if step == "wide" else (size,))) if size != "m" else None
             if numbers is not None:
                 value = _followed(value, step, numbers, index)
             results.append(value)
@@ -94,7 +94,7 @@ def test_convolutions(data: str, kernel: str, has_bias: bool, padding: int) -> N
             outputs = weight.type.shape[kernel.index("O")]
             y = relax.nn.conv2d(x, weight, data_layout=data, kernel_layout=kernel, padding=padding)
             shape = [outputs if letter == "C" else 1 for letter in data]
-            results.append(relax.add(y, graphs.Weights()(*shape)) if has_bias else y)
+            results.append(relax.add(y, blocks.Weights()(*shape)) if has_bias else y)
         return tuple(results)
 
     module = built([shaped(data), *(shaped(kernel, O=outputs, H=3, W=2) for outputs in (4, 1, 2))], body)
@@ -221,13 +221,13 @@ def test_tags_of_others_stay() -> None:
 
 def test_projections_of_attention() -> None:
     """Queries, keys and values; of a gated MLP both sides."""
-    for module, joined in ((graphs.transformer(2, length="n"), 2), (graphs.llama(2), 3)):
+    for module, joined in ((blocks.transformer(2, length="n"), 2), (blocks.llama(2), 3)):
         after = keeps_results(module, PASS, tolerance=1e-3)
         assert op_names(module).count("relax.matmul") - op_names(after).count("relax.matmul") == 2 * joined
 
 
 @draws(40)
-@given(st.one_of(graphs.images(), graphs.sequences()))
+@given(st.one_of(blocks.images(), blocks.sequences()))
 def test_any_graph_keeps_its_results(module: rx.Module) -> None:
     keeps_results(module, PASS, tolerance=1e-3)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 import pytest
 from before_after import changed, keeps_results, op_names, results_of
+from blocks import images, resnet, transformer
 from example_counts import draws
-from graphs import images, resnet, transformer
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_arrays import in_layout
@@ -262,7 +262,7 @@ def test_what_a_callback_may_not_answer() -> None:
     answers = iter(["NHWC:OHWI", "NHWC:OHWI:NCHW:NCHW"])
     with pytest.raises(rx.RelaxError, match=r"the callback's answer: relax.nn.conv2d takes 1 to 3 layouts") as error:
         ConvertLayout(callback=lambda op: next(answers))(module)
-    assert "test_convert_layout" in error.value.location or "graphs.py" in error.value.location
+    assert "test_convert_layout" in error.value.location or "blocks.py" in error.value.location
     assert module.script() == before
     with pytest.raises(rx.RelaxError, match="the callback's answer: 5 names no layouts"):
         ConvertLayout(callback=lambda op: 5)(module)

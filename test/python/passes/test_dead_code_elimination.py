@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import before_after
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import functions_by_name, op_names
@@ -25,7 +25,7 @@ from relax_mlir.passes.relax_dead_code_elimination import DeadCodeElimination
 import relax_mlir as rx
 from relax_mlir import relax
 
-GRAPHS = st.one_of(graphs.images(), graphs.sequences())
+GRAPHS = st.one_of(blocks.images(), blocks.sequences())
 
 
 @draws(15)
@@ -69,12 +69,26 @@ def test_public_functions_stay_as_they_are() -> None:
 
 
 def test_a_kernel_whose_outputs_are_one_loop_s_stays() -> None:
-    module = rx.Module()
-    with module.function("main", {"x": rx.tensor((6, 4))}) as f:
-        values, _ = relax.topk(*f, k=2)
-        f.returns(values)
-    rx.Pipeline("relax-legalize-ops").run(module)
+    module = rx.Module.parse("""
+      #same = affine_map<(i) -> (i)>
+      func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %0:2 = "relax.call_tir"(%x) {func = @both} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+        return %0#1 : tensor<4xf32>
+      }
+      func.func private @both(%x: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>)
+          -> (tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func} {
+        %0:2 = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel"]}
+            ins(%x : tensor<4xf32>) outs(%a, %b : tensor<4xf32>, tensor<4xf32>) {
+          ^bb0(%i: f32, %p: f32, %q: f32):
+            %1 = arith.negf %i : f32
+            linalg.yield %i, %1 : f32, f32
+        } -> (tensor<4xf32>, tensor<4xf32>)
+        return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+      }""")
+    text = str(module)
     before_after.keeps_results(module, "relax-dead-code-elimination", tolerance=0)
+    DeadCodeElimination()(module)
+    assert str(module) == text
 
 
 def test_what_two_callers_use_together_stays() -> None:
@@ -158,7 +172,10 @@ def test_entry_functions_are_somebody_s() -> None:
 
 def test_what_others_know_of_a_function_stays() -> None:
     """A codegen's function, and one that something else than calls names."""
-    module = rx.Module.parse("""
+    module = rx.Module.parse("""module attributes {somebody.keeps = @kept} {
+      func.func private @kept() {
+        return
+      }
       func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         %0 = call @theirs(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
         %1 = call @named(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -176,7 +193,8 @@ def test_what_others_know_of_a_function_stays() -> None:
       }
       func.func private @alone() {
         return
-      }""")
+      }
+    }""")
     text = str(module)
     DeadCodeElimination()(module)
     assert str(module) == text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import changed, keeps_results, op_names
@@ -178,11 +178,11 @@ def test_unknown_operators_are_refused() -> None:
 
 
 @draws(40)
-@given(st.one_of(graphs.images(), graphs.sequences()))
+@given(st.one_of(blocks.images(), blocks.sequences()))
 def test_any_graph_keeps_its_results(module: rx.Module) -> None:
     keeps_results(module, ALL, tolerance=1e-3)
 
 
 def test_models_keep_their_results() -> None:
-    keeps_results(graphs.transformer(length="n"), ALL, tolerance=1e-3)
-    keeps_results(graphs.llama(), ALL, tolerance=1e-3)
+    keeps_results(blocks.transformer(length="n"), ALL, tolerance=1e-3)
+    keeps_results(blocks.llama(), ALL, tolerance=1e-3)

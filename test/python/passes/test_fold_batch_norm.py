@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import changed, keeps_results, op_names
@@ -179,14 +179,14 @@ def test_moving_values_get_the_stated_type() -> None:
 
 
 def test_a_residual_network_has_no_scales_left() -> None:
-    after = keeps_results(graphs.resnet(2), PASS, tolerance=1e-3)
+    after = keeps_results(blocks.resnet(2), PASS, tolerance=1e-3)
     names = op_names(after)
     assert names.count("relax.nn.conv2d") == 4 and names.count("relax.add") == 6
     assert len(names) == 14, names
 
 
 @draws(30)
-@given(st.one_of(graphs.images(), graphs.sequences()))
+@given(st.one_of(blocks.images(), blocks.sequences()))
 def test_any_graph_keeps_its_results(module: rx.Module) -> None:
     after = keeps_results(module, PASS, tolerance=1e-3)
     assert "relax.nn.batch_norm" not in op_names(after)

@@ -172,10 +172,10 @@ def test_without_who_runs_programs_numpy_s_part_is_folded() -> None:
 
 
 def test_what_fails_keeps_nobody_else_from_being_folded() -> None:
-    """An index outside, a sum of it, and nine others; the run tells what is wrong."""
+    """An index outside, what is made for it and of it, and nine others; the run tells what is wrong."""
     module = rx.Module()
     with module.function("main", []) as f:
-        outside = relax.take(relax.const([1.0, 2.0]), relax.const([5]), axis=0)
+        outside = relax.take(relax.negative(relax.const([1.0, 2.0])), relax.const([5]), axis=0)
         f.returns(*(relax.exp(relax.const([float(n)])) for n in range(9)), relax.exp(outside))
     FoldConstant()(module)
     assert [name for name in names(module) if name.startswith("relax.")] == ["relax.take", "relax.exp"]
@@ -187,19 +187,45 @@ def test_operators_of_other_packages_are_folded_where_they_are_pure() -> None:
     mine = rx.Dialect("foldable")
     twice = mine.op("twice", "x", infer=lambda call: call.x, doc="Twice.")
     heard = mine.op("heard", "x", infer=lambda call: call.x, pure=False, doc="Twice, and somebody hears it.")
+    put = mine.op(
+        "put", "state x", infer=lambda call: call.state, view="state", writes="state", doc="Writes to its operand."
+    )
     alone = mine.op("alone", "x", infer=lambda call: call.x, doc="Nobody has a rule for it.")
 
-    @rx.register_legalize(["foldable.twice", "foldable.heard"])
+    @rx.register_legalize(["foldable.twice", "foldable.heard", "foldable.put"])
     def doubled(op: Any, operands: Any, builder: Any) -> Any:
         return relax.add(operands[0], operands[0])
 
     module = rx.Module()
     with module.function("main", []) as f:
         c = relax.const([1.0, 2.0])
-        f.returns(twice(c), heard(c), alone(c))
+        f.returns(twice(c), heard(c), put(c, c), alone(c))
     FoldConstant()(module)
-    assert [name for name in names(module) if name.startswith("foldable")] == ["foldable.heard", "foldable.alone"]
+    assert [name for name in names(module) if name.startswith("foldable")] == [
+        "foldable.heard",
+        "foldable.put",
+        "foldable.alone",
+    ]
     assert "dense<[2.000000e+00, 4.000000e+00]>" in str(module)
+
+
+def test_kernels_that_call_what_is_somebody_else_s_are_not_run() -> None:
+    module = rx.Module.parse("""
+      func.func @main() -> tensor<2xf32> {
+        %c = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+        %0 = "relax.call_tir"(%c) {func = @inner} : (tensor<2xf32>) -> tensor<2xf32>
+        return %0 : tensor<2xf32>
+      }
+      func.func private @inner(%x: memref<2xf32>, %y: memref<2xf32>) attributes {tir.prim_func} {
+        %i = arith.constant 0 : index
+        %0 = memref.load %x[%i] : memref<2xf32>
+        %1 = "tir.call_extern"(%0) {func = "sinf"} : (f32) -> f32
+        memref.store %1, %y[%i] : memref<2xf32>
+        return
+      }""")
+    text = str(module)
+    FoldConstant()(module)
+    assert str(module) == text
 
 
 def test_results_are_found_again_and_only_where_the_caller_says(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import functions_by_name, keeps_results, random_arrays
@@ -92,7 +92,7 @@ def test_much_is_laid_together_for_a_product(rows: Any, expected: int) -> None:
 
 
 @draws(20, deadline=None)
-@given(st.one_of(graphs.images(), graphs.sequences()))
+@given(st.one_of(blocks.images(), blocks.sequences()))
 def test_random_graphs(module: rx.Module) -> None:
     without = rx.stages().drop("fuse")
     arrays = random_arrays(module)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import graphs
+import blocks
 import pytest
 from before_after import keeps_results, op_names
 from example_counts import draws
@@ -73,11 +73,11 @@ def test_sizes_that_might_be_one_are_checked_by_the_product() -> None:
 
 
 @draws(30)
-@given(graphs.sequences())
+@given(blocks.sequences())
 def test_any_graph_keeps_its_results(module: rx.Module) -> None:
     keeps_results(module, ALL, tolerance=1e-3)
 
 
 def test_attention_of_one_query() -> None:
-    after = keeps_results(graphs.transformer(), "relax-canonicalize,relax-fuse-transpose-matmul", tolerance=1e-3)
+    after = keeps_results(blocks.transformer(), "relax-canonicalize,relax-fuse-transpose-matmul", tolerance=1e-3)
     assert op_names(after).count("relax.einsum") == 2

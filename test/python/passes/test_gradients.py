@@ -14,7 +14,7 @@ import numpy
 import pytest
 from compiling import array
 from example_counts import draws
-from gradient_cases import USES, Use, relax
+from gradient_cases import USES, Use, indices, relax
 from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new_gradients
@@ -90,6 +90,18 @@ def test_every_rule_is_tested() -> None:
 
 
 _ONES = ["exp", "sin", "tanh", "sigmoid", "square", "negative", "nn.gelu", "nn.softmax", "nn.silu", "erf"]
+#: Along the rows, which keep their sizes.
+_ROWS: dict[str, Callable[[Any], Any]] = {
+    "sort": lambda x: relax["sort"](x),
+    "cumsum": lambda x: relax["cumsum"](x, axis=1, exclusive=True),
+    "cumprod": lambda x: relax["cumprod"](x, axis=1),
+    "flip": lambda x: relax["flip"](x, axis=1),
+    "largest": lambda x: relax["subtract"](x, relax["max"](x, axis=[1], keepdims=True)),
+    "rotated": lambda x: relax["concat"](relax["split"](x, [1], axis=1)[::-1], axis=1),
+    "taken": lambda x: relax["take"](x, indices(2, 0, 0), axis=1, mode="clip"),
+    "every second": lambda x: relax["slice_scatter"](
+        x, relax["strided_slice"](x, axes=[1], begin=[-1], end=[-4], strides=[-2]), 0, 3, 2, axis=1),
+}  # fmt: skip
 _TWOS = ["add", "multiply", "subtract", "maximum", "matmul", "divide"]
 
 
@@ -97,7 +109,9 @@ _TWOS = ["add", "multiply", "subtract", "maximum", "matmul", "divide"]
 @given(st.data())
 def test_chains(data: st.DataObject) -> None:
     """Tensors are used several times, in any order, with a batch that is a symbol."""
-    steps = data.draw(st.lists(st.tuples(st.sampled_from([*_ONES, *_TWOS]), st.integers(0, 9), st.integers(0, 9))))
+    steps = data.draw(
+        st.lists(st.tuples(st.sampled_from([*_ONES, *_TWOS, *_ROWS]), st.integers(0, 9), st.integers(0, 9)))
+    )
     seed = data.draw(st.integers(0, 2**32 - 1))
 
     def build(x: Any, weight: Any, bias: Any) -> Any:
@@ -106,6 +120,8 @@ def test_chains(data: st.DataObject) -> None:
             first, second = values[one % len(values)], values[other % len(values)]
             if op == "matmul":
                 made = relax["matmul"](first, weight)
+            elif op in _ROWS:
+                made = _ROWS[op](first)
             elif op == "divide":
                 made = relax["divide"](first, relax["exp"](relax["sin"](second)))
             else:

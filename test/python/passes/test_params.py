@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import before_after
-import graphs
+import blocks
 import ml_dtypes
 import numpy
 import pytest
@@ -28,7 +28,7 @@ from relax_mlir.runtime import to_numpy
 import relax_mlir as rx
 from relax_mlir import relax
 
-GRAPHS = st.one_of(graphs.images(), graphs.sequences())
+GRAPHS = st.one_of(blocks.images(), blocks.sequences())
 
 
 def same(ones: Any, others: Any) -> None:
@@ -61,7 +61,7 @@ def test_random_graphs_of_which_one_input_is_a_weight(module: rx.Module) -> None
 
 
 @draws(20)
-@given(graphs.sequences())
+@given(blocks.sequences())
 def test_random_graphs_of_a_length_that_is_known(module: rx.Module) -> None:
     if "n" in symbols_in(module.operation):
         before_after.keeps_results(module, BindSymbolicVars(vars={"n": 5}))
@@ -177,8 +177,11 @@ def test_lists_of_parameters_lose_those_that_are_bound() -> None:
     BindParams(arrays={"weight": WEIGHT})(module)
     program = rx.compile(module)
     same([program["main"](numpy.ones((2, 4), "f4"), [BIAS])], [numpy.ones((2, 4), "f4") @ WEIGHT + BIAS])
+    x = numpy.ones((2, 4), "f4")
     BindParams(arrays={"bias": BIAS})(module)
-    same([rx.compile(module)["main"](numpy.ones((2, 4), "f4"), [])], [numpy.ones((2, 4), "f4") @ WEIGHT + BIAS])
+    same([rx.compile(module)["main"](x, [])], [x @ WEIGHT + BIAS])
+    BindParams(arrays={"x": x})(module)
+    same([rx.compile(module)["main"]([])], [x @ WEIGHT + BIAS])
 
 
 def test_weights_are_transformed_once_and_passed_as_a_list() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import functions_by_name, random_arrays
@@ -135,7 +135,7 @@ def test_slots_that_do_not_work() -> None:
     assert "its size is symbolic: it lies in a slot" in refusal(module)
 
 
-@pytest.mark.parametrize("block", [graphs.resnet, graphs.transformer, graphs.llama])
+@pytest.mark.parametrize("block", [blocks.resnet, blocks.transformer, blocks.llama])
 def test_the_arena_is_hardly_more_than_what_is_alive(block: Any) -> None:
     module = block(4)
     rx.Pipeline("relax-lower{stop=apply},tir-bufferize,relax-plan-memory").run(module)
@@ -144,7 +144,7 @@ def test_the_arena_is_hardly_more_than_what_is_alive(block: Any) -> None:
 
 
 @draws(20, deadline=None)
-@given(st.one_of(graphs.images(), graphs.sequences()))
+@given(st.one_of(blocks.images(), blocks.sequences()))
 def test_a_stated_plan_is_the_plan(module: rx.Module) -> None:
     """Lowering by what is stated gives the code that planning on the way gives."""
     rx.Pipeline("relax-lower{stop=apply},tir-bufferize").run(module)
@@ -160,7 +160,7 @@ def test_a_stated_plan_is_the_plan(module: rx.Module) -> None:
 
 
 def test_results_with_memory_planned() -> None:
-    module = graphs.transformer(2)
+    module = blocks.transformer(2)
     arrays = random_arrays(module)
     usual = rx.compile(module, opt_level=0)
     stages = rx.stages("llvm", 0).replace("bufferize", "tir-bufferize,relax-lower-calls")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import graphs
+import blocks
 import numpy
 import pytest
 from before_after import changed, keeps_results, op_names
@@ -55,7 +55,7 @@ def element_types(module: rx.Module, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("options", ["", "{results=f32}", "{dtype=bf16}", "{dtype=bf16 results=f32}"])
-@pytest.mark.parametrize("make", [graphs.transformer, graphs.llama, graphs.resnet])
+@pytest.mark.parametrize("make", [blocks.transformer, blocks.llama, blocks.resnet])
 def test_models(make: Any, options: str) -> None:
     module = make()
     after = keeps_results(module, PASS + options, tolerance=0.15 if "bf16" in options else 0.02)
@@ -68,7 +68,7 @@ def test_models(make: Any, options: str) -> None:
 
 
 @draws(40)
-@given(st.one_of(graphs.images(), graphs.sequences()), st.sampled_from(["", "{results=f32}"]))
+@given(st.one_of(blocks.images(), blocks.sequences()), st.sampled_from(["", "{results=f32}"]))
 def test_any_graph_nearly_keeps_its_results(module: rx.Module, options: str) -> None:
     after = changed(module, PASS + options)
     check_casts(after)

@@ -190,7 +190,7 @@ def test_times_add_up(data: dict[str, Any]) -> None:
 
 def test_stages_weights_and_sizes(static: tuple[Path, Path], data: dict[str, Any]) -> None:
     names = [stage["name"] for stage in data["stages"]]
-    assert names[:4] == ["import", "simplify", "fold", "legalize"]
+    assert names[:5] == ["import", "simplify", "norms", "fold", "legalize"]
     assert names[-1] == "code"
     assert data["model"]["weights"] == 3
     assert data["model"]["weight_bytes"] == 16 * 4 + 4 * 4 + 8
