@@ -55,7 +55,7 @@ class LegalizeOps(Pass):
         rules_by_name = self._rules()
         if self.unknown == "error":
             conversion.illegal("relax", *rules_by_name)
-        conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
+            conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
         # What has a role crosses levels already, or belongs to the graph level: nothing is left to do for it here.
         conversion.legal(*(row.full_name for row in all_ops() if row.role), *self.skip_ops)
         conversion.legal(*legal_operators(self.target))
