@@ -80,6 +80,8 @@ class _Calls:
         """Finds out what a function says of its sizes, and writes it into the function; its calls fit it then."""
         function, is_changeable = self._functions[name], name in self._changeable
         shapes = FunctionShapes(function)
+        if not shapes.equations.answers and not shapes.refined:
+            return
         if specialize(function, shapes, self._functions, changes_signature=is_changeable):
             self._fit_calls(name)
 
