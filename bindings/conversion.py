@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dialect conversion with Python patterns: MLIR's driver in rounds to a fixed point, then a walk over what is left.
+"""Dialect conversion with Python patterns: rounds to a fixed point, then a walk over what is left.
 
     conversion = Conversion("my-lowering")
     conversion.illegal("relax")
@@ -12,23 +12,22 @@
             return Decline("operands must not broadcast")
         return arith.addf(*operands)        # made before the op, with its location
 
-MLIR's driver sees only patterns that succeed: one that declines or raises has left nothing behind (rewriting.py). It
-knows nothing of the operations that Python patterns make, so they are converted in the next round, and legality is
-decided here.
+A pattern that declines or raises has left nothing behind (rewriting.py). What patterns make is converted in the next
+round. MLIR's own driver would do the same for ten times as much: it asks Python about each operation anyway, knows
+nothing of those that Python patterns make, and keeps a copy of all that it might have to take back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
-from ..support.callbacks import Entrance, callback, enters, fragile
+from ..support.callbacks import enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, error_at
 from .handles import erasing
 from .ir import Attribute, Location, Operation, OpView, Type, Value
-from .mlir import ir, rewrite
+from .mlir import ir
 from .navigation import ancestors, operations_in
 from .rewriting import UPDATED, Decline, PatternCall, function_name, op_name, replacement
 
@@ -62,10 +61,6 @@ class ConversionRewriter:
     def result_types(self) -> list[Type]:
         """The types that the values returned for the operation's results must have."""
         return list(self.op.results.types)
-
-
-def _same_type(type_: Type) -> Type:
-    return type_
 
 
 class Legality:
@@ -115,6 +110,8 @@ class Conversion:
         self.legality = Legality(default=False if full else None)
         self.patterns: dict[str, list[_Pattern]] = {}
         self.is_opaque: Callable[[Operation], bool] | None = None
+        #: Asked before patterns are: the values for an operation's results, of calls made before it, or None.
+        self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
 
     def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
         """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""
@@ -177,76 +174,81 @@ class _Run:
     def _run_rounds(self) -> None:
         if not self.conversion.patterns:
             return
-        # MLIR wants one. It keeps neither its converter nor that one's function alive, and remembers types by address.
-        converter = rewrite.TypeConverter()
-        converter.add_conversion(_same_type)
-        target = rewrite.ConversionTarget()
-        config = rewrite.ConversionConfig()
-        # Casts stay as they are: nobody could be asked for better ones.
-        config.build_materializations = False
-        config.folding_mode = rewrite.DialectConversionFoldingMode.NEVER
         for _ in range(self.conversion.max_rounds):
             self._converted, self._declined, self._made = {}, {}, set()
-            frozen = self._patterns(converter)
             with self._call:
-                # Everything is unknown to the driver, so that it never fails: what is left is judged afterwards.
-                with Entrance() as entrance:
-                    rewrite.apply_partial_conversion(self.root, target, frozen, config)
-                entrance.check()
+                self._run_round()
             if not self._converted or not (self._declined or self._made & self.conversion.patterns.keys()):
                 return
         raise self._endless()
 
-    def _patterns(self, converter: Any) -> Any:
-        """For the operations that are there: most conversions have many more, and each takes time to add."""
-        patterns = rewrite.RewritePatternSet(self.root.context)
-        for name in {operation.name: None for operation in self._operations()}:
-            candidates, rule = self.conversion.patterns.get(name), self.legality.rule(name)
-            if candidates and rule is not True:
-                is_legal = rule if callable(rule) else None
-                patterns.add_conversion(name, self._matcher(candidates, is_legal), converter)
-        return patterns.freeze()
+    def _run_round(self) -> None:
+        """Converts what is there. As in MLIR's driver operations keep their operands and stay until the round ends."""
+        known: dict[Value, Value] = {}
+        replaced: list[tuple[Operation, list[Value]]] = []
+        #: Those with regions: what is inside goes with them.
+        around: set[Operation] = set()
+        try:
+            for operation in self._operations():
+                candidates, rule = self.conversion.patterns.get(operation.name), self.legality.rule(operation.name)
+                if not candidates or rule is True or self._call.is_buried(operation):
+                    continue
+                if around and not around.isdisjoint(ancestors(operation)):
+                    continue
+                if callable(rule) and rule(operation.opview):
+                    continue
+                operands = [known.get(value, value) for value in operation.operands]
+                try:
+                    found = self._values_for(operation, operands, candidates)
+                except BaseException:
+                    self._call.discard()
+                    raise
+                if found is not None:
+                    values = [known.get(value, value) for value in found]
+                    known.update(zip(operation.results, values, strict=True))
+                    replaced.append((operation, values))
+                    around.update([operation] if len(operation.regions) else [])
+        finally:
+            self._settle(replaced)
 
-    def _matcher(self, candidates: list[_Pattern], is_legal: Callable[[OpView], bool] | None) -> Callable[..., bool]:
-        """A function by MLIR's convention: true means that nothing was changed."""
+    @fragile
+    def _settle(self, replaced: Sequence[tuple[Operation, Sequence[Value]]]) -> None:
+        """Who uses what was replaced gets what stands for it; then it goes, users first."""
+        for operation, values in replaced:
+            for result, value in zip(operation.results, values, strict=True):
+                result.replace_all_uses_with(value)
+        self._call.bury_replaced([operation for operation, _ in reversed(replaced)])
 
-        @callback(failed=True, clean_up=self._call.discard)
-        def match(op: OpView, adaptor: Any, _: object, mlir_rewriter: Any) -> bool:
-            if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
-                return True
-            return not self._convert(candidates, op, adaptor, mlir_rewriter)
+    def _values_for(
+        self, operation: Operation, operands: list[Value], candidates: list[_Pattern]
+    ) -> Sequence[Value] | None:
+        shortcut = self.conversion.shortcut
+        values = None if shortcut is None else shortcut(operation, operands)
+        if values is None:
+            return self._convert(candidates, operation.opview, operands)
+        self._converted[operation.name] = ("", operation.location)
+        return values
 
-        return match
-
-    def _is_out_of_reach(self, operation: Operation) -> bool:
-        """Whether it is the root, which nothing can replace, has been erased, or lies in something opaque."""
-        if operation == self.root or self._call.is_buried(operation):
-            return True
-        is_opaque = self.conversion.is_opaque
-        if is_opaque is None:
-            return False
-        return any(is_opaque(around) for around in takewhile(lambda each: each != self.root, ancestors(operation)))
-
-    def _convert(self, candidates: list[_Pattern], op: OpView, adaptor: Any, mlir_rewriter: Any) -> bool:
+    def _convert(self, candidates: list[_Pattern], op: OpView, operands: list[Value]) -> Sequence[Value] | None:
+        """What stands for the results from now on; None where no pattern has any, or one has changed it in place."""
         operation = self._rewriter.op = op.operation
         reasons: list[tuple[str, str]] = []
         with self._call.start(op):
             for name, function, _ in candidates:
                 self._call.pattern = name
                 try:
-                    outcome = function(op, list(adaptor.operands), self._rewriter)
+                    outcome = function(op, list(operands), self._rewriter)
                 except Decline as decline:
                     outcome = decline
                 if not isinstance(outcome, Decline):
-                    self._replace(name, operation, outcome, mlir_rewriter)
-                    return True
+                    return self._take(name, operation, outcome)
                 reasons.append((name, outcome.reason))
                 self._call.discard()
         self._declined[operation] = reasons
-        return False
+        return None
 
     @fragile
-    def _replace(self, name: str, operation: Operation, outcome: object, mlir_rewriter: Any) -> None:
+    def _take(self, name: str, operation: Operation, outcome: object) -> Sequence[Value] | None:
         values = None
         if outcome is not UPDATED:
             values = replacement(outcome, operation.results.types, name, operation)
@@ -255,8 +257,7 @@ class _Run:
         if values is None:
             # It may need another round, as what was made may.
             self._made.add(operation.name)
-        else:
-            mlir_rewriter.replace_op(operation, values)
+        return values
 
     def _endless(self) -> RelaxError:
         """Names what is still converted after the last round: it is what patterns make again and again."""

@@ -153,6 +153,14 @@ class PatternCall:
             self._erase_other(operation)
 
     @fragile
+    def bury_replaced(self, operations: Sequence[Operation]) -> None:
+        """As `bury`, what was replaced, users first: they may use what patterns have erased before."""
+        earlier, self._burials = self._burials, []
+        for operation in operations:
+            self._bury(operation)
+        self._burials += earlier
+
+    @fragile
     def _bury(self, operation: Operation) -> None:
         """Takes an operation out of its block, and keeps it in memory until the end: others may still know of it."""
         detach(operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ..bindings.conversion import Conversion, ConversionRewriter, PatternFunction
 from ..bindings.ir import Operation, OpView, Value
@@ -22,6 +22,7 @@ from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes
+from .legalize.remembered import Remembered
 from .legalize.rules import Rule, RuleFunction, rules_by_op
 
 
@@ -35,6 +36,8 @@ class LegalizeOps(Pass):
 
     target: str = "default"
     skip_ops: tuple[str, ...] = ()
+    #: What happens to operators that no rule takes: an error that names all of them, or they stay.
+    unknown: Literal["error", "leave"] = "error"
     #: Rules of this run, tried before the target's: operator -> rule.
     customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 
@@ -50,16 +53,19 @@ class LegalizeOps(Pass):
         )
         conversion.leave_alone(_is_opaque)
         rules_by_name = self._rules()
-        conversion.illegal("relax", *rules_by_name)
-        conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
+        if self.unknown == "error":
+            conversion.illegal("relax", *rules_by_name)
+            conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
         # What has a role crosses levels already, or belongs to the graph level: nothing is left to do for it here.
         conversion.legal(*(row.full_name for row in all_ops() if row.role), *self.skip_ops)
         conversion.legal(*legal_operators(self.target))
         journal = Journal.active()
         notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
+        remembered = Remembered(rules_by_name, notes)
+        conversion.shortcut = remembered.again
         for name, rules in rules_by_name.items():
             for position, rule in enumerate(rules):
-                pattern = _pattern(rule, prim_funcs, notes)
+                pattern = _pattern(rule, prim_funcs, notes, remembered)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         conversion.run(op)
 
@@ -82,14 +88,18 @@ def _is_opaque(operation: Operation) -> bool:
     return is_prim_func(operation) or operation.name == "builtin.module"
 
 
-def _pattern(rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> PatternFunction:
+def _pattern(
+    rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None, remembered: Remembered
+) -> PatternFunction:
     def legalize(op: OpView, operands: list[Value], _: ConversionRewriter) -> object:
         builder = RuleBuilder(op, operands, prim_funcs)
         values = with_known_sizes(rule.function, op, operands, builder)
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
-        if notes is not None and not isinstance(values, Decline):
-            notes.taken(op.operation, rule, builder.called)
+        if not isinstance(values, Decline):
+            remembered.remember(op.operation, operands, rule, values, builder.called)
+            if notes is not None:
+                notes.taken(op.operation, rule, builder.called)
         return values
 
     legalize.__name__ = rule.function.__name__

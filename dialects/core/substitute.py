@@ -25,6 +25,13 @@ def dims_of(info: Info) -> tuple[Dim, ...]:
     return info.dims or () if isinstance(info, ShapeInfo) else ()
 
 
+def with_dims(info: Info, dims: tuple[Dim, ...]) -> Info:
+    """An info that has sizes, with others."""
+    if isinstance(info, TensorInfo):
+        return info.with_shape(dims) if info.shape is not None else info
+    return ShapeInfo(dims) if isinstance(info, ShapeInfo) and info.dims is not None else info
+
+
 def symbols_of(type_: Type) -> frozenset[str]:
     """The names of symbolic sizes in a type. Raises TypeProblem for a malformed one."""
     return _variables(dims_of(decode(type_)))
@@ -95,8 +102,7 @@ def substituted_type(type_: Type, sizes: Mapping[str, Dim]) -> Type:
     info = decode(type_)
     if _variables(dims_of(info)).isdisjoint(sizes):
         return type_
-    dims = tuple(_substituted(dim, sizes) for dim in dims_of(info))
-    return encode(info.with_shape(dims) if isinstance(info, TensorInfo) else ShapeInfo(dims), type_.context)
+    return encode(with_dims(info, tuple(_substituted(dim, sizes) for dim in dims_of(info))), type_.context)
 
 
 def _substituted(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:

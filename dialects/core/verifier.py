@@ -12,10 +12,11 @@ from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, decode
+from .equalities import contradict
 from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
 from .opdef import OPERAND_KINDS, Call, OpDef, OpProblem
 from .operands import operand_info
-from .symbols import Dim, SymbolError, equal
+from .symbols import Dim, SymbolError
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -55,7 +56,7 @@ def check(definition: OpDef, operation: Operation) -> None:
     # Nothing else decides whether an op is valid, unless its operands' values or its surroundings matter.
     key: Any = None
     if not definition.value_dependent:
-        key = (definition, *types, None, *operation.results.types, *_items(attributes))
+        key = (definition, *types, None, *operation.results.types, *items_of(attributes))
         if key in verified and definition.verify is None:
             return
     call = call_of(definition, operation)
@@ -68,7 +69,7 @@ def check(definition: OpDef, operation: Operation) -> None:
         definition.verify(operation, call)
 
 
-def _items(attributes: Attributes) -> list[tuple[str, Any]]:
+def items_of(attributes: Attributes) -> list[tuple[str, Any]]:
     """Names and attributes; None for one that the bindings cannot hand out (locations, arrays of odd widths)."""
     if not len(attributes):
         return []
@@ -112,7 +113,7 @@ def _segment_sizes(definition: OpDef, operation: Operation, count: int) -> Seque
 
 
 def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, Any]:
-    present = dict(_items(attributes))
+    present = dict(items_of(attributes))
     for name in present:
         # Names with a dot are other people's annotations; MLIR keeps them on any op.
         segments = name == _SEGMENTS and definition.segmented
@@ -177,4 +178,4 @@ def compatible_dims(inferred: Sequence[Dim] | None, stated: Sequence[Dim] | None
         return True
     if len(inferred) != len(stated):
         return False
-    return all(equal(one, other) is not False for one, other in zip(inferred, stated, strict=True))
+    return not any(contradict(one, other) for one, other in zip(inferred, stated, strict=True))

@@ -10,9 +10,10 @@ from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir, string_value
 from ..core.attributes import AttributeProblem, AttrKind, Bool, Int, Ints, Str, size_of
 from ..core.codec import encode_dims
+from ..core.equalities import contradict
 from ..core.infos import ScalarInfo, TensorInfo, describe, is_float, is_int
 from ..core.opdef import Call
-from ..core.symbols import Dim, Size, SymbolError, SymExpr, dim_sub, equal, parse
+from ..core.symbols import Dim, Size, SymbolError, SymExpr, dim_sub, parse
 from .dialect import injective_op, op
 from .infer.broadcast import broadcast_shapes, check_broadcast
 from .infer.dtypes import check_dtype, check_same_dtype
@@ -84,7 +85,7 @@ def dynamic_strided_slice(call: Call) -> TensorInfo:
         check_dtype(call, name, "int")
     length = same_size(call, "length", begin=0, end=0, strides=0)
     shape = call.x.shape
-    if shape is not None and equal(length, len(shape)) is False:
+    if shape is not None and contradict(length, len(shape)):
         described = ", ".join(call.describe(name) for name in lists)
         raise call.fail(f"{described} must have {len(shape)} elements, one for each dimension of {call.describe('x')}")
     rank = length if shape is None else len(shape)
@@ -143,7 +144,7 @@ def check_depth(call: Call, depth: Dim, rank: int) -> None:
 
 def _batch_size(call: Call, axis: int) -> Dim:
     sizes = call.data.shape[axis], call.indices.shape[axis]
-    if equal(*sizes) is False:
+    if contradict(*sizes):
         raise call.fail(
             f"{call.describe('data')} and {call.describe('indices')} must have the same size in batch dimension {axis}"
         )
@@ -179,7 +180,7 @@ def reverse_sequence(call: Call) -> TensorInfo:
     sequence = normalize_axis(call, "seq_axis", len(shape), call.seq_axis)
     batch = normalize_axis(call, "batch_axis", len(shape), call.batch_axis)
     call.require(sequence != batch, f"{call.describe('seq_axis')} and {call.describe('batch_axis')} must differ")
-    if equal(length, shape[batch]) is False:
+    if contradict(length, shape[batch]):
         lengths, data = call.describe("seq_lengths"), call.describe("data")
         raise call.fail(f"{lengths} must have one element for each of dimension {batch} of {data}")
     return call.data.with_shape((*shape[:batch], most_precise([shape[batch], length]), *shape[batch + 1 :]))

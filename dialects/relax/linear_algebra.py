@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from ..core.attributes import DType, Str
+from ..core.equalities import contradict
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from ..core.symbols import Dim, equal, product
+from ..core.symbols import Dim, product
 from .dialect import contraction_op
 from .infer.broadcast import broadcast_batch
 from .infer.dtypes import ANY, asked_dtype, check_dtype, check_same_dtype
@@ -28,7 +29,7 @@ def matmul(call: Call) -> TensorInfo:
 def _product_shape(call: Call, left: Shape, right: Shape) -> Shape:
     """A vector is a row on the left and a column on the right, and is no dimension of the result."""
     length, other = left[-1], right[-2] if len(right) > 1 else right[0]
-    if equal(length, other) is False:
+    if contradict(length, other):
         raise call.fail(
             f"{call.describe('x1')} and {call.describe('x2')} cannot be multiplied: rows on the left have "
             f"{length} elements, columns on the right {other}"

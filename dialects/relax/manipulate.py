@@ -10,6 +10,7 @@ from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, Int, Ints, Number, Str
 from ..core.codec import decode
+from ..core.equalities import contradict
 from ..core.infos import TensorInfo, describe
 from ..core.opdef import Call, OpProblem
 from ..core.operands import as_dim, as_value
@@ -81,7 +82,7 @@ def _may_match(old: Shape, new: Shape) -> bool:
     """Whether both shapes can have the same number of elements."""
     old_count, new_count = product(old), product(new)
     if old_count is not None and new_count is not None:
-        return equal(old_count, new_count) is not False
+        return not contradict(old_count, new_count)
     partial, count = (old, new_count) if old_count is None else (new, old_count)
     factor = product(size for size in partial if size is not None)
     if not isinstance(count, int) or not isinstance(factor, int):
@@ -151,7 +152,7 @@ def squeeze(call: Call) -> TensorInfo:
         return call.x.with_shape(None if open_question else [size for size in shape if size != 1])
     dropped = normalize_axes(call, "axis", len(shape), call.axis)
     for axis in dropped:
-        if equal(shape[axis], 1) is False:
+        if contradict(shape[axis], 1):
             raise call.fail(f"{call.describe('axis')}: dimension {axis} of {call.describe('x')} is not 1")
     return call.x.with_shape(size for axis, size in enumerate(shape) if axis not in dropped)
 

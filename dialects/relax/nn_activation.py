@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..core.attributes import Float, Int
+from ..core.equalities import contradict
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import equal
@@ -32,7 +33,7 @@ def prelu(call: Call) -> TensorInfo:
     if call.data.shape is None:
         return call.data
     size = call.data.shape[normalize_axis(call, "axis", call.data.rank, call.axis)]
-    if slopes != 1 and equal(slopes, size) is False:
+    if equal(slopes, 1) is False and contradict(slopes, size):
         raise call.fail(
             f"{call.describe('alpha')} must have 1 element or {size}, the size of the data along axis {call.axis}"
         )

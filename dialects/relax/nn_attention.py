@@ -51,7 +51,7 @@ def attention_bias(call: Call) -> TensorInfo:
     sizes = shape_of_rank(call, "bias", 4)
     batch, queries, heads, _ = shape_of_rank(call, "query", 4)
     for axis, (what, size) in enumerate((("batches", batch), ("heads", heads), ("queries", queries))):
-        if equal(sizes[axis], 1) is not True:
+        if equal(sizes[axis], 1) is False:
             expect_size(call, "bias", axis, size, f"{what}; 1 broadcasts")
     expect_size(call, "bias", 3, same_size(call, "length", key=1, value=1), "keys")
     return result

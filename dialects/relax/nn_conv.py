@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.attributes import AttrKind, DType, Int, Ints, Str
+from ..core.equalities import contradict
 from ..core.facts import Window, elements
 from ..core.infos import TensorInfo, is_float, is_int
 from ..core.opdef import Call
@@ -82,7 +83,7 @@ def _check_groups(call: Call) -> None:
 
 
 def _check_channels(call: Call, channels: Dim, expected: Dim, what: str) -> None:
-    if equal(channels, expected) is False:
+    if contradict(channels, expected):
         raise call.fail(
             f"{call.describe('data')} must have as many channels as {call.describe('weight')} takes: "
             f"{channels} in the data, {expected} by the input channels {what}"

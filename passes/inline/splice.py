@@ -69,10 +69,10 @@ def _argument(value: Value, parameter: Value) -> Value:
     for candidate in (value, _seen_through(value)):
         if candidate.type == parameter.type:
             return candidate
-    return _cast(_seen_through(value), parameter.type)
+    return cast(_seen_through(value), parameter.type)
 
 
-def _cast(value: Value, type_: Type) -> Value:
+def cast(value: Value, type_: Type) -> Value:
     if value.type == type_:
         return value
     return ir.Operation.create("relax.match_cast", results=[type_], operands=[value]).result
@@ -86,7 +86,7 @@ def _splice_block(call: Operation, body: OpView, arguments: list[Value]) -> list
     operations = operations_of(block)
     for operation in operations[:-1]:
         operation.move_before(call)
-    return [_cast(value, type_) for value, type_ in zip(operations[-1].operands, call.results.types, strict=True)]
+    return [cast(value, type_) for value, type_ in zip(operations[-1].operands, call.results.types, strict=True)]
 
 
 def _splice_region(call: Operation, body: OpView, arguments: list[Value]) -> list[Value]:
@@ -101,7 +101,7 @@ def _splice_region(call: Operation, body: OpView, arguments: list[Value]) -> lis
         last = last_of(block)
         if last.name == "func.return":
             with last.location, ir.InsertionPoint(last):
-                values = [_cast(*pair) for pair in zip(last.operands, call.results.types, strict=True)]
+                values = [cast(*pair) for pair in zip(last.operands, call.results.types, strict=True)]
                 ir.Operation.create("scf.yield", operands=values)
             last.erase()
     return list(region_op.results)

@@ -21,6 +21,8 @@ class Rule(NamedTuple):
     target: str
     function: RuleFunction
     place: str
+    #: Whether attributes, types and known scalars alone decide what it does.
+    by_types: bool = False
 
     @property
     def label(self) -> str:
@@ -33,15 +35,20 @@ _RULES = Registry[Rule](
 )
 
 
-def register_legalize(op: str | Sequence[str], target: str = "default") -> Callable[[Function], Function]:
+def register_legalize(
+    op: str | Sequence[str], target: str = "default", *, by_types: bool = False
+) -> Callable[[Function], Function]:
     """Registers a function as the rule of an operator (or several) for a target; use it as a decorator.
+
+    `by_types` promises that attributes, types and the values of scalar constants alone decide what the rule does: then
+    what it did once, if that was one call, is done again for operators of the same types without asking.
 
     Refuses unknown operators and targets, and a second rule for the same pair.
     """
 
     def rules(function: Function, place: str) -> list[Rule]:
         find_target(target)
-        return [Rule(find_op(name).full_name, target, function, place) for name in names_of(op)]
+        return [Rule(find_op(name).full_name, target, function, place, by_types) for name in names_of(op)]
 
     return _RULES.registering(rules)
 

@@ -58,7 +58,7 @@ _FUNCTIONS: dict[str, Callable[[Any, Number], Number]] = {
 }
 
 
-@register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS])
+@register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS], by_types=True)
 def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Those narrower than f32 go through it."""
     dtype, function = builder.dtype(operands[0]), _FUNCTIONS[op.definition.name.removeprefix("nn.")]
@@ -67,13 +67,13 @@ def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(lambda x: rounded(function(op, widened(x)), dtype), operands[:1])
 
 
-@register_legalize("relax.nn.relu")
+@register_legalize("relax.nn.relu", by_types=True)
 def relu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """max(x, 0); NaN stays NaN."""
     return builder.elementwise(lambda x: maximum(x, 0))
 
 
-@register_legalize("relax.nn.prelu")
+@register_legalize("relax.nn.prelu", by_types=True)
 def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, slopes = operands
     shape = builder.shape(data)
@@ -89,7 +89,7 @@ def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.prim(body)
 
 
-@register_legalize("relax.nn.dropout")
+@register_legalize("relax.nn.dropout", by_types=True)
 def dropout(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
     mask: Any = builder.result_infos[1]

@@ -13,7 +13,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-@register_legalize("relax.astype")
+@register_legalize("relax.astype", by_types=True)
 def astype(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
@@ -21,7 +21,7 @@ def astype(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(lambda x: x.to(target))
 
 
-@register_legalize("relax.bitcast")
+@register_legalize("relax.bitcast", by_types=True)
 def bitcast(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:

@@ -83,30 +83,30 @@ _OPERATORS: dict[str, Callable[..., Number]] = {
 }
 
 
-@register_legalize([f"relax.{name}" for name in _OPERATORS])
+@register_legalize([f"relax.{name}" for name in _OPERATORS], by_types=True)
 def arithmetic(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(_OPERATORS[op.definition.name])
 
 
-@register_legalize([f"relax.{name}" for name in _INTRINSICS])
+@register_legalize([f"relax.{name}" for name in _INTRINSICS], by_types=True)
 def intrinsics(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(partial(intrinsic, op.definition.name))
 
 
-@register_legalize([f"relax.{name}" for name in _ROUNDINGS])
+@register_legalize([f"relax.{name}" for name in _ROUNDINGS], by_types=True)
 def rounding(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     name = _ROUNDINGS[op.definition.name]
     return builder.elementwise(partial(intrinsic, name)) if is_float(builder.dtype(operands[0])) else operands[0]
 
 
-@register_legalize([f"relax.{name}" for name in _PREDICATES])
+@register_legalize([f"relax.{name}" for name in _PREDICATES], by_types=True)
 def predicate(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if is_float(builder.dtype(operands[0])):
         return builder.elementwise(partial(intrinsic, op.definition.name))
     return builder.elementwise(lambda x: constant(op.definition.name == "isfinite", builder.result_dtype()))
 
 
-@register_legalize("relax.abs")
+@register_legalize("relax.abs", by_types=True)
 def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     if is_unsigned(dtype):
@@ -114,13 +114,13 @@ def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(partial(intrinsic, "fabs") if is_float(dtype) else lambda x: maximum(x, -x))
 
 
-@register_legalize("relax.sign")
+@register_legalize("relax.sign", by_types=True)
 def sign(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     is_natural = is_unsigned(builder.dtype(operands[0]))
     return builder.elementwise(lambda x: minimum(x, 1) if is_natural else intrinsic("sign", x))
 
 
-@register_legalize(["relax.left_shift", "relax.right_shift"])
+@register_legalize(["relax.left_shift", "relax.right_shift"], by_types=True)
 def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
     is_leftward = op.definition.name == "left_shift"
@@ -139,7 +139,7 @@ def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 
 
-@register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS])
+@register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS], by_types=True)
 def float_function(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of integers the result in f64, towards zero."""
     dtype, function = builder.dtype(operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[op.definition.name])

@@ -33,7 +33,7 @@ def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: 
 # ---- take ----
 
 
-@register_legalize("relax.take")
+@register_legalize("relax.take", by_types=True)
 def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
     one below 0 is too."""
@@ -96,7 +96,7 @@ def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, eleme
 # ---- slices ----
 
 
-@register_legalize("relax.strided_slice")
+@register_legalize("relax.strided_slice", by_types=True)
 def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     rank = len(builder.shape(operands[0]))
     strides = op.strides or (1,) * len(op.axes)
@@ -143,7 +143,7 @@ def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Size], output
     return linalg.moved(x, output, places)
 
 
-@register_legalize("relax.dynamic_strided_slice")
+@register_legalize("relax.dynamic_strided_slice", by_types=True)
 def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """A stride of 0 is a ValueError, as in Python."""
     rank = len(builder.shape(operands[0]))
@@ -175,7 +175,7 @@ def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilde
 # ---- gathering ----
 
 
-@register_legalize("relax.gather_elements")
+@register_legalize("relax.gather_elements", by_types=True)
 def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     rank = len(builder.shape(operands[0]))
     axis, dtype = op.axis % rank, builder.dtype(operands[1])
@@ -194,7 +194,7 @@ def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> 
     return builder.prim(body)
 
 
-@register_legalize("relax.gather_nd")
+@register_legalize("relax.gather_nd", by_types=True)
 def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     batch, dtype = op.batch_dims, builder.dtype(operands[1])
     depth = builder.shape(operands[1])[-1]
@@ -228,7 +228,7 @@ def _column(indices: Value, position: int) -> Value:
     return slice_of(indices, [0] * (rank - 1) + [position], [*outer, 1])
 
 
-@register_legalize("relax.index_tensor")
+@register_legalize("relax.index_tensor", by_types=True)
 def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     shape, count = builder.result_shape(), len(operands) - 1
     common = len(shape) - (len(builder.shape(operands[0])) - count)
@@ -255,7 +255,7 @@ def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     return builder.prim(body, sizes=sizes if None in shape else None)
 
 
-@register_legalize("relax.reverse_sequence")
+@register_legalize("relax.reverse_sequence", by_types=True)
 def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
     rank = len(builder.shape(operands[0]))

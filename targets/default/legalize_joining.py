@@ -30,7 +30,7 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Value], output: Value, ax
                 loops.require_same(*sizes, f"dimension {own} of tensor #{index}")
 
 
-@register_legalize("relax.concat")
+@register_legalize("relax.concat", by_types=True)
 def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if len(operands) == 1:
         return operands[0]
@@ -84,7 +84,7 @@ def _with_new_size(value: Value, axis: int, builder: RuleBuilder) -> Value:
     return builder.cast(value, TensorInfo(tuple(sizes), builder.dtype(value)))
 
 
-@register_legalize("relax.stack")
+@register_legalize("relax.stack", by_types=True)
 def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     rank = len(builder.result_shape())
     new = op.axis % rank
@@ -106,7 +106,7 @@ def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.prim(write)
 
 
-@register_legalize("relax.split")
+@register_legalize("relax.split", by_types=True)
 def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if len(builder.result_infos) == 1:
         return operands[0]
@@ -128,7 +128,7 @@ def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.prim(write)
 
 
-@register_legalize("relax.meshgrid")
+@register_legalize("relax.meshgrid", by_types=True)
 def meshgrid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes = list(range(len(operands)))
     if op.indexing == "xy":

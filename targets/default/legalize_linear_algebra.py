@@ -47,7 +47,7 @@ def _contract(
     return builder.prim(body, values, [result], pattern=pattern, sizes=sizes if unknown else None)
 
 
-@register_legalize("relax.matmul")
+@register_legalize("relax.matmul", by_types=True)
 def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     left, right = (len(builder.shape(operand)) for operand in operands)
     if 0 in (left, right):
@@ -60,12 +60,12 @@ def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _contract(builder, operands, labels, result_labels, builder.result_infos[0], {"k"})  # type: ignore[arg-type]
 
 
-@register_legalize("relax.outer")
+@register_legalize("relax.outer", by_types=True)
 def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
 
 
-@register_legalize("relax.einsum")
+@register_legalize("relax.einsum", by_types=True)
 def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
     result: Any = builder.result_infos[0]

@@ -19,7 +19,7 @@ from ...passes.legalize.rules import register_legalize
 # ---- broadcasts and their inverse ----
 
 
-@register_legalize("relax.broadcast_to")
+@register_legalize("relax.broadcast_to", by_types=True)
 def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (result,) = builder.result_infos
     assert isinstance(result, TensorInfo)
@@ -36,7 +36,7 @@ def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     return builder.prim(write, operands[:1])
 
 
-@register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"])
+@register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"], by_types=True)
 def collapse_sum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(builder.operands[0]), builder.result_shape()
     offset = len(old) - len(new)
@@ -79,7 +79,7 @@ def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
 # ---- order ----
 
 
-@register_legalize("relax.permute_dims")
+@register_legalize("relax.permute_dims", by_types=True)
 def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(builder.operands[0]), builder.result_shape()
     rank = len(old)
@@ -93,7 +93,7 @@ def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     return builder.prim(lambda x, output: linalg.copy(x, output, places))
 
 
-@register_legalize("relax.flip")
+@register_legalize("relax.flip", by_types=True)
 def flip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     flipped = op.axis % len(builder.shape(operands[0]))
 
@@ -115,7 +115,7 @@ class _Part(NamedTuple):
     times: int = 1
 
 
-@register_legalize("relax.repeat")
+@register_legalize("relax.repeat", by_types=True)
 def repeat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if op.axis is None:
         return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
@@ -125,7 +125,7 @@ def repeat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _copies(builder, parts)
 
 
-@register_legalize("relax.tile")
+@register_legalize("relax.tile", by_types=True)
 def tile(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(builder.operands[0]), builder.result_shape()
     counts = (1,) * (len(new) - len(op.repeats)) + op.repeats

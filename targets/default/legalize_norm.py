@@ -82,7 +82,7 @@ def _axes(axes: Sequence[int], data: Value) -> list[int]:
     return [axis % linalg.rank_of(data) for axis in axes]
 
 
-@register_legalize("relax.nn.layer_norm")
+@register_legalize("relax.nn.layer_norm", by_types=True)
 def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes = _axes(op.axes, operands[0])
 
@@ -92,7 +92,7 @@ def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _norm(builder, axes, body)
 
 
-@register_legalize("relax.nn.instance_norm")
+@register_legalize("relax.nn.instance_norm", by_types=True)
 def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes, channels = _axes(op.axes, operands[0]), _axes([op.channel_axis], operands[0])
 
@@ -102,7 +102,7 @@ def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> An
     return _norm(builder, channels, body)
 
 
-@register_legalize("relax.nn.group_norm")
+@register_legalize("relax.nn.group_norm", by_types=True)
 def group_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The channels become two dimensions, the groups and what is in them."""
     (channel,), groups = _axes([op.channel_axis], operands[0]), op.num_groups
@@ -125,7 +125,7 @@ def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
     return tensors.split(tensor, axis, [groups, linalg.sizes(tensor)[axis] // groups])
 
 
-@register_legalize("relax.nn.rms_norm")
+@register_legalize("relax.nn.rms_norm", by_types=True)
 def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes, epsilon = _axes(op.axes, operands[0]), op.epsilon
 
@@ -138,7 +138,7 @@ def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _norm(builder, axes, body)
 
 
-@register_legalize("relax.nn.batch_norm")
+@register_legalize("relax.nn.batch_norm", by_types=True)
 def batch_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     channels = _axes([op.axis], operands[0])
     others = [axis for axis in range(linalg.rank_of(operands[0])) if axis not in channels]

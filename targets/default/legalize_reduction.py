@@ -47,7 +47,7 @@ _COMBINATIONS: dict[str, tuple[Callable[..., Number], Callable[[str], float | in
 _OF_BOOLEANS = {"sum": "max", "prod": "min"}
 
 
-@register_legalize([f"relax.{name}" for name in _COMBINATIONS])
+@register_legalize([f"relax.{name}" for name in _COMBINATIONS], by_types=True)
 def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     name, dtype = op.definition.name, builder.dtype(operands[0])
     combine, start = _COMBINATIONS[_OF_BOOLEANS.get(name, name) if is_bool(dtype) else name]
@@ -69,7 +69,7 @@ def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 # ---- means ----
-@register_legalize("relax.mean")
+@register_legalize("relax.mean", by_types=True)
 def mean(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     if not is_float(dtype):
@@ -86,7 +86,7 @@ def _integer_mean(dtype: str, reduction: Reduction, output: Value) -> Value:
     return reduction.over_kept(lambda x: divide(x.of(wide), count).of(wide).to(dtype), [totals], output)
 
 
-@register_legalize(["relax.variance", "relax.std"])
+@register_legalize(["relax.variance", "relax.std"], by_types=True)
 def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, is_root = builder.dtype(operands[0]), op.definition.name == "std"
     if not is_float(dtype):
@@ -109,7 +109,7 @@ def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
 
 
 # ---- positions ----
-@register_legalize(["relax.argmax", "relax.argmin"])
+@register_legalize(["relax.argmax", "relax.argmin"], by_types=True)
 def position(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The first of the extreme elements, or of the NaNs; -1 of no elements.
 
@@ -144,7 +144,7 @@ def _first_place(
 
 
 # ---- median ----
-@register_legalize("relax.median")
+@register_legalize("relax.median", by_types=True)
 def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
     lowest integer, at -1.
@@ -232,7 +232,7 @@ _STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
 }
 
 
-@register_legalize([f"relax.{name}" for name in _STEPS])
+@register_legalize([f"relax.{name}" for name in _STEPS], by_types=True)
 def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()

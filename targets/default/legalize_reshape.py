@@ -17,7 +17,7 @@ from ...passes.legalize.rules import register_legalize
 _Groups = list[tuple[list[int], list[int]]]
 
 
-@register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"])
+@register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"], by_types=True)
 def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(operands[0]), builder.result_shape()
 
@@ -36,7 +36,7 @@ def mark(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return operands
 
 
-@register_legalize("relax.squeeze")
+@register_legalize("relax.squeeze", by_types=True)
 def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     sizes = builder.shape(operands[0])
     if builder.result_infos[0].shape is None:  # type: ignore[union-attr]
@@ -53,7 +53,7 @@ def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.prim(write)
 
 
-@register_legalize("relax.nn.batch_flatten")
+@register_legalize("relax.nn.batch_flatten", by_types=True)
 def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](builder.result_shape()))
 

@@ -17,12 +17,12 @@ from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 
-@register_legalize("relax.where")
+@register_legalize("relax.where", by_types=True)
 def where(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(select)
 
 
-@register_legalize("relax.clip")
+@register_legalize("relax.clip", by_types=True)
 def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
 

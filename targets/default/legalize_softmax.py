@@ -31,7 +31,7 @@ def _exp(x: Number, largest: Number) -> Number:
     return intrinsic("exp", widened(x) - largest)
 
 
-@register_legalize("relax.nn.softmax")
+@register_legalize("relax.nn.softmax", by_types=True)
 def softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _along_axis(op, builder, _softmax_of_narrow if bit_width(builder.dtype(operands[0])) < 32 else _softmax)
 
@@ -49,7 +49,7 @@ def _softmax_of_narrow(rows: Reduction, largest: Any, output: Any) -> Any:
     return rows.everywhere(lambda x, most, total: rounded(_exp(x, most) / total, dtype), [*reads, totals], output)
 
 
-@register_legalize("relax.nn.log_softmax")
+@register_legalize("relax.nn.log_softmax", by_types=True)
 def log_softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _along_axis(op, builder, _log_softmax)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from ...core.equalities import contradict
 from ...core.opdef import Call
 from ...core.symbols import Dim, equal, is_cut
 from .sizes import Shape, most_precise
@@ -23,7 +24,7 @@ def broadcast_dim(one: Dim, other: Dim) -> Dim:
             return whole
     # An unknown size or a symbol may turn out to be 1: only one that cannot be decides.
     decisive = [size for size in (one, other) if equal(size, 1) is False]
-    if len(decisive) == 2 and equal(one, other) is False:
+    if len(decisive) == 2 and contradict(one, other):
         raise ValueError
     return most_precise(decisive or [None])
 
@@ -71,7 +72,7 @@ def check_broadcast(call: Call, from_name: str, shape: Shape, to_name: str, targ
     if len(shape) > len(target):
         raise call.fail(f"{call.describe(from_name)} has more dimensions than {call.describe(to_name)}")
     for axis in range(-len(shape), 0):
-        if equal(shape[axis], target[axis]) is False and equal(shape[axis], 1) is False:
+        if equal(shape[axis], 1) is False and contradict(shape[axis], target[axis]):
             raise call.fail(
                 f"{call.describe(from_name)} cannot be broadcast to {call.describe(to_name)}: "
                 f"dimension {axis} is {shape[axis]} against {target[axis]}"

@@ -6,9 +6,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...core.equalities import contradict
 from ...core.infos import TensorInfo
 from ...core.opdef import Call, OpProblem
-from ...core.symbols import Dim, dim_add, equal, product
+from ...core.symbols import Dim, dim_add, product
 from .broadcast import broadcast_batch, broadcast_dim
 from .dtypes import ANY, ELEMENT_CLASSES
 from .sizes import Shape, most_precise
@@ -135,7 +136,7 @@ class _Sizes:
         sizes: dict[str, Dim] = {}
         for label, size in zip(labels, shape, strict=True):
             before = sizes.get(label)
-            if equal(before, size) is False:
+            if contradict(before, size):
                 raise self.fail(f": label '{label}' is {size} in operand #{index}, but {before} before")
             sizes[label] = most_precise((size, before))
         return sizes

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.equalities import contradict
 from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call
 from ...core.symbols import (
@@ -52,7 +53,7 @@ def _merged_shape(call: Call, joined: int = -1) -> Shape | None:
         if len(info.shape) != len(merged):
             raise call.fail(f"operand 'tensors' #{index} ({describe(info)}) must be {len(merged)}-D, as #{first} is")
         for axis, size in enumerate(info.shape):
-            if axis != joined and equal(size, merged[axis]) is False:
+            if axis != joined and contradict(size, merged[axis]):
                 raise call.fail(
                     f"operand 'tensors' #{index} ({describe(info)}) must have size {merged[axis]} in dimension {axis}, "
                     "as those before it"

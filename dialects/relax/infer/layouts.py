@@ -11,8 +11,9 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from ...core.equalities import contradict
 from ...core.opdef import Call
-from ...core.symbols import Dim, ceildiv, dim_mul, equal
+from ...core.symbols import Dim, ceildiv, dim_mul
 
 _MAX_BLOCK_DIGITS = 9
 
@@ -181,7 +182,7 @@ def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:
     for position, (axis, size) in enumerate(zip(layout.axes, shape, strict=True)):
         if axis.block is None:
             outer[axis.dimension] = size
-        elif equal(size, axis.block) is False:
+        elif contradict(size, axis.block):
             raise call.fail(
                 f"{call.describe(name)} must have {axis.block} elements in dimension {position} "
                 f"to have layout '{layout.text}', but has {size}"

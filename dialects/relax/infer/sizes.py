@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from ...core.equalities import contradict
 from ...core.opdef import Call
-from ...core.symbols import Dim, dim_add, dim_max, equal
+from ...core.symbols import Dim, dim_add, dim_max
 
 Shape = tuple[Dim, ...]
 
@@ -72,7 +73,7 @@ def same_size(call: Call, what: str, **axes: int) -> Dim:
     shapes = {name: info.shape for name, info in infos.items() if info is not None and info.shape is not None}
     sizes = [(name, shape[axes[name]]) for name, shape in shapes.items()]
     for (one, left), (other, right) in combinations(sizes, 2):
-        if equal(left, right) is False:
+        if contradict(left, right):
             operands = f"{call.describe(one)} and {call.describe(other)}"
             raise call.fail(f"{operands} must have the same {what}, got {left} and {right}")
     return most_precise([size for _, size in sizes] or [None])
@@ -83,7 +84,7 @@ def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape
     actual = call.operands[name].shape
     if actual is None or shape is None:
         return actual if shape is None else shape
-    fits = len(actual) == len(shape) and all(equal(*pair) is not False for pair in zip(shape, actual, strict=True))
+    fits = len(actual) == len(shape) and not any(contradict(*pair) for pair in zip(shape, actual, strict=True))
     call.require(fits, f"{call.describe(name)} must have {wanted}")
     return tuple(most_precise(pair) for pair in zip(shape, actual, strict=True))
 
@@ -91,14 +92,14 @@ def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape
 def expect_size(call: Call, name: str, axis: int, size: Dim, what: str) -> None:
     """Refuses an operand whose dimension `axis`, which counts `what`, cannot be `size`."""
     shape = call.operands[name].shape
-    if shape is not None and equal(shape[axis], size) is False:
+    if shape is not None and contradict(shape[axis], size):
         raise call.fail(f"{call.describe(name)} must have size {size} in dimension {axis} ({what}), got {shape[axis]}")
 
 
 def check_one_element(call: Call, name: str) -> None:
     """Refuses an operand that cannot be a single number: 0-D, or of sizes that are all 1."""
     shape = call.operands[name].shape or ()
-    call.require(all(equal(size, 1) is not False for size in shape), f"{call.describe(name)} must hold one element")
+    call.require(not any(contradict(size, 1) for size in shape), f"{call.describe(name)} must hold one element")
 
 
 # ---- what can be proved about the order of sizes: False means that nothing can, not that the opposite holds ----

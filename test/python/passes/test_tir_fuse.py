@@ -35,7 +35,7 @@ def built(inputs: Any, body: Any) -> rx.Module:
 
 
 def lowered(module: rx.Module, stage: str = "fuse", fuse: str = "relax-fuse-ops,tir-fuse") -> rx.Module:
-    for each in rx.stages().replace("fuse", fuse).until(stage):
+    for each in rx.stages("llvm", 0).replace("fuse", fuse).until(stage):
         each.pipeline("llvm").run(module)
     return module
 

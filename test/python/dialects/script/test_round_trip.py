@@ -106,11 +106,11 @@ def test_each_stage_of_a_model(name: str) -> None:
 def _check_stages(module: rx.Module) -> None:
     check(module, fresh=True)
     stages = 0
-    for stage in stages_of("llvm").between(stop="apply"):
+    for stage in stages_of("llvm", 3).between(stop="apply"):
         stage.run(module, "llvm")
         check(module, fresh=True)
         stages += 1
-    assert stages == 6
+    assert stages >= 9
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_is_read_back_computes_the_same(name: str, stop: str) -> None:
     random = numpy.random.default_rng(0)
     expected = _outputs(rx.compile(module, opt_level=0), name, random)
     if stop:
-        for stage in stages_of("llvm").between(stop=stop):
+        for stage in stages_of("llvm", 0).between(stop=stop):
             stage.run(module, "llvm")
     back = rx.Module(read(print_script(module.operation), fresh=True))
     got = _outputs(rx.compile(back, opt_level=0), name, numpy.random.default_rng(0))

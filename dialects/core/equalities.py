@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that operators require to be the same: inference refuses those that cannot be, and tells who wants to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from .symbols import Dim, equal
+
+Listener = Callable[[Dim, Dim], None]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def contradict(one: Dim, other: Dim) -> bool:
+    """Whether two sizes that must be the same never are. Where that is open, it is checked while the program runs."""
+    listener = _listener.get()
+    if listener is not None and one is not None and other is not None:
+        listener(one, other)
+    return equal(one, other) is False
+
+
+@contextmanager
+def told_to(listener: Listener) -> Iterator[None]:
+    """Inference inside tells `listener` each two sizes that must be the same."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Finds out which sizes are the same: operators, their types and relax.match_cast say so.
+
+n rows beside 20 in a concat make n 20, a reshape of [n, 4] to [80] does, [2*m] that a match_cast calls [n] makes n 2*m.
+What follows is written into all types. Where no size would do, both operations are named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.navigation import (
+    callee_of,
+    function_type_of,
+    functions_in,
+    has_body,
+    is_private,
+    made_by,
+    operations_in,
+    symbol_name,
+)
+from ..dialects.core.codec import decode, encode
+from ..dialects.core.infos import Info
+from ..dialects.core.substitute import dims_of, substituted_type, with_dims
+from ..dialects.core.symbols import Dim
+from .core.base import Pass
+from .core.registry import register_pass
+from .inline.call_graph import UNITS, CallGraph, references_of
+from .symbolic_shapes.equations import Equation, Equations, names_in
+from .symbolic_shapes.function import FunctionShapes, merge
+from .symbolic_shapes.signatures import calls_in, cast_parameters, fit_call, set_signature, specialize
+
+
+@register_pass
+@dataclass(frozen=True)
+class InferSymbolicShapes(Pass):
+    """Finds out which sizes are the same, and which cannot be, and writes what is known into all types."""
+
+    name: ClassVar[str] = "relax-infer-symbolic-shapes"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
+
+    #: Whether public functions' signatures say what was found out too, as private ones' do. Callers outside of the
+    #: module pass what a signature says: it is theirs, and what is known becomes a check behind it.
+    include_public: bool = False
+
+    def run(self, op: Operation) -> None:
+        functions = {symbol_name(each): each for each in functions_in(op)}
+        graph = _Calls(op, functions, self.include_public)
+        for name in graph.callees_first:
+            graph.infer(name)
+        for name in reversed(graph.callees_first):
+            if graph.takes_from_callers(name):
+                graph.infer(name)
+
+
+class _Calls:
+    """The functions of a module and who calls them."""
+
+    def __init__(self, module: Operation, functions: Mapping[str, Operation], include_public: bool):
+        self._functions = functions
+        graphs = {name: each for name, each in functions.items() if has_body(each) and not _is_unit(each)}
+        self.callees_first = CallGraph(graphs, lambda _: True, leave_recursion=True).bottom_up()
+        self._calls: dict[str, list[Operation]] = {name: [] for name in graphs}
+        for each in graphs.values():
+            for call in calls_in(each):
+                self._calls.get(callee_of(call), []).append(call)
+        #: Functions that others than callers refer to keep their signatures.
+        references = Counter(name for each in operations_in(module) for name in references_of(each))
+        self._changeable = {
+            name
+            for name, each in graphs.items()
+            if (include_public or is_private(each)) and references[name] == len(self._calls[name])
+        }
+
+    def infer(self, name: str) -> None:
+        """Finds out what a function says of its sizes, and writes it into the function; its calls fit it then."""
+        function, is_changeable = self._functions[name], name in self._changeable
+        shapes = FunctionShapes(function)
+        if not shapes.equations.answers and not shapes.refined:
+            return
+        if specialize(function, shapes, self._functions, changes_signature=is_changeable):
+            self._fit_calls(name)
+
+    def _fit_calls(self, name: str) -> None:
+        signature = function_type_of(self._functions[name])
+        for call in self._calls[name]:
+            fit_call(call, signature)
+
+    def takes_from_callers(self, name: str) -> bool:
+        """Whether all calls of a function pass the same numbers for sizes that it leaves open; then it says so."""
+        function, calls = self._functions[name], self._calls[name]
+        # Callers outside of the module may pass something else.
+        if name not in self._changeable or not calls or not is_private(function):
+            return False
+        signature = function_type_of(function)
+        told = [_told(call, list(signature.inputs)) for call in calls]
+        numbers = {name: size for name, size in told[0].items() if all(each.get(name) == size for each in told)}
+        after = []
+        for index, type_ in enumerate(signature.inputs):
+            known = decode(substituted_type(type_, numbers))
+            passed = _agreed([decode(_passed(call.operands[index]).type) for call in calls])
+            after.append(encode(merge(known, passed), type_.context))
+        if after == list(signature.inputs):
+            return False
+        cast_parameters(function, after, lambda _: function.location)
+        set_signature(function, after, list(signature.results))
+        self._fit_calls(name)
+        return True
+
+
+def _passed(value: Value) -> Value:
+    """What is passed, before it was cast to what the function says."""
+    cast = made_by(value, "relax.match_cast")
+    return value if cast is None else cast.operands[0]
+
+
+def _told(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
+    """The numbers that a call passes for a function's symbols. Raises RelaxError where there are none that do."""
+    parameters = [decode(type_) for type_ in inputs]
+    equations = Equations({name: -1 for info in parameters for name in names_in(dims_of(info))})
+    for operand, info in zip(call.operands, parameters, strict=True):
+        given = dims_of(decode(_passed(operand).type))
+        for size, passed in zip(dims_of(info), given, strict=False):
+            if size is not None and isinstance(passed, int):
+                equations.add(Equation(size, passed, call))
+    sizes = {name: equations.resolve(answer.size) for name, answer in equations.answers.items()}
+    return {name: size for name, size in sizes.items() if isinstance(size, int)}
+
+
+def _agreed(infos: Sequence[Info]) -> Info:
+    """The first of these types with the numbers that all of them have."""
+    first, dims = infos[0], [dims_of(info) for info in infos]
+    if any(len(each) != len(dims[0]) for each in dims):
+        return with_dims(first, (None,) * len(dims[0]))
+    sizes = [set(each) for each in zip(*dims, strict=True)]
+    return with_dims(first, tuple(each.pop() if len(each) == 1 and _is_number(each) else None for each in sizes))
+
+
+def _is_number(sizes: set[Dim]) -> bool:
+    return all(isinstance(size, int) for size in sizes)
+
+
+def _is_unit(function: Operation) -> bool:
+    return any(name in function.attributes for name in UNITS)

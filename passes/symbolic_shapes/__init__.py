@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-infer-symbolic-shapes is made of: equations between sizes, what they say, and functions told so."""

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a function's operations say of its sizes: equations between symbols, and sizes that types leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import body_of, operations_in, operations_of
+from ...bindings.rewriting import is_used
+from ...dialects.core.codec import TypeProblem, decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.equalities import told_to
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
+from ...dialects.core.opdef import Call, OpDef, OpProblem
+from ...dialects.core.operands import operand_info
+from ...dialects.core.substitute import dims_of, symbols_of, symbols_of_operation, with_dims
+from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, equal
+from ...dialects.core.verifier import call_of, compatible, items_of
+from ..legalize.known_sizes import by_name
+from .equations import Equation, Equations
+
+# What is learned late makes operations say more; each round costs a walk.
+_MOST_ROUNDS = 8
+
+
+class _Said(NamedTuple):
+    """What an operation says: sizes that must be the same, what its results are, and what is wrong with it."""
+
+    equalities: list[tuple[Size, Size]]
+    results: list[Info]
+    problem: str
+
+
+class FunctionShapes:
+    """What is known of the sizes in a function once it has returned. Raises RelaxError where it never does.
+
+    An operation speaks for the whole function if it runs whenever the function does: one in the body's first block,
+    and not one that may go because nobody uses it.
+    """
+
+    def __init__(self, function: Operation):
+        self._function = function
+        self._operations = operations_in(function, lambda operation: operation.name == "builtin.module")
+        entry = operations_of(body_of(function))
+        self._always = {each: place for place, each in enumerate(entry)}
+        places = self._places(entry)
+        kept: set[str] = set()
+        while True:
+            self.equations = Equations(places, kept)
+            #: Values whose types leave sizes open that are known.
+            self.refined: dict[Value, Info] = {}
+            self._said: dict[Any, _Said] = {}
+            conflicts = self._learn()
+            if not conflicts - kept:
+                break
+            # Where a branch contradicts what holds in general, it is not taken: its types stay as they are.
+            kept |= conflicts
+
+    def _places(self, entry: Iterable[Operation]) -> dict[str, int]:
+        """Where each symbol occurs first: parameters', then those of operations."""
+        places: dict[str, int] = {}
+        for argument in body_of(self._function).arguments:
+            for name in sorted(symbols_of(argument.type)):
+                places.setdefault(name, -1)
+        for place, operation in enumerate(entry):
+            for name in sorted(symbols_of_operation(operation)):
+                places.setdefault(name, place)
+        return places
+
+    def _learn(self) -> set[str]:
+        """Asks every operation until none has more to say; symbols that are not the same in a branch."""
+        for _ in range(_MOST_ROUNDS):
+            before = len(self.equations.answers), len(self.refined)
+            conflicts: set[str] = set()
+            for operation in self._operations:
+                row = row_of(operation)
+                if row is not None:
+                    conflicts |= self._ask(operation, row)
+            if conflicts or before == (len(self.equations.answers), len(self.refined)):
+                return conflicts
+        return set()
+
+    def _ask(self, operation: Operation, row: OpDef) -> set[str]:
+        written = [operand_info(value) for value in operation.operands]
+        stated = [decode(type_) for type_ in operation.results.types]
+        if all(map(_is_known, written)) and all(map(_is_known, stated)):
+            return set()
+        infos = [self.resolved(self.refined.get(*each)) for each in zip(operation.operands, written, strict=True)]
+        key = (row, *infos, None, *stated, *items_of(operation.attributes))
+        said = self._said.get(key)
+        if said is None:
+            said = self._said[key] = self._say(operation, row, infos, stated)
+        if operation not in self._always:
+            return self._conflicts(operation, said)
+        if not row.pure or is_used(operation):
+            for one, other in said.equalities:
+                self.equations.add(Equation(one, other, operation))
+            if said.problem:
+                message = f"'{operation.name}' op can never run: {said.problem}"
+                raise self.equations.error(operation, message)
+        self._refine(operation, said.results)
+        return set()
+
+    def _say(self, operation: Operation, row: OpDef, infos: list[Info], stated: list[Info]) -> _Said:
+        equalities: list[tuple[Size, Size]] = []
+        results: list[Info] = []
+
+        def listen(one: Dim, other: Dim) -> None:
+            if one is not None and other is not None and one != other:
+                equalities.append((one, other))
+
+        attributes = {name: self._resolved(value) for name, value in call_of(row, operation).attributes.items()}
+        call = Call(row, by_name(operation.opview, infos), attributes)
+        try:
+            with told_to(listen):
+                if row.infer is not None:
+                    results = row.infer_results(call)
+                    # What is stated and what is inferred are compared while the program runs.
+                    for pair in zip(results, stated, strict=True):
+                        compatible(*pair)
+                elif row.role == "shape" and row.verify is not None:
+                    row.verify(operation, call)
+        except (OpProblem, TypeProblem, SymbolError) as problem:
+            return _Said(equalities, [], str(problem))
+        return _Said(equalities, results, "")
+
+    def _conflicts(self, operation: Operation, said: _Said) -> set[str]:
+        resolve = self.equations.resolve
+        never = any(equal(resolve(one), resolve(other)) is False for one, other in said.equalities)
+        if never or said.problem:
+            return {name for name in symbols_of_operation(operation) if name in self.equations.answers}
+        self._refine(operation, said.results)
+        return set()
+
+    def _refine(self, operation: Operation, results: list[Info]) -> None:
+        for result, inferred in zip(operation.results, results or (), strict=False):
+            stated = self.refined.get(result) or decode(result.type)
+            merged = merge(stated, inferred)
+            if merged != stated:
+                self.refined[result] = merged
+
+    def _resolved(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(self._resolved, value))
+        return self.equations.resolve(value) if isinstance(value, SymExpr) else value
+
+    def resolved(self, info: Info) -> Info:
+        """A type, or a scalar's value, with what is known in the place of its symbols."""
+        if isinstance(info, ScalarInfo):
+            return info._replace(value=self._resolved(info.value))
+        return with_dims(info, tuple(map(self.equations.resolve, dims_of(info))))
+
+
+def merge(stated: Info, inferred: Info) -> Info:
+    """The stated type with the sizes that it leaves open."""
+    if isinstance(stated, TensorInfo) and isinstance(inferred, TensorInfo):
+        if stated.shape is None or inferred.shape is None:
+            return stated if stated.shape is not None else stated.with_shape(inferred.shape)
+        return stated.with_shape(_filled(stated.shape, inferred.shape))
+    if isinstance(stated, ShapeInfo) and isinstance(inferred, ShapeInfo):
+        if stated.dims is None or inferred.dims is None:
+            return stated if stated.dims is not None else inferred
+        return ShapeInfo(_filled(stated.dims, inferred.dims))
+    return stated
+
+
+def _filled(dims: tuple[Dim, ...], others: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    return tuple(other if dim is None else dim for dim, other in zip(dims, others, strict=True))
+
+
+def _is_known(info: Info) -> bool:
+    """Whether it says all that can be said."""
+    if isinstance(info, TensorInfo):
+        return info.shape is not None and all(isinstance(dim, int) for dim in info.shape)
+    if isinstance(info, ShapeInfo):
+        return info.dims is not None and all(isinstance(dim, int) for dim in info.dims)
+    return not isinstance(getattr(info, "value", None), SymExpr)
