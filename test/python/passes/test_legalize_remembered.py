@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from graphs import llama, resnet, transformer
+from blocks import llama, resnet, transformer
 from own_rules import without_new
 from relax_mlir.passes.core.journal import Journal
 from relax_mlir.passes.legalize.remembered import Remembered
