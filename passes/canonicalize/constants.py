@@ -130,7 +130,9 @@ def _contiguous(array: ndarray) -> ndarray:
 
 
 def _fits(array: ndarray, type_: Type) -> bool:
-    return list(array.shape) == list(type_.shape) and array.dtype == STORAGE_NAME.get(str(type_.element_type))
+    # A dtype is equal to None where it is float64.
+    name = STORAGE_NAME.get(str(type_.element_type))
+    return name is not None and list(array.shape) == list(type_.shape) and array.dtype == name
 
 
 def make_splat(number: int | bool, type_: Type) -> Operation:

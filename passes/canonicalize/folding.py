@@ -221,6 +221,11 @@ def _filled(np: ModuleType, op: OpView, number: ndarray) -> ndarray | None:
     return np.broadcast_to(number, result_type(op).shape) if number.dtype == _numpy_type(op) else None
 
 
+def _full_of(np: ModuleType, op: OpView, number: int) -> ndarray | None:
+    name = _numpy_type(op)
+    return None if name is None else np.full(result_type(op).shape, number, name)
+
+
 def _shape_to_tensor(np: ModuleType, op: OpView) -> ndarray | None:
     info = decode(op.input.type)
     dims = info.dims if isinstance(info, ShapeInfo) else None
@@ -254,10 +259,8 @@ _FOLDS: dict[str, Fold] = {
        for name in "reshape flatten expand_dims squeeze".split()},
     "relax.full": lambda np, op, number: _filled(np, op, number),
     "relax.full_like": lambda np, op, array, number: _filled(np, op, number),
-    **{f"relax.{name}": lambda np, op, *array: np.zeros(result_type(op).shape, _numpy_type(op))
-       for name in ("zeros", "zeros_like")},
-    **{f"relax.{name}": lambda np, op, *array: np.ones(result_type(op).shape, _numpy_type(op))
-       for name in ("ones", "ones_like")},
+    **{f"relax.{name}": lambda np, op, *array: _full_of(np, op, 0) for name in ("zeros", "zeros_like")},
+    **{f"relax.{name}": lambda np, op, *array: _full_of(np, op, 1) for name in ("ones", "ones_like")},
     "relax.shape_to_tensor": _shape_to_tensor,
     "relax.scalar_to_tensor": lambda np, op, number: number if number.dtype == _numpy_type(op) else None,
     "relax.permute_dims": lambda np, op, array: array.transpose(op.axes),

@@ -9,10 +9,12 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import example_counts
 import pytest
 from hypothesis import settings
+from relax_mlir.targets.core.code import USUAL_LEVEL
 
 import relax_mlir as rx
 
@@ -39,10 +41,19 @@ def _room(path: Path) -> str:
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 
+# Where rx.compile finds what it calls.
+_COMPILE = inspect.unwrap(rx.compile).__globals__
+_code_options = _COMPILE["code_options"]
+
+
+def _unoptimized(opt_level: int, *arguments: Any, **options: Any) -> Any:
+    """The graph's stages are the level's; LLVM does little."""
+    return _code_options(0 if opt_level == USUAL_LEVEL else opt_level, *arguments, **options)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tests that name a level get it."""
     is_optimized = not _is_compiling(item) or example_counts.is_optimized(item.nodeid)
-    inspect.unwrap(rx.compile).__kwdefaults__["opt_level"] = 2 if is_optimized else 0
+    _COMPILE["code_options"] = _code_options if is_optimized else _unoptimized
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

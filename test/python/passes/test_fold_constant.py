@@ -268,3 +268,16 @@ def test_casts_of_weights_stay_with_what_depends_on_them() -> None:
         f.returns(relax.exp(wide), relax.exp(small))
     FoldConstant()(module)
     assert [name for name in names(module) if name.startswith("relax.")] == ["relax.astype", "relax.exp"]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int4", "uint2", "float4_e2m1fn", "float6_e2m3fn", "float8_e3m4", "bfloat16", "float64"]
+)
+def test_tensors_of_one_number_of_every_type(dtype: str) -> None:
+    """numpy has no such types: what it makes instead must not be taken for them."""
+    module = rx.Module()
+    with module.function("main", []) as f:
+        f.returns(relax.zeros((2, 3), dtype=dtype), relax.ones((2, 3), dtype=dtype))
+    zeros, ones = rx.compile(module)["main"]()
+    assert not to_numpy(zeros, dtype).astype("float32").any()
+    assert (to_numpy(ones, dtype).astype("float32") == 1).all()
