@@ -190,7 +190,7 @@ class Calls(Values):
                 operands[name] = [self.known(each)]
             elif name in definition.attrs:
                 attributes[name] = self._attribute(each, definition.attrs[name], f"attribute '{name}' ")
-            elif name == "out_sinfo":
+            elif name in ("out_sinfo", definition.explicit):
                 items = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
                 types = [self.spelling.type(item) for item in items]
             elif name == "attrs":

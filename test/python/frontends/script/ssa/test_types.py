@@ -47,3 +47,15 @@ class M:
     variable = loop.partition(" ")[0]
     assert "linalg.index 0" in inner
     assert f"tensor.insert %{variable} into" in inner
+
+
+@pytest.mark.parametrize("argument", ['R.Tensor((4,), "float32")', 'ty=R.Tensor((4,), "float32")'])
+def test_the_type_of_a_result_is_an_argument_like_others(argument: str) -> None:
+    script = f"""@I.ir_module(ssa=True)
+class M:
+    @R.function(private=True)
+    def f(x: R.Tensor(("n",), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.match_cast(x, {argument})
+        return y
+"""
+    assert '#relax.sym<["n"]>>) -> tensor<4xf32>' in str(rx.Module.from_script(script))
