@@ -152,7 +152,7 @@ with module.function("main", {"a": rx.tensor(("n", 8)), "b": rx.tensor((8, 20))}
 
 target = "vpu{lanes=4}"
 stages = rx.stages(target)
-assert stages.names[1:3] == ["legalize", "programs"], stages.names
+assert stages.names[stages.names.index("legalize") + 1] == "programs", stages.names
 planned = str(rx.lower(module, target, pipeline=stages.until("plan")))
 assert 'tir.plan = "order (0 1); vector 0 x 4; rule in_a_row"' in planned, planned
 assert "rule reduction" in planned, "llvm's plans come after its own"
