@@ -92,6 +92,7 @@ $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
 bench-models: env models $(MODELS)/env-peers ## compare those models with onnxruntime, and compile times with other compilers
 	@$(BIN)/python bench/models/compare.py $(MODELS)
 	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
+	@$(BIN)/python bench/models/partition.py $(MODELS)
 
 fuzz: env ## for four minutes mutated inputs and models, and random graphs beside other implementations
 	@$(BIN)/python test/fuzz/run.py --seconds 60

@@ -15,6 +15,7 @@ import gc
 import json
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,21 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
 
 import blocks
 from before_after import op_names
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_of
+from relax_mlir.passes.canonicalize.constants import elements_of
+from relax_mlir.passes.core.base import Pass
+from relax_mlir.passes.params.signature import add_arguments, state_type
+from relax_mlir.passes.relax_bind_params import BindParams
+
+from relax_mlir import relax
 
 #: Passes, and what runs before: named ones of the graph, then what makes kernels of it.
 PASSES: dict[str, str] = {
     "relax-canonicalize": "",
+    "relax-dead-code-elimination": "",
+    "relax-inline": "",
+    "relax-infer-symbolic-shapes": "",
     "cse": "",
     "relax-fold-constant": "",
     "relax-fold-batch-norm": "",
@@ -39,29 +51,64 @@ PASSES: dict[str, str] = {
     "relax-to-mixed-precision": "",
     "relax-convert-layout{desired=relax.nn.conv2d:NHWC:OHWI}": "",
     "relax-legalize-ops": "",
+    "relax-bind-params": "",
+    "relax-gradient": "",
     "relax-annotate-op-pattern": "relax-legalize-ops",
     "relax-fuse-ops{epilogues=true}": "relax-legalize-ops",
     "tir-fuse": "relax-legalize-ops,relax-fuse-ops{epilogues=true}",
+    "relax-plan-memory": "relax-legalize-ops,relax-fuse-ops{epilogues=true},tir-fuse",
 }
 BLOCKS = {"resnet": blocks.resnet, "transformer": blocks.transformer, "llama": blocks.llama}
-ROUNDS = 3
 
 
-def measure(block: Any, count: int) -> dict[str, float]:
+def constants_as_parameters(module: rx.Module) -> BindParams:
+    """Makes parameters of the constants, and gives the pass that takes this back."""
+    function = next(functions_in(module.operation))
+    constants = [op for op in operations_of(body_of(function)) if op.name == "arith.constant"]
+    names = [f"w{index}" for index in range(len(constants))]
+    arrays = {name: elements_of(op.results[0]) for name, op in zip(names, constants, strict=True)}
+    arguments = add_arguments(function, names, [op.results[0].type for op in constants])
+    for op, argument in zip(constants, arguments, strict=True):
+        op.results[0].replace_all_uses_with(argument)
+        op.erase()
+    state_type(function)
+    return BindParams(arrays=arrays)
+
+
+def result_as_number(module: rx.Module) -> str:
+    """Makes the function give the sum of its result, which has a gradient."""
+    function = next(functions_in(module.operation))
+    returned = last_of(body_of(function))
+    with returned.location:
+        returned.operands[0] = relax.sum(returned.operands[0], ip=ir.InsertionPoint(returned))
+    state_type(function)
+    return "relax-gradient"
+
+
+#: What is done to a module before these run, and gives them.
+PREPARED: dict[str, Callable[[rx.Module], Pass | str]] = {
+    "relax-bind-params": constants_as_parameters,
+    "relax-gradient": result_as_number,
+}
+
+
+def measure(block: Any, count: int, passes: Mapping[str, str], rounds: int) -> dict[str, float]:
     """Microseconds per operator of each pass."""
     module = block(max(count // len(op_names(block(1))), 1))
     operators = len(op_names(module))
     found = {}
-    for text, before in PASSES.items():
+    for text, before in passes.items():
         prepared = module.copy()
+        with prepared.operation.context:
+            run = PREPARED[text](prepared) if text in PREPARED else text
         if before:
             rx.Pipeline(before, verify_each=False).run(prepared)
-        found[text] = min(_seconds(text, prepared.copy()) for _ in range(ROUNDS)) / operators * 1e6
+        found[text] = min(_seconds(run, prepared.copy()) for _ in range(rounds)) / operators * 1e6
     return found
 
 
-def _seconds(text: str, module: rx.Module) -> float:
-    pipeline = rx.Pipeline(text, verify_each=False)
+def _seconds(run: Pass | str, module: rx.Module) -> float:
+    pipeline = rx.Pipeline(run, verify_each=False)
     gc.collect()
     start = time.thread_time()
     pipeline.run(module)
@@ -73,12 +120,17 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 50_000], help="operators")
     parser.add_argument("--blocks", nargs="+", choices=BLOCKS, default=list(BLOCKS))
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    parser.add_argument(
+        "--passes", nargs="+", choices=PASSES, default=list(PASSES), metavar="PASS", help="as in the table"
+    )
+    parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
+    passes = {text: PASSES[text] for text in arguments.passes}
     figures: dict[str, dict[int, dict[str, float]]] = {}
     for name in arguments.blocks:
-        figures[name] = {size: measure(BLOCKS[name], size) for size in arguments.sizes}
+        figures[name] = {size: measure(BLOCKS[name], size, passes, arguments.rounds) for size in arguments.sizes}
         print(f"{name + ': µs per operator':<56}" + "".join(f"{size:>10,}" for size in arguments.sizes) + "    growth")
-        for text in PASSES:
+        for text in passes:
             row = [figures[name][size][text] for size in arguments.sizes]
             print(f"{text:<56}" + "".join(f"{each:>10.1f}" for each in row) + f"{row[-1] / row[0]:>10.2f}", flush=True)
         print()

@@ -110,7 +110,7 @@ class Conversion:
         self.legality = Legality(default=False if full else None)
         self.patterns: dict[str, list[_Pattern]] = {}
         self.is_opaque: Callable[[Operation], bool] | None = None
-        #: Asked before patterns are: the values for an operation's results, of calls made before it, or None.
+        #: Asked before patterns are: the values for an operation's results, of legal ones made before it, or None.
         self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
 
     def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
@@ -161,6 +161,9 @@ class _Run:
         self._converted: dict[str, tuple[str, Location]] = {}
         self._declined: dict[Operation, list[tuple[str, str]]] = {}
         self._made: set[str] = set()
+        #: What is known of operations by their names, and whether one that the round leaves may have to go.
+        self._by_name: dict[str, tuple[list[_Pattern] | None, Rule | None]] = {}
+        self._is_in_doubt = True
 
     def run(self) -> None:
         context = self.root.context
@@ -176,6 +179,8 @@ class _Run:
             return
         for _ in range(self.conversion.max_rounds):
             self._converted, self._declined, self._made = {}, {}, set()
+            # Where nothing may stay but what is declared, what patterns have made elsewhere is looked at, too.
+            self._is_in_doubt = self.legality.default is False
             with self._call:
                 self._run_round()
             if not self._converted or not (self._declined or self._made & self.conversion.patterns.keys()):
@@ -185,17 +190,19 @@ class _Run:
     def _run_round(self) -> None:
         """Converts what is there. As in MLIR's driver operations keep their operands and stay until the round ends."""
         known: dict[Value, Value] = {}
-        replaced: list[tuple[Operation, list[Value]]] = []
+        replaced: list[tuple[Operation, list[Value], list[Value]]] = []
         #: Those with regions: what is inside goes with them.
         around: set[Operation] = set()
         try:
             for operation in self._operations():
-                candidates, rule = self.conversion.patterns.get(operation.name), self.legality.rule(operation.name)
-                if not candidates or rule is True or self._call.is_buried(operation):
+                candidates, rule = self._rules_of(operation.name)
+                if not candidates or rule is True:
+                    self._is_in_doubt |= rule is not True and rule is not None
                     continue
-                if around and not around.isdisjoint(ancestors(operation)):
+                if self._call.is_buried(operation) or around and not around.isdisjoint(ancestors(operation)):
                     continue
                 if callable(rule) and rule(operation.opview):
+                    self._is_in_doubt = True
                     continue
                 operands = [known.get(value, value) for value in operation.operands]
                 try:
@@ -203,21 +210,30 @@ class _Run:
                 except BaseException:
                     self._call.discard()
                     raise
-                if found is not None:
-                    values = [known.get(value, value) for value in found]
-                    known.update(zip(operation.results, values, strict=True))
-                    replaced.append((operation, values))
-                    around.update([operation] if len(operation.regions) else [])
+                if found is None:
+                    self._is_in_doubt |= rule is not None
+                    continue
+                results, values = list(operation.results), [known.get(value, value) for value in found]
+                known.update(zip(results, values, strict=True))
+                replaced.append((operation, results, values))
+                around.update([operation] if len(operation.regions) else [])
         finally:
             self._settle(replaced)
 
+    def _rules_of(self, name: str) -> tuple[list[_Pattern] | None, Rule | None]:
+        """The patterns for operations of this name, and their rule."""
+        found = self._by_name.get(name)
+        if found is None:
+            found = self._by_name[name] = self.conversion.patterns.get(name), self.legality.rule(name)
+        return found
+
     @fragile
-    def _settle(self, replaced: Sequence[tuple[Operation, Sequence[Value]]]) -> None:
+    def _settle(self, replaced: Sequence[tuple[Operation, Sequence[Value], Sequence[Value]]]) -> None:
         """Who uses what was replaced gets what stands for it; then it goes, users first."""
-        for operation, values in replaced:
-            for result, value in zip(operation.results, values, strict=True):
+        for _, results, values in replaced:
+            for result, value in zip(results, values, strict=True):
                 result.replace_all_uses_with(value)
-        self._call.bury_replaced([operation for operation, _ in reversed(replaced)])
+        self._call.bury_replaced((operation, results) for operation, results, _ in reversed(replaced))
 
     def _values_for(
         self, operation: Operation, operands: list[Value], candidates: list[_Pattern]
@@ -270,6 +286,8 @@ class _Run:
         return _refusal(diagnostics)
 
     def _check_legality(self) -> None:
+        if not self._is_in_doubt and all(self._rules_of(name)[1] in (True, None) for name in self._made):
+            return
         left = [operation for operation in self._operations() if not self.legality.is_legal(operation)]
         # A cast that is left is mostly the trace of an operation that is left.
         shown = [operation for operation in left if operation.name != CAST] or left

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -138,6 +139,20 @@ def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
         yield
     finally:
         _reporter.reset(token)
+
+
+class PassWarning(RuntimeWarning):
+    """What a pass warns of, where nobody collects diagnostics."""
+
+
+def warn(message: str, location: Location) -> None:
+    """A warning: for the `reporting` around, else Python's own."""
+    report = _reporter.get()
+    diagnostic = error_at(location, message)._replace(severity="warning")
+    if report is not None:
+        report(diagnostic)
+    else:
+        warnings.warn(f"{diagnostic.place}: {message}", PassWarning, stacklevel=2)
 
 
 def attach_reporter(context: Context) -> None:

@@ -97,6 +97,20 @@ def users_of(value: Value) -> list[Operation]:
     return [use.owner.operation for use in value.uses]
 
 
+def used_inside(operation: Operation) -> list[Value]:
+    """The values from around that are used in an operation's regions."""
+    inside = [each.operation for each in operations_in(operation)]
+    blocks = {block for each in (operation, *inside) for region in each.regions for block in region.blocks}
+    own = {value for each in inside for value in each.results}
+    own.update(argument for block in blocks for argument in block.arguments)
+    return list(dict.fromkeys(used for each in inside for used in each.operands if used not in own))
+
+
+def used_by(operation: Operation) -> list[Value]:
+    """The values from around that an operation uses, those in its regions among them."""
+    return [*operation.operands, *(used_inside(operation) if len(operation.regions) else ())]
+
+
 def innermost(op: OperationBase, name: str) -> Any:
     """The operation itself or the nearest one around it of this name; None where there is none."""
     found: Operation | None = op.operation

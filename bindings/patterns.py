@@ -25,7 +25,7 @@ from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .handles import erasing
 from .ir import Location, Operation, OperationBase, OpView
-from .mlir import rewrite
+from .mlir import ir, rewrite
 from .navigation import defining_op, operations_in
 from .rewriting import (
     UPDATED,
@@ -48,7 +48,20 @@ _FEW = 1000
 
 #: `function(op, rewriter)`: what takes the place of the operation's results.
 _Function = Callable[[OpView, "Rewriter"], Outcome]
-_Labelled = tuple[str, _Function]
+
+
+class _Candidate(NamedTuple):
+    """A pattern for operations of one name."""
+
+    label: str
+    function: _Function
+    after: frozenset[str]
+    only_after: frozenset[str]
+
+    def may_apply(self, makers: frozenset[str]) -> bool:
+        if self.only_after and not makers <= self.only_after:
+            return False
+        return not self.after or not makers.isdisjoint(self.after)
 
 
 class Pattern(NamedTuple):
@@ -58,6 +71,10 @@ class Pattern(NamedTuple):
     function: _Function
     benefit: int = 1
     name: str = ""
+    #: Names of operations of which one must make an operand, as inner in outer(inner(x)): else it is not even asked.
+    after: Sequence[str] = ()
+    #: Names of operations of which some must make all operands.
+    only_after: Sequence[str] = ()
 
     @property
     def label(self) -> str:
@@ -166,14 +183,26 @@ class _Driver:
             for (name, _), count in self.applied.items():
                 counter[name] += count
 
-    def _matcher(self, candidates: Sequence[_Labelled]) -> Callable[..., bool]:
+    def _matcher(self, candidates: Sequence[_Candidate]) -> Callable[..., bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
+        asks_makers = any(each.after or each.only_after for each in candidates)
+        #: Those that may apply behind operations of these names.
+        behind: dict[frozenset[str], list[_Candidate]] = {}
 
         @callback(failed=True, clean_up=self._call.discard)
         def match(op: OpView, mlir_rewriter: Any) -> bool:
+            possible: Sequence[_Candidate] = candidates
+            if asks_makers:
+                makers = _makers_of(op)
+                found = behind.get(makers)
+                if found is None:
+                    found = behind[makers] = [each for each in candidates if each.may_apply(makers)]
+                possible = found
+                if not possible:
+                    return True
             self._rewriter.mlir_rewriter = mlir_rewriter
             with self._call.start(op):
-                return not any(self._apply(name, function, op) for name, function in candidates)
+                return not any(self._apply(each.label, each.function, op) for each in possible)
 
         return match
 
@@ -239,11 +268,19 @@ class _Driver:
         return located_error(message, location)
 
 
-def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Labelled]]:
-    """Labels and functions by the name of the operation they match, in the order in which they are tried."""
-    by_name: dict[str, list[_Labelled]] = {}
+def _makers_of(op: OpView) -> frozenset[str]:
+    """The names of the operations that make an operation's operands; one is empty where an argument is among them."""
+    owners = [value.owner for value in op.operation.operands]
+    return frozenset("" if isinstance(owner, ir.Block) else owner.operation.name for owner in owners)
+
+
+def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Candidate]]:
+    """Patterns by the name of the operation they match, in the order in which they are tried."""
+    by_name: dict[str, list[_Candidate]] = {}
     # Sorting keeps the order of equals: what was given first is tried first.
     for pattern in sorted(patterns, key=lambda pattern: -pattern.benefit):
         for name in pattern.op_names:
-            by_name.setdefault(name, []).append((pattern.label, pattern.function))
+            makers = frozenset(pattern.after), frozenset(pattern.only_after)
+            candidate = _Candidate(pattern.label, pattern.function, *makers)
+            by_name.setdefault(name, []).append(candidate)
     return by_name

@@ -65,6 +65,7 @@ class PatternCall:
         self._outermost = outermost(root)
         self._module = ir.Module.create(ir.Location.unknown(root.context))
         self._block = self._module.body
+        self._made = self._block.operations
         self._insertion_point = ir.InsertionPoint(self._block)
         self._erase_other = erase_other or self._bury
         self._entered = ExitStack()
@@ -133,9 +134,9 @@ class PatternCall:
     @fragile
     def discard(self) -> None:
         """Erases what has been made; what somebody uses already is placed before the matched operation instead."""
-        if self._first_made() is None:
+        if not len(self._made):
             return
-        leftover = [made.operation for made in self._block.operations]
+        leftover = [made.operation for made in self._made]
         for made in reversed(leftover):
             if not self._is_used(made):
                 self._bury(made)
@@ -153,11 +154,17 @@ class PatternCall:
             self._erase_other(operation)
 
     @fragile
-    def bury_replaced(self, operations: Sequence[Operation]) -> None:
-        """As `bury`, what was replaced, users first: they may use what patterns have erased before."""
+    def bury_replaced(self, replaced: Iterable[tuple[Operation, Sequence[Value]]]) -> None:
+        """As `bury`, what was replaced and its results, users first: they may use what patterns have erased before.
+
+        What nobody uses goes at once: nothing is asked any more about what is replaced.
+        """
         earlier, self._burials = self._burials, []
-        for operation in operations:
-            self._bury(operation)
+        for operation, results in replaced:
+            if any(True for result in results for _ in result.uses):
+                self._bury(operation)
+            else:
+                erase(operation)
         self._burials += earlier
 
     @fragile
@@ -190,6 +197,18 @@ def replace_op(op: Operation, values: Iterable[Value]) -> None:
     for result, value in zip(list(op.results), values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
+
+
+def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
+    """An operation once more, at the insertion point, on what `made` says of values; its results are added to it."""
+    copied = op.clone()
+    for position, operand in enumerate(op.operands):
+        copied.operands[position] = made[operand]
+    for inside in operations_in(copied) if len(op.regions) else ():
+        for position, operand in enumerate(inside.operands):
+            if operand in made:
+                inside.operands[position] = made[operand]
+    made.update(zip(op.results, copied.results, strict=True))
 
 
 def is_used(operation: Operation) -> bool:

@@ -47,14 +47,16 @@ class BindParams(Pass):
         function = graph_function(op, self.function, what)
         arrays = {**self._read(), **{name: self._array(name, value) for name, value in self.arrays.items()}}
         names = argument_names(function)
+        # Lists of arguments are made anew with each look at them: a model may have thousands.
+        places = {name: place for place, name in reversed(list(enumerate(names)))}
         for name in arrays:
-            if name not in names:
+            if name not in places:
                 known = ", ".join(names) or "none"
                 raise RelaxError(
                     f"{what}: @{self.function} has no parameter '{name}'; it has: {known}{suggest(name, names)}"
                 )
-        parameters = body_of(function).arguments
-        given = {names.index(name): array for name, array in arrays.items()}
+        parameters = list(body_of(function).arguments)
+        given = {places[name]: array for name, array in arrays.items()}
         sizes: dict[str, Dim] = {}
         for place, array in given.items():
             self._check_type(names[place], parameters[place], array, sizes)
@@ -63,11 +65,12 @@ class BindParams(Pass):
         with changing_copy(function, what) as copy:
             bind_sizes(copy, sizes, what)
             body = body_of(copy)
+            arguments = list(body.arguments)
             with ir.InsertionPoint.at_block_begin(body):
                 for place, array in given.items():
                     with ir.Location.name(names[place], copy.location):
-                        made = _constant(body.arguments[place].type, array)
-                    body.arguments[place].replace_all_uses_with(made)
+                        made = _constant(arguments[place].type, array)
+                    arguments[place].replace_all_uses_with(made)
             remove_arguments(copy, given, what)
 
     def _read(self) -> dict[str, ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from ..bindings.ir import Attribute, Operation
 from ..bindings.mlir import ir
@@ -14,17 +14,8 @@ from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
+from .lower_calls.bounds import SYMBOL_RANGES, Range, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
-
-#: On a function: {n = [1, 64]}, the least and the most that a symbol of its parameters stands for.
-SYMBOL_RANGES = "relax.symbol_ranges"
-
-
-class Range(NamedTuple):
-    """What a symbol may stand for."""
-
-    least: int
-    most: int
 
 
 @register_pass
@@ -82,13 +73,6 @@ class BindSymbolicVars(Pass):
             function.attributes[SYMBOL_RANGES] = ir.DictAttr.get({name: _pair(*noted[name]) for name in sorted(noted)})
         elif SYMBOL_RANGES in function.attributes:
             del function.attributes[SYMBOL_RANGES]
-
-
-def symbol_ranges(function: Operation) -> dict[str, Range]:
-    """The ranges of symbolic sizes that are known, by name."""
-    if SYMBOL_RANGES not in function.attributes:
-        return {}
-    return {each.name: Range(*ir.DenseI64ArrayAttr(each.attr)) for each in function.attributes[SYMBOL_RANGES]}
 
 
 def _pair(least: int, most: int) -> Attribute:

@@ -43,7 +43,7 @@ class CombineParallelMatmul(Pass):
     check: Check = field(default=lambda products: True, metadata={PYTHON_ONLY: True})
 
     def run(self, op: Operation) -> None:
-        blocks = [block for inner in (op, *operations_in(op)) for block in blocks_of(inner)]
+        blocks = [block for inner in (op, *operations_in(op)) if len(inner.regions) for block in blocks_of(inner)]
         for block in blocks:
             self._combine_in(block)
 

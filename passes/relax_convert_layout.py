@@ -67,7 +67,7 @@ class ConvertLayout(Pass):
 
 
 def _texts(layouts: object) -> Sequence[str]:
-    given = layouts.split(":") if isinstance(layouts, str) else layouts
+    given = layouts.replace(",", ":").split(":") if isinstance(layouts, str) else layouts
     if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
         return given
     raise RelaxError(f"{layouts!r} names no layouts: expected 'NHWC:OHWI', or a tuple of texts")

@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..bindings.ir import Operation, OpView
+from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.patterns import UPDATED, Outcome, Pattern, apply_greedy
 from ..bindings.rewriting import Decline, located_error
+from ..dialects.core.rules import OperatorRule
 from ..support.errors import RelaxError
 from ..support.suggest import counted, suggest
 from .canonicalize.support import stated
 from .core.base import Pass
 from .core.registry import register_pass
-from .decompose.registry import Decomposition, all_decompositions, decomposed
+from .core.remembered import Made, Signatures, take_down
+from .decompose.registry import all_decompositions, decomposed
 
 #: All operators that have a decomposition.
 _ALL = "all"
@@ -38,14 +40,15 @@ class DecomposeOps(Pass):
 
     def run(self, op: Operation) -> None:
         wanted = self._wanted()
-        patterns = [Pattern(tuple(wanted), lambda view, _: _decompose(wanted[view.OPERATION_NAME], view))]
+        decomposition = _Decomposition(wanted)
+        patterns = [Pattern(tuple(wanted), lambda view, _: decomposition.of(view), name="decompose")]
         if self.mode != "stated":
             is_training = self.mode == "training"
             patterns.insert(0, Pattern("relax.nn.batch_norm", lambda view, _: _set_training(view, is_training)))
         if wanted:
             apply_greedy(op, patterns, max_iterations=_MOST_ROUNDS, what=self.name)
 
-    def _wanted(self) -> Mapping[str, Decomposition]:
+    def _wanted(self) -> Mapping[str, OperatorRule]:
         known = {each.op: each for each in all_decompositions()}
         names = list(known) if _ALL in self.ops else [_full_name(name) for name in self.ops]
         for name in names:
@@ -68,7 +71,31 @@ def _names() -> set[str]:
     return {each.op for each in all_decompositions()}
 
 
-def _decompose(found: Decomposition, op: OpView) -> Outcome:
+class _Decomposition:
+    """What operators are in terms of others, in one run."""
+
+    def __init__(self, rules: Mapping[str, OperatorRule]):
+        self._rules = rules
+        self._signatures = Signatures()
+        self._known: dict[Hashable, Made] = {}
+
+    def of(self, op: OpView) -> Outcome:
+        rule, operation = self._rules[op.OPERATION_NAME], op.operation
+        if not rule.by_types:
+            return _decompose(rule, op)
+        operands = list(operation.operands)
+        key = self._signatures.of(operation, operands)
+        made = self._known.get(key)
+        if made is not None:
+            return made.again(operands)
+        values = _decompose(rule, op)
+        made = None if values is None else take_down(operands, values)
+        if made is not None:
+            self._known[key] = made
+        return values
+
+
+def _decompose(found: OperatorRule, op: OpView) -> list[Value] | None:
     try:
         values = decomposed(found, op)
     except Decline:

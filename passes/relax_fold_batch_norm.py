@@ -68,23 +68,30 @@ def batch_norm_to_scale(op: OpView, rewriter: Rewriter) -> Outcome:
     # A size that is not known might be 1, which a scale of several channels would enlarge.
     if equal(shape[axis], mean.size) is not True:
         return None
-    scale = (gamma if op.scale else 1.0) / _deviation(variance, op.epsilon)
-    shift = (beta if op.center else 0.0) - mean * scale
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        scale = (gamma if op.scale else 1.0) / numpy.sqrt(variance.astype("float64") + op.epsilon)
+        shift = (beta if op.center else 0.0) - mean * scale
     if not are_numbers(scale, dtype_of(op.data)) or not are_numbers(shift, dtype_of(op.data)):
         return None
-    scales, shifts = (spread_along(each, axis, len(shape), dtype_of(op.data)) for each in (scale, shift))
-    scaled = relax["multiply"](op.data, scales)
-    shifted = make(op, "relax.add", [scaled, shifts])
+    rank, dtype = len(shape), dtype_of(op.data)
+    scaled = _scaled_weights(op.data, scale, axis)
+    if scaled is None:
+        scaled = relax["multiply"](op.data, spread_along(scale, axis, rank, dtype))
+    shifted = make(op, "relax.add", [scaled, spread_along(shift, axis, rank, dtype)])
     results = op.operation.results
     moving = zip((op.moving_mean, op.moving_var), (results[1], results[2]), strict=True)
     return None if shifted is None else [shifted.result, *(stated(value, result.type) for value, result in moving)]
 
 
-def _deviation(variance: ndarray, epsilon: float) -> ndarray:
-    import numpy
-
-    with numpy.errstate(all="ignore"):
-        return numpy.sqrt(variance.astype("float64") + epsilon)
+def _scaled_weights(value: Value, scale: ndarray, axis: int) -> Value | None:
+    """The product that makes a value for nobody else, scaled along an axis: what `scale_outputs` would make of it."""
+    found = _own_weighted(value) if dtype_of(value) in ("f32", "f64") else None
+    if found is None or (found.output_axis, found.outputs) != (axis, scale.size):
+        return None
+    product = found.scaled(scale, "outputs", found.data)
+    return None if product is None else product.result
 
 
 class _Step(NamedTuple):
@@ -110,13 +117,17 @@ class _Step(NamedTuple):
 def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> _Step | None:
     """What makes a value, where that is a step with a constant; `once`: and nobody else uses it."""
     op = None if value is None else defining_op(value, *kinds)
-    if op is None or not is_float(dtype_of(op.x1)) or (once and use_count(op.operation.results[0]) != 1):
+    if value is None or op is None:
         return None
     name = op.operation.name
-    left, right = op.x1, op.x2
-    if is_constant(left) and name in _COMMUTATIVE:
+    left, right = op.operation.operands
+    if not is_constant(right):
         left, right = right, left
-    if not is_constant(right) or is_constant(left) or not keeps_shape(left, right):
+        if name not in _COMMUTATIVE or not is_constant(right):
+            return None
+    elif is_constant(left):
+        return None
+    if not is_float(dtype_of(left)) or (once and use_count(value) != 1) or not keeps_shape(left, right):
         return None
     return _Step(left, right, name in _SCALES, name not in _COMMUTATIVE)
 
@@ -168,14 +179,9 @@ def merge_shifts(op: OpView, rewriter: Rewriter) -> Operation | None:
     return None if one is None or other is None else _shifted(op, first.source, one + other, axis)
 
 
-def _has_operand_of(op: OpView, kinds: tuple[str, ...]) -> bool:
-    """Whether it is worth to look closer: what weights are, layouts and channels, takes longer to find out."""
-    return any(defining_op(operand, *kinds) is not None for operand in op.operation.operands)
-
-
 def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
     """conv(x * s, w) is conv(x, w * s)."""
-    found = weighted(op.operation.results[0]) if _has_operand_of(op, _SCALES) else None
+    found = weighted(op.operation.results[0])
     step = None if found is None else _step(found.data, _SCALES)
     if found is None or step is None:
         return None
@@ -185,7 +191,7 @@ def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
     """conv(x + t, w) is conv(x, w) + conv(t, w), which is a number for each channel where nothing is padded."""
-    found = weighted(op.operation.results[0]) if _has_operand_of(op, _SHIFTS) else None
+    found = weighted(op.operation.results[0])
     step = None if found is None or not has_same_sums(found) else _step(found.data, _SHIFTS)
     if found is None or step is None:
         return None
@@ -197,9 +203,9 @@ def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 
 _PATTERNS = (
-    Pattern("relax.nn.batch_norm", batch_norm_to_scale),
-    Pattern(_SCALES, scale_outputs),
-    Pattern(_SHIFTS, merge_shifts),
-    Pattern(WEIGHTED, scale_inputs),
-    Pattern(WEIGHTED, shift_behind),
+    Pattern("relax.nn.batch_norm", batch_norm_to_scale, after=("arith.constant",)),
+    Pattern(_SCALES, scale_outputs, after=(*_SHIFTS, *WEIGHTED)),
+    Pattern(_SHIFTS, merge_shifts, after=_SHIFTS),
+    Pattern(WEIGHTED, scale_inputs, after=_SCALES),
+    Pattern(WEIGHTED, shift_behind, after=_SHIFTS),
 )

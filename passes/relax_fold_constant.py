@@ -46,12 +46,14 @@ class FoldConstant(Pass):
 
     #: By how many mebibytes constants may grow in all: the numbers that four bits stand for take eight times as many.
     most_growth: int = 512
-    #: How many times as many elements as its constants a result may have: to spread few is faster than to read many.
+    #: A result has fewer than so many times the elements of its constants: to spread few is faster than to read many.
     most_spread: float = 2.0
     #: Up to how many elements a result may have, whatever it is made of.
     small: int = 64
     #: Whether what numpy does not know is compiled and run.
     compiled: bool = True
+    #: Operators that are left as they are.
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for option, least in (("most_growth", 0), ("most_spread", 0), ("small", 0)):
@@ -61,7 +63,7 @@ class FoldConstant(Pass):
 
     def run(self, op: Operation) -> None:
         limits = Limits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)
-        folding = _Folding(op, limits, evaluator() if self.compiled else None)
+        folding = _Folding(op, limits, evaluator() if self.compiled else None, frozenset(self.keep))
         for _ in range(_MOST_ROUNDS):
             if folding.is_done_after_round():
                 break
@@ -70,8 +72,8 @@ class FoldConstant(Pass):
 class _Folding:
     """One run of the pass."""
 
-    def __init__(self, root: Operation, limits: Limits, evaluator: Evaluator | None):
-        self._root, self._limits, self._evaluator = root, limits, evaluator
+    def __init__(self, root: Operation, limits: Limits, evaluator: Evaluator | None, kept: frozenset[str]):
+        self._root, self._limits, self._evaluator, self._kept = root, limits, evaluator, kept
         self._functions = Functions(root, "" if evaluator is None else evaluator.target)
         #: Values that could not be computed.
         self._unknown: set[Value] = set()
@@ -94,7 +96,7 @@ class _Folding:
         return not failed
 
     def _can_compute(self, op: Operation) -> bool:
-        if not all(map(_can_be_kept, op.results.types)):
+        if op.name in self._kept or not all(map(_can_be_kept, op.results.types)):
             return False
         if op.name in BY_NUMPY:
             return True

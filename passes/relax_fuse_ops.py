@@ -11,10 +11,12 @@ from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.journal import Journal
 from .core.registry import register_pass
-from .fuse.block import BlockGroups, Limits
+from .fuse.block import BlockGroups
 from .fuse.functions import note_not_fused
-from .fuse.marks import graph_blocks, groups_in, mark_apart, mark_groups
+from .fuse.kinds import Kinds, Limits
+from .fuse.marks import mark_apart, mark_group
 from .fuse.prim_info import PrimInfos
+from .fuse.reading import readings_in
 
 
 @register_pass
@@ -39,16 +41,13 @@ class FuseOps(Pass):
 
     def run(self, op: Operation) -> None:
         journal = Journal.active()
-        keeps_reasons = self.reasons or journal is not None
-        infos, limits = PrimInfos(op), Limits(self.max_ops, self.max_parameters, self.epilogues)
-        for block in graph_blocks(op):
+        kinds = Kinds(PrimInfos(op), Limits(self.max_ops, self.max_parameters, self.epilogues))
+        for reading in readings_in(op):
+            blocks = BlockGroups(reading, kinds)
             # What somebody has grouped already stays as it is.
-            stated = groups_in(block)
-            blocks = BlockGroups(block, infos, limits, stated=stated, keeps_reasons=keeps_reasons)
-            number = max(stated.values(), default=-1) + 1
-            for group, _, _ in blocks.find():
-                mark_groups({member.call: number for member in group.all_members})
-                number += 1
+            first = max(reading.stated.values(), default=-1) + 1
+            for number, found in enumerate(blocks.find(), first):
+                mark_group(found.calls, number)
             if self.reasons:
                 mark_apart(blocks.reasons_apart())
             if journal is not None:

@@ -8,12 +8,11 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, callee_of, functions_in, has_body, last_of, operations_in, symbol_name
+from ..bindings.navigation import body_of, functions_in, has_body, last_of, operations_in, symbol_name
 from ..bindings.rewriting import is_used, located_error
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
 from ..dialects.core.infos import TensorInfo, describe, is_float
-from ..dialects.core.substitute import symbols_in
 from ..dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, VISIBILITY, argument_names
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
@@ -21,8 +20,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .gradient.control_flow import Options
 from .gradient.reverse import gradients
-from .inline.splice import inline_call
-from .relax_inline import may_be_inlined
+from .relax_inline import inline_calls_in
 
 
 @register_pass
@@ -53,7 +51,7 @@ def function_of(module: Operation, name: str) -> Operation:
     """The function of this name."""
     functions = {symbol_name(function): function for function in functions_in(module)}
     if name not in functions:
-        raise RelaxError(f"the module has no function @{name} to differentiate{suggest(name, functions)}")
+        raise RelaxError(f"the module has no function @{name}{suggest(name, functions)}")
     return functions[name]
 
 
@@ -67,7 +65,7 @@ def add_adjoint(function: Operation, wrt: tuple[str, ...], target_index: int, op
         adjoint.attributes["sym_name"] = ir.StringAttr.get(name)
         if VISIBILITY in adjoint.attributes:
             del adjoint.attributes[VISIBILITY]
-        _inline_calls(adjoint)
+        inline_calls_in(adjoint)
         _append_gradients(adjoint, places, target_index, options)
     except BaseException:
         adjoint.erase()
@@ -123,22 +121,6 @@ def parameters(function: Operation, wrt: tuple[str, ...]) -> list[int]:
 def _is_float(value: Value) -> bool:
     info = decode(value.type)
     return isinstance(info, TensorInfo) and is_float(info.dtype)
-
-
-def _inline_calls(adjoint: Operation) -> None:
-    """Puts bodies where calls stand, in the new function alone: only operators are differentiated."""
-    functions = {symbol_name(each): each for each in functions_in(adjoint.parent) if each != adjoint}
-    names = symbols_in(adjoint)
-    for _ in functions:
-        calls = [each for each in operations_in(adjoint) if each.name == "func.call"]
-        callees = [functions.get(callee_of(call)) for call in calls]
-        done = [
-            inline_call(call, callee, names)
-            for call, callee in zip(calls, callees, strict=True)
-            if callee is not None and may_be_inlined(callee)
-        ]
-        if not any(done):
-            return
 
 
 def _append_gradients(function: Operation, places: list[int], target_index: int, options: Options) -> None:

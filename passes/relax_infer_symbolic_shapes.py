@@ -26,13 +26,12 @@ from ..bindings.navigation import (
 from ..dialects.core.codec import decode, encode
 from ..dialects.core.infos import Info
 from ..dialects.core.substitute import dims_of, substituted_type, with_dims
-from ..dialects.core.symbols import Dim
 from .core.base import Pass
 from .core.registry import register_pass
 from .inline.call_graph import UNITS, CallGraph, references_of
 from .symbolic_shapes.equations import Equation, Equations, names_in
 from .symbolic_shapes.function import FunctionShapes, merge
-from .symbolic_shapes.signatures import calls_in, cast_parameters, fit_call, set_signature, specialize
+from .symbolic_shapes.signatures import agreed_numbers, calls_in, cast_parameters, fit_call, set_signature, specialize
 
 
 @register_pass
@@ -102,8 +101,8 @@ class _Calls:
         after = []
         for index, type_ in enumerate(signature.inputs):
             known = decode(substituted_type(type_, numbers))
-            passed = _agreed([decode(_passed(call.operands[index]).type) for call in calls])
-            after.append(encode(merge(known, passed), type_.context))
+            passed = [decode(_passed(call.operands[index]).type) for call in calls]
+            after.append(encode(_with_passed(known, passed), type_.context))
         if after == list(signature.inputs):
             return False
         cast_parameters(function, after, lambda _: function.location)
@@ -131,17 +130,10 @@ def _told(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if isinstance(size, int)}
 
 
-def _agreed(infos: Sequence[Info]) -> Info:
-    """The first of these types with the numbers that all of them have."""
-    first, dims = infos[0], [dims_of(info) for info in infos]
-    if any(len(each) != len(dims[0]) for each in dims):
-        return with_dims(first, (None,) * len(dims[0]))
-    sizes = [set(each) for each in zip(*dims, strict=True)]
-    return with_dims(first, tuple(each.pop() if len(each) == 1 and _is_number(each) else None for each in sizes))
-
-
-def _is_number(sizes: set[Dim]) -> bool:
-    return all(isinstance(size, int) for size in sizes)
+def _with_passed(info: Info, passed: Sequence[Info]) -> Info:
+    """A parameter's type with what it leaves open and all calls agree on: its rank, numbers."""
+    numbers = agreed_numbers(passed)
+    return info if len(numbers) < len(dims_of(passed[0])) else merge(info, with_dims(passed[0], numbers))
 
 
 def _is_unit(function: Operation) -> bool:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import functions_in, has_body, is_private, operations_in, symbol_name
+from ..bindings.navigation import ancestors, callee_of, functions_in, has_body, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.substitute import symbols_in
+from ..dialects.relax.function_attributes import TARGET
 from .core.base import Pass
 from .core.registry import register_pass
-from .inline.call_graph import UNITS, CallGraph, remove_dead
+from .inline.call_graph import COMPOSITE, UNITS, CallGraph, remove_dead
 from .inline.splice import inline_call
 
 #: Functions with one of these attributes stay functions: they are marked so, or they are units of code generation.
@@ -29,12 +30,16 @@ class Inline(Pass):
 
     remove_dead: bool = True
     include_public: bool = False
+    #: What patterns of codegens have matched, too: for a codegen that reads a part as operators.
+    include_composites: bool = False
     recursion: Literal["error", "leave"] = "error"
     max_ops: int = 1_000_000
 
     def run(self, op: Operation) -> None:
         functions = {symbol_name(function): function for function in functions_in(op)}
         graph = CallGraph(functions, self._can_inline, self.recursion == "leave")
+        for name, calls in graph.calls.items():
+            graph.calls[name] = [each for each in calls if _has_same_target(each[0], functions[each[1]])]
         order = graph.bottom_up()
         inliner = _Inliner(self.max_ops)
         for name in order:
@@ -44,12 +49,37 @@ class Inline(Pass):
             remove_dead(op, [function for function in inlined if is_private(function)])
 
     def _can_inline(self, function: Operation) -> bool:
-        return (self.include_public or is_private(function)) and may_be_inlined(function)
+        return (self.include_public or is_private(function)) and may_be_inlined(
+            function, composites=self.include_composites
+        )
 
 
-def may_be_inlined(function: Operation) -> bool:
+def _has_same_target(call: Operation, callee: Operation) -> bool:
+    """What is said of operators in the callee must hold where they would stand."""
+    around = [str(each.attributes[TARGET]) for each in ancestors(call) if TARGET in each.attributes]
+    return around[:1] == [str(each.attributes[TARGET]) for each in (callee,) if TARGET in each.attributes]
+
+
+def may_be_inlined(function: Operation, *, composites: bool = False) -> bool:
     """Whether there is a body that may stand elsewhere, too."""
-    return has_body(function) and not any(name in function.attributes for name in NEVER_INLINED)
+    kept = [name for name in NEVER_INLINED if not (composites and name == COMPOSITE)]
+    return has_body(function) and not any(name in function.attributes for name in kept)
+
+
+def inline_calls_in(function: Operation) -> None:
+    """Puts bodies where calls stand, in this function alone; public ones too, but none into itself."""
+    functions = {symbol_name(each): each for each in functions_in(function.parent) if each != function}
+    names = symbols_in(function) if functions else set()
+    for _ in functions:
+        calls = [each for each in operations_in(function) if each.name == "func.call"]
+        callees = [functions.get(callee_of(call)) for call in calls]
+        done = [
+            inline_call(call, callee, names)
+            for call, callee in zip(calls, callees, strict=True)
+            if callee is not None and may_be_inlined(callee)
+        ]
+        if not any(done):
+            return
 
 
 class _Inliner:

@@ -12,6 +12,7 @@ from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
 from ..dialects.core.dialect import all_ops, find_op, registered_dialects
+from ..dialects.relax.function_attributes import TARGET
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
 from ..targets.core.registry import find_target, legal_operators
@@ -22,6 +23,7 @@ from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes
+from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
 from .legalize.rules import Rule, RuleFunction, rules_by_op
 
@@ -47,31 +49,40 @@ class LegalizeOps(Pass):
             find_op(name)
 
     def run(self, op: Operation) -> None:
-        prim_funcs = PrimFuncs(op)
+        by_target = roots_by_target(op, self.target, _is_opaque)
+        journal, prim_funcs = Journal.active(), PrimFuncs(op)
+        notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
+        is_one = sum(map(len, by_target.values())) == 1
+        for target, roots in by_target.items():
+            own = prim_funcs if target == self.target else PrimFuncs(op, target, prim_funcs)
+            conversion = self._conversion(target, own, notes)
+            conversion.leave_alone(_is_opaque if is_one else _is_elsewhere)
+            for root in roots:
+                conversion.run(root)
+
+    def _conversion(self, target: str, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Conversion:
+        """By the rules of a target."""
         conversion = Conversion(
-            f"legalization for target '{self.target}'", advice='@rx.register_legalize("{}") registers one'
+            f"legalization for target '{target}'", advice='@rx.register_legalize("{}") registers one'
         )
-        conversion.leave_alone(_is_opaque)
-        rules_by_name = self._rules()
+        rules_by_name = self._rules(target)
         if self.unknown == "error":
             conversion.illegal("relax", *rules_by_name)
             conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
         # What has a role crosses levels already, or belongs to the graph level: nothing is left to do for it here.
         conversion.legal(*(row.full_name for row in all_ops() if row.role), *self.skip_ops)
-        conversion.legal(*legal_operators(self.target))
-        journal = Journal.active()
-        notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
+        conversion.legal(*legal_operators(target))
         remembered = Remembered(rules_by_name, notes)
         conversion.shortcut = remembered.again
         for name, rules in rules_by_name.items():
             for position, rule in enumerate(rules):
                 pattern = _pattern(rule, prim_funcs, notes, remembered)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
-        conversion.run(op)
+        return conversion
 
-    def _rules(self) -> dict[str, list[Rule]]:
+    def _rules(self, target: str) -> dict[str, list[Rule]]:
         """For each operator the rules to try, in their order."""
-        rules = rules_by_op(self.target)
+        rules = rules_by_op(target)
         for name, function in self.customize_legalize_map.items():
             own = Rule(name, "this run", function, getattr(function, "__module__", ""))
             rules[name] = [own, *rules.get(name, ())]
@@ -86,6 +97,10 @@ def _has_no_tensor(op: OpView) -> bool:
 
 def _is_opaque(operation: Operation) -> bool:
     return is_prim_func(operation) or operation.name == "builtin.module"
+
+
+def _is_elsewhere(operation: Operation) -> bool:
+    return _is_opaque(operation) or (len(operation.regions) > 0 and TARGET in operation.attributes)
 
 
 def _pattern(

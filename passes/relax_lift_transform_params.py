@@ -14,15 +14,14 @@ from ..bindings.diagnostics import origins
 from ..bindings.ir import Attribute, Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, functions_in, is_private, parent_of, symbol_name, use_count
-from ..bindings.rewriting import is_used
-from ..dialects.relax.function_attributes import RESULT_NAMES, argument_names, function_attributes
+from ..bindings.rewriting import copy_operation, is_used
+from ..dialects.relax.function_attributes import RESULT_NAMES, TARGET, argument_names, function_attributes
 from ..dialects.verification import verify_ir
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import ConstantGraph, Limits
-from .fold.program import copy_operation
 from .params.signature import (
     NUM_INPUT,
     add_arguments,
@@ -49,7 +48,7 @@ class LiftTransformParams(Pass):
     inputs: int | None = None
     weights: tuple[str, ...] = ()
     function: str = "main"
-    #: How many times as many elements as the weights that it is made of a result may have, to be made beforehand.
+    #: What is made beforehand has fewer than so many times the elements of the weights that it is made of.
     most_spread: float = 2.0
 
     def __post_init__(self) -> None:
@@ -98,6 +97,8 @@ def _transforming(graph: ConstantGraph, weights: Sequence[Value], name: str, ori
     names = dict(zip(body_of(original).arguments, argument_names(original), strict=True))
     types = [weight.type for weight in weights]
     attributes = function_attributes(name, types, [], [names[weight] for weight in weights], is_private(original))
+    if TARGET in original.attributes:
+        attributes[TARGET] = original.attributes[TARGET]
     function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(original))
     body = function.regions[0].blocks.append(*types)
     made = dict(zip(weights, body.arguments, strict=True))

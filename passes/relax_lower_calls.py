@@ -6,14 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..bindings.ir import Operation
+from ..bindings.ir import Operation, SymbolTable
+from ..bindings.navigation import callee_of, functions_in, is_private, operations_in, symbol_name
 from ..bindings.pass_manager import run_upstream
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import FunctionLowering, graph_functions, knows_at_entry
 from .lower_calls.operations import lower_operation
-from .lower_calls.stated import check_plan
+from .lower_calls.overwriting import Kernels
+from .lower_calls.self_copies import skip_copies_to_itself
+from .lower_calls.stated import plan_of
 from .lower_calls.written import mark_written_inputs
 
 
@@ -27,12 +30,25 @@ class LowerCalls(Pass):
 
     def run(self, op: Operation) -> None:
         functions = graph_functions(op)
-        for function in functions:
-            check_plan(function, knows_at_entry(function))
+        kernels: Kernels = {}
+        symbols = SymbolTable(op)
+        plans = [plan_of(function, knows_at_entry(function), kernels) for function in functions]
         add_globals(op, functions)
         mark_written_inputs(functions)
-        for function in functions:
-            lowered = FunctionLowering(function, lower_operation).run()
+        for function, plan in zip(functions, plans, strict=True):
+            lowered = FunctionLowering(function, lower_operation, plan).run()
             # What has no place in the arena is given back behind its last use: memory is held no longer than it is
             # read, and what fails has little to give back.
             run_upstream(lowered, ["optimize-allocation-liveness"])
+        for name, read, written in sorted({each for plan in plans for each in plan.written_over}):
+            if (kernel := kernels[name]) is not None:
+                skip_copies_to_itself(symbols[name].operation, kernel, read, written)
+        _erase_uncalled(op, {name for plan in plans for name in plan.left_out})
+
+
+def _erase_uncalled(module: Operation, names: set[str]) -> None:
+    """Erases the private ones of these functions that nobody calls any more."""
+    called = {callee_of(op) for op in operations_in(module) if op.name == "func.call"} if names else set()
+    for function in list(functions_in(module)):
+        if is_private(function) and symbol_name(function) in names - called:
+            function.erase()

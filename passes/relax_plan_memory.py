@@ -10,8 +10,8 @@ from ..bindings.ir import Operation
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions, knows_at_entry
-from .lower_calls.plan import make_plan
-from .lower_calls.stated import state_plan
+from .lower_calls.overwriting import Kernels
+from .lower_calls.stated import make_plan, state_plan
 
 
 @register_pass
@@ -22,5 +22,6 @@ class PlanMemory(Pass):
     name: ClassVar[str] = "relax-plan-memory"
 
     def run(self, op: Operation) -> None:
+        kernels: Kernels = {}
         for function in graph_functions(op):
-            state_plan(function, make_plan(function, knows_at_entry(function)))
+            state_plan(function, make_plan(function, knows_at_entry(function), kernels))

@@ -35,9 +35,11 @@ class ToMixedPrecision(Pass):
 
     def run(self, op: Operation) -> None:
         kept = {*self.keep, *(f"relax.{name}" for name in self.keep)}
+        known: dict[OpDef, Precision] = {}
 
         def precision(operation: Operation, row: OpDef) -> Precision:
-            is_kept = operation.name in kept or (kept and location_name(operation.location) in kept)
-            return "never" if is_kept else precision_of(row)
+            if row not in known:
+                known[row] = "never" if row.full_name in kept else precision_of(row)
+            return "never" if kept and location_name(operation.location) in kept else known[row]
 
         TwoPrecisions(self.dtype, precision, wide_results=self.results == "f32").run(op)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,19 +41,24 @@ class LowerIntrinsics(Pass):
         find_target(self.target)
 
     def run(self, op: Operation) -> None:
-        elsewhere = [function for function in functions_in(op) if self._target_of(function) != self.target]
-        self._conversion(self.target, elsewhere).run(op)
-        for function in elsewhere:
-            self._conversion(self._target_of(function)).run(function)
-
-    def _target_of(self, function: Operation) -> str:
-        return text_in(function, TARGET, self.target)
-
-    def _conversion(self, target: str, elsewhere: Sequence[Operation] = ()) -> Conversion:
-        """By the rules of a target; functions of other targets are left alone."""
-        conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
+        elsewhere: dict[str, list[Operation]] = {}
+        for function in filter(self._is_elsewhere, functions_in(op)):
+            elsewhere.setdefault(text_in(function, TARGET), []).append(function)
+        here = self._conversion(self.target)
         if elsewhere:
-            conversion.leave_alone(lambda operation: operation in elsewhere)
+            here.leave_alone(self._is_elsewhere)
+        here.run(op)
+        for target, functions in elsewhere.items():
+            conversion = self._conversion(target)
+            for function in functions:
+                conversion.run(function)
+
+    def _is_elsewhere(self, operation: Operation) -> bool:
+        return operation.name == "func.func" and text_in(operation, TARGET, self.target) != self.target
+
+    def _conversion(self, target: str) -> Conversion:
+        """By the rules of a target."""
+        conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
         rules_of = intrinsic_rules_by_op(target, fast_math=self.fast_math)

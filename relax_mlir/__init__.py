@@ -27,9 +27,10 @@ _DEFINED_IN = {
     "dialects.core.symbols": "sym",
     # Modules.
     "module": "Module",
-    "compiling": "compile lower stages",
+    "compiling": "compile lower sources stages",
     "onnx_backend": "OnnxBackend",
     "onnx_import": "from_onnx",
+    "onnx_export": "to_onnx",
     "frontends.onnx.registry": "register_onnx",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.
@@ -37,7 +38,7 @@ _DEFINED_IN = {
     "passes.core.registry": "all_passes find_pass register_pass",
     "passes.core.instruments": "Callback Instrument PrintIR Timing",
     "passes.core.journal": "Journal",
-    "passes.core.pipeline": "Pipeline",
+    "passes.core.pipeline": "External Pipeline",
     "passes.core.stages": "Stage Stages",
     "passes.core.statistics": "Statistics",
     "passes.relax_legalize_ops": "LegalizeOps",
@@ -61,9 +62,17 @@ _DEFINED_IN = {
     "passes.layout.registry": "all_layout_rules register_layout",
     "passes.relax_convert_layout": "ConvertLayout",
     # Training.
-    "training": "Trainer add_training_step grad",
+    "training": "Trainer add_training_step append_loss grad unbind_params",
     # Rewriting.
     "bindings.conversion": "Conversion",
+    "passes.patterns.rewrite": "rewrite",
+    # External codegens.
+    "passes.partition.codegen": "Codegen ObjectCode all_codegens find_codegen register_codegen",
+    "passes.partition.planning": "Planner Taken register_planner",
+    "passes.partition.table": "explanation partition_table",
+    "passes.relax_partition": "Partition",
+    "passes.relax_run_codegen": "RunCodegen",
+    "support.external_runtime": "ExternalRuntime register_runtime",
     "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",
 }
 _EXPORTS = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}

@@ -12,6 +12,7 @@ from .bindings.patterns import defining_op as defining_op
 from .bindings.rewriting import Decline as Decline
 from .compiling import compile as compile
 from .compiling import lower as lower
+from .compiling import sources as sources
 from .compiling import stages as stages
 from .dialects import relax as relax
 from .dialects import tir as tir
@@ -35,6 +36,7 @@ from .emit.numbers import select as select
 from .frontends.onnx.registry import register_onnx as register_onnx
 from .module import Module as Module
 from .onnx_backend import OnnxBackend as OnnxBackend
+from .onnx_export import to_onnx as to_onnx
 from .onnx_import import from_onnx as from_onnx
 from .passes.core.base import Pass as Pass
 from .passes.core.instruments import Callback as Callback
@@ -42,6 +44,7 @@ from .passes.core.instruments import Instrument as Instrument
 from .passes.core.instruments import PrintIR as PrintIR
 from .passes.core.instruments import Timing as Timing
 from .passes.core.journal import Journal as Journal
+from .passes.core.pipeline import External as External
 from .passes.core.pipeline import Pipeline as Pipeline
 from .passes.core.registry import all_passes as all_passes
 from .passes.core.registry import find_pass as find_pass
@@ -61,8 +64,21 @@ from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
 from .passes.mixed_precision.registry import register_precision as register_precision
+from .passes.partition.codegen import Codegen as Codegen
+from .passes.partition.codegen import ObjectCode as ObjectCode
+from .passes.partition.codegen import all_codegens as all_codegens
+from .passes.partition.codegen import find_codegen as find_codegen
+from .passes.partition.codegen import register_codegen as register_codegen
+from .passes.partition.planning import Planner as Planner
+from .passes.partition.planning import Taken as Taken
+from .passes.partition.planning import register_planner as register_planner
+from .passes.partition.table import explanation as explanation
+from .passes.partition.table import partition_table as partition_table
+from .passes.patterns.rewrite import rewrite as rewrite
 from .passes.relax_convert_layout import ConvertLayout as ConvertLayout
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
+from .passes.relax_partition import Partition as Partition
+from .passes.relax_run_codegen import RunCodegen as RunCodegen
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext
@@ -70,6 +86,8 @@ from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
 from .passes.training import optimizers as _optimizers
 from .support.errors import RelaxError as RelaxError
+from .support.external_runtime import ExternalRuntime as ExternalRuntime
+from .support.external_runtime import register_runtime as register_runtime
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget
 from .targets.core.backend import Machine as Machine
@@ -82,7 +100,9 @@ from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
 from .training import Trainer as Trainer
 from .training import add_training_step as add_training_step
+from .training import append_loss as append_loss
 from .training import grad as grad
+from .training import unbind_params as unbind_params
 
 __version__: str
 attrs = _attributes

@@ -7,20 +7,24 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .module import Module
-from .passes.core.evaluating import evaluating_by
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
+from .passes.core.pipeline import Pipeline
 from .passes.core.stages import Stages
+from .passes.relax_bind_symbolic_vars import BindSymbolicVars
 from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
 from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
-from .targets.core.evaluation import host_evaluator
+from .targets.core.evaluation import folding_at
 from .targets.core.registry import parse_target
+
+if TYPE_CHECKING:
+    from .passes.partition.stages import Wanted
 
 
 @enters
@@ -35,6 +39,9 @@ def compile(
     jobs: int | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    bind: Mapping[str, int | str] | None = None,
+    partition: Wanted = (),
+    strict_partition: bool = False,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
@@ -44,14 +51,27 @@ def compile(
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
     without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
     what the program calls by these names (relax.call_dps_packed); others are found among tvm-ffi's registered ones.
+    `bind` tells what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
+    planned for the largest then, and calls with others are refused. `partition` names the external codegens that are
+    given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
+    rx.Partition; what they decline is the target's, or with `strict_partition` an error.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
     chosen = parse_target(target)
     find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
-    with nullcontext() if journal is None else journal.recording(), evaluating_by(host_evaluator(options)):
-        lowered = lower(module, target, pipeline=pipeline, opt_level=opt_level, instruments=instruments)
+    with nullcontext() if journal is None else journal.recording(), folding_at(opt_level, options):
+        lowered = lower(
+            module,
+            target,
+            pipeline=pipeline,
+            opt_level=opt_level,
+            instruments=instruments,
+            bind=bind,
+            partition=partition,
+            strict_partition=strict_partition,
+        )
         artifact = build(lowered._owner, chosen, options, __version__)
     if functions:
         artifact = replace(artifact, functions={**artifact.functions, **functions})
@@ -71,15 +91,42 @@ def lower(
     pipeline: Stages | None = None,
     opt_level: int = USUAL_LEVEL,
     instruments: Iterable[Instrument] = (),
+    bind: Mapping[str, int | str] | None = None,
+    partition: Wanted = (),
+    strict_partition: bool = False,
 ) -> Module:
-    """A lowered copy of the module, by the target's stages."""
+    """A lowered copy of the module, by the target's stages; the options are those of `compile`."""
     name = parse_target(target).name
     chosen = stages_of(target, opt_level) if pipeline is None else pipeline
     _check_same_options(chosen, target)
+    if partition:
+        from .passes.partition.stages import with_partition
+
+        chosen = with_partition(chosen, partition, strict=strict_partition)
     copied = module.copy()
+    if bind:
+        Pipeline(BindSymbolicVars(vars=bind)).run(copied._owner)
     # Not the module itself, which would count as having handed something out.
     chosen.run(copied._owner, name, list(instruments))
     return copied
+
+
+@enters
+def sources(
+    module: Module,
+    target: str = "c",
+    *,
+    pipeline: Stages | None = None,
+    opt_level: int = USUAL_LEVEL,
+    instruments: Iterable[Instrument] = (),
+    bind: Mapping[str, int | str] | None = None,
+) -> dict[str, str]:
+    """A module's functions as source files, text by name, for targets that make such; the options are `compile`'s."""
+    chosen = parse_target(target)
+    backend = find_backend(chosen.name)
+    with folding_at(opt_level, code_options(opt_level, None, None, instruments)):
+        lowered = lower(module, target, pipeline=pipeline, opt_level=opt_level, instruments=instruments, bind=bind)
+    return backend.sources(lowered._owner, chosen, __version__)
 
 
 def _check_same_options(stages: Stages, target: str) -> None:

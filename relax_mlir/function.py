@@ -13,7 +13,7 @@ from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
 from .dialects.core.operands import as_value
-from .dialects.relax.function_attributes import function_attributes
+from .dialects.relax.function_attributes import TARGET, function_attributes
 from .dialects.script.outline import signature
 from .support.errors import RelaxError
 
@@ -21,12 +21,20 @@ from .support.errors import RelaxError
 class FunctionBuilder:
     """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
 
-    def __init__(self, module: Any, name: str, inputs: Iterable[object] | Mapping[str, object], private: bool):
+    def __init__(
+        self,
+        module: Any,
+        name: str,
+        inputs: Iterable[object] | Mapping[str, object],
+        private: bool = False,
+        target: str = "",
+    ):
         self._module = module
         self._name = name
         self._names = list(inputs) if isinstance(inputs, Mapping) else []
         self._inputs = list(inputs.values()) if isinstance(inputs, Mapping) else list(inputs)
         self._private = private
+        self._target = target
         self._returned: list[Value] | None = None
         self._stack = ExitStack()
         self._operation: Any = None
@@ -72,7 +80,9 @@ class FunctionBuilder:
             # Nothing half-built stays in the module.
             self.reason = f"the error in function @{self._name}"
             with erasing(self._module.operation, self.reason):
-                self._operation.erase()
+                # Looked up: a pass that failed has put a copy in its place.
+                for built in [op for op in self._module.body.operations if _name_of(op) == self._name]:
+                    built.operation.erase()
         if kind is None and self._returned is None:
             hint = "call f.returns(...) in the `with`, f.returns() for nothing"
             raise RelaxError(f"@{self._name} does not say what it returns: {hint}")
@@ -111,7 +121,8 @@ class FunctionBuilder:
         self._returned = returned
 
     def _attributes(self, inputs: list[Type], results: list[Type]) -> dict[str, Attribute]:
-        return function_attributes(self._name, inputs, results, self._names, self._private)
+        attributes = function_attributes(self._name, inputs, results, self._names, self._private)
+        return attributes | ({TARGET: ir.StringAttr.get(self._target)} if self._target else {})
 
     @staticmethod
     def _type(item: object, context: Context) -> Type:

@@ -94,16 +94,24 @@ class Module:
 
     def copy(self) -> Module:
         """The same IR once more, in the same context."""
-        source = self._owner.operation
-        with self.context, source.location:
+        copied = Module.of(self._owner.operation)
+        copied._original = self
+        return copied
+
+    @classmethod
+    def of(cls, source: Operation) -> Module:
+        """What a module operation holds, one in another one for instance, once more and in its context.
+
+        That has to stay: it is another module's.
+        """
+        with source.context, source.location:
             owner = ir.Module.create()
             for op in source.regions[0].blocks[0].operations:
                 op.operation.clone(ip=ir.InsertionPoint(owner.body))
             for name in source.attributes:
                 owner.operation.attributes[name] = source.attributes[name]
-        copied = Module(owner)
+        copied = cls(owner)
         # What is remembered of the context is forgotten with its first owner.
-        copied._original = self
         copied._release.detach()
         copied._release = weakref.finalize(copied, _release, owner, lambda: None, copied._handed_out)
         return copied
@@ -157,15 +165,22 @@ class Module:
         return self.operation.regions[0].blocks[0]
 
     def function(
-        self, name: str, inputs: Iterable[object] | Mapping[str, object] = (), *, private: bool = False
+        self,
+        name: str,
+        inputs: Iterable[object] | Mapping[str, object] = (),
+        *,
+        private: bool = False,
+        target: str = "",
     ) -> FunctionBuilder:
         """A new function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's, a dictionary if named.
+
+        `target`: whose rules say what its operators become, where it is not the one that is compiled for.
 
         >>> with module.function("main", {"x": rx.tensor(("n", 8)), "bias": rx.tensor((8,))}) as f:
         ...     x, bias = f
         ...     f.returns(relax.add(x, bias))
         """
-        return FunctionBuilder(self, name, inputs, private)
+        return FunctionBuilder(self, name, inputs, private, target)
 
     def __enter__(self) -> Module:
         stack = ExitStack()

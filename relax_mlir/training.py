@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .bindings.mlir import ir
+from .bindings.navigation import body_of, function_type_of, has_body
 from .compiling import compile
+from .dialects.relax.function_attributes import argument_names
 from .module import Module
 from .passes.core.base import changing
 from .passes.gradient.control_flow import Options
 from .passes.relax_gradient import Gradient, function_of
+from .passes.relax_unbind_params import UnbindParams
 from .passes.training.optimizers import COUNT, RATE, Optimizer
 from .passes.training.step import add_step
 from .runtime import to_numpy
@@ -29,6 +33,53 @@ def grad(
     """
     Gradient(function, _names(wrt), target_index, checkpoint_every)(module)
     return module
+
+
+def append_loss(
+    module: Module, loss: Callable[..., Any], targets: Mapping[str, Any], function: str = "main", *, name: str = ""
+) -> str:
+    """Adds @f_loss to a module: it takes what @f takes, then targets, and gives `loss(*results of @f, *targets)`.
+
+    >>> def loss(scores, labels):
+    ...     return relax.nn.nll_loss(relax.nn.log_softmax(scores, axis=1), labels)
+    >>> rx.append_loss(model, loss, {"labels": rx.tensor(("n",), "int64")})
+
+    Targets are types by names, as of Module.function, and `name` is another name. Returns the new function's.
+    """
+    model, name = function_of(module.operation, function), name or f"{function}_loss"
+    if not has_body(model):
+        raise RelaxError(f"@{function} has no body, so nothing tells what its parameters are called")
+    arguments = body_of(model).arguments
+    inputs: dict[str, Any] = dict(zip(argument_names(model), (each.type for each in arguments), strict=True))
+    for target in targets:
+        if target in inputs:
+            raise RelaxError(f"@{function} has a parameter '{target}': targets need names of their own")
+    types = list(function_type_of(model).results)
+    taken: dict[str, object] = {**inputs, **targets}
+    with module.function(name, taken) as made:
+        given = made.args
+        call = ir.Operation.create(
+            "func.call",
+            attributes={"callee": ir.FlatSymbolRefAttr.get(function)},
+            operands=given[: len(inputs)],
+            results=types,
+        )
+        pairs = zip(call.results, types, strict=True)
+        results = [module.handles.result(value, type_, call.name) for value, type_ in pairs]
+        made.returns(loss(*results, *given[len(inputs) :]))
+    return name
+
+
+def unbind_params(module: Module, function: str = "main", weights: Sequence[str] = ()) -> dict[str, Any]:
+    """Makes parameters of a function's constants, as a model brings its weights; gives these, numpy's arrays by name.
+
+    Without `weights`, names or patterns of names (`*.weight`), all constants of f16, f32 and f64 that have axes and
+    more than one element. `BindParams(arrays=...)` makes constants of them again.
+    """
+    pass_ = UnbindParams(function=function, weights=_names(weights))
+    with changing(module, pass_.anchor, f"pass {pass_.name}") as operation:
+        pass_.prepare(operation.context)
+        return pass_.unbind(operation)
 
 
 @enters

@@ -5,9 +5,10 @@
     manifest    JSON
     objects     object files, each 64-byte aligned and padded
     constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
+    externals   what codegens have made of parts, as constants are
 
-The digest (blake2b) is over header, manifest and objects. Constants can be gigabytes: each has a CRC-32 in the
-manifest, more than twice as fast, which is enough against damage.
+The digest (blake2b) is over header, manifest and objects. Constants and externals can be gigabytes: each has a
+CRC-32 in the manifest, more than twice as fast, which is enough against damage.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..support.files import replacing
 from .errors import ArtifactError
 from .manifest import Fields, Signature, parse_signature
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
 #: Of objects and constants.
@@ -40,12 +41,11 @@ HEADER_BYTES = _HEADER.size + _DIGEST_BYTES
 
 
 @dataclass(frozen=True)
-class ConstantPlace:
-    """Where a constant lies, counted from the first one's beginning; the CRC is over the padding too."""
+class Place:
+    """Where a constant lies, or an external part, counted from the first one's beginning; the CRC is over the padding
+    too.
+    """
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
     offset: int
     size: int
     crc32: int
@@ -59,6 +59,26 @@ class Constant:
     dtype: str
     shape: tuple[int, ...]
     data: memoryview
+
+
+@dataclass(frozen=True)
+class External:
+    """What a codegen has made of a part of the program, for its runtime to load."""
+
+    codegen: str
+    #: The part's name. Its functions are called by the program as `name.function`.
+    name: str
+    #: Of the bytes, which the runtime has to be of too.
+    version: str
+    functions: tuple[str, ...]
+    #: The model's nodes that it stands for.
+    nodes: tuple[str, ...]
+    #: None where its functions are in the program's objects.
+    data: memoryview | None = None
+
+    @property
+    def label(self) -> str:
+        return f"codegen '{self.codegen}', part '{self.name}'"
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,8 @@ class Artifact:
     calls: tuple[str, ...] = ()
     #: Those of them that come with it, which no file holds; the others are found by name among the registered ones.
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    #: The parts that codegens have made.
+    externals: tuple[External, ...] = ()
     #: What the entries say.
     signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
 
@@ -107,10 +129,10 @@ def artifact_bytes(artifact: Artifact) -> bytes:
 
 def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     places, offset = [], 0
-    for constant in artifact.constants:
-        data = _bytes_of(constant.data)
-        crc = zlib.crc32(_padding(data.nbytes), zlib.crc32(data))
-        places.append(ConstantPlace(constant.name, constant.dtype, constant.shape, offset, data.nbytes, crc))
+    blobs = [_bytes_of(constant.data) for constant in artifact.constants]
+    blobs += [_bytes_of(each.data) for each in artifact.externals if each.data is not None]
+    for data in blobs:
+        places.append(Place(offset, data.nbytes, zlib.crc32(_padding(data.nbytes), zlib.crc32(data))))
         offset += _padded(data.nbytes)
     objects = [_bytes_of(each) for each in artifact.objects]
     sizes = tuple(each.nbytes for each in objects)
@@ -124,9 +146,9 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     header = _HEADER.pack(MAGIC, FORMAT_VERSION, len(text), code_bytes, size)
     yield header + _digest([header, *body])
     yield from body
-    for constant in artifact.constants:
-        yield _bytes_of(constant.data)
-        yield _padding(constant.data.nbytes)
+    for data in blobs:
+        yield data
+        yield _padding(data.nbytes)
 
 
 def read_artifact(
@@ -181,10 +203,12 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
     if digest != data[_HEADER.size : HEADER_BYTES]:
         raise ArtifactError("damaged: the checksum of manifest and code is wrong")
-    fields, sizes, places = _parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
-    objects = tuple(_objects(sizes, data[code_start:constants_start]))
-    constants = tuple(_constants(places, data[constants_start:], verify_constants))
-    return Artifact(objects=objects, constants=constants, **fields)
+    parsed = _parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
+    objects = tuple(_objects(parsed.object_sizes, data[code_start:constants_start]))
+    blobs = iter(list(_blobs(parsed.places, data[constants_start:], verify_constants)))
+    constants = [replace(each, data=next(blobs)) for each in parsed.constants]
+    externals = [each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals]
+    return Artifact(objects=objects, constants=tuple(constants), externals=tuple(externals), **parsed.fields)
 
 
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
@@ -198,17 +222,18 @@ def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
         raise ArtifactError("damaged: the code goes on behind the last object")
 
 
-def _constants(places: Iterable[ConstantPlace], data: memoryview, verify: bool) -> Iterator[Constant]:
+def _blobs(places: Iterable[tuple[str, Place]], data: memoryview, verify: bool) -> Iterator[memoryview]:
+    """What lies behind the objects; each place with what it is of, in words."""
     end = 0
-    for place in places:
+    for what, place in places:
         if place.offset != end or place.offset + _padded(place.size) > data.nbytes:
-            raise ArtifactError(f"damaged: constant '{place.name}' is not where the one before ends")
+            raise ArtifactError(f"damaged: {what} is not where the one before ends")
         end = place.offset + _padded(place.size)
         if verify and zlib.crc32(data[place.offset : end]) != place.crc32:
-            raise ArtifactError(f"damaged: the checksum of constant '{place.name}' is wrong")
-        yield Constant(place.name, place.dtype, place.shape, data[place.offset : place.offset + place.size])
+            raise ArtifactError(f"damaged: the checksum of {what} is wrong")
+        yield data[place.offset : place.offset + place.size]
     if end != data.nbytes:
-        raise ArtifactError("damaged: it goes on behind the last constant")
+        raise ArtifactError("damaged: it goes on behind the last constant or part")
 
 
 def _digest(parts: Iterable[bytes | memoryview]) -> bytes:
@@ -236,8 +261,14 @@ def _padding(size: int) -> bytes:
 # ---- the manifest ----
 
 
-def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[ConstantPlace]) -> bytes:
-    """Everything but the code and the constants themselves, as JSON that is the same for the same program."""
+def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[Place]) -> bytes:
+    """Everything but the code and the data themselves, as JSON that is the same for the same program."""
+    left = iter(places)
+    constants = [
+        {"name": each.name, "dtype": each.dtype, "shape": list(each.shape), **vars(next(left))}
+        for each in artifact.constants
+    ]
+    externals = [_external_fields(each, None if each.data is None else next(left)) for each in artifact.externals]
     content = {
         "format": FORMAT_VERSION,
         "relax_mlir": artifact.version,
@@ -245,14 +276,37 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         "target": {"triple": artifact.triple, "features": sorted(artifact.features)},
         "entries": list(artifact.entries),
         "objects": list(object_sizes),
-        "constants": [{**vars(place), "shape": list(place.shape)} for place in places],
+        "constants": constants,
         **({"calls": list(artifact.calls)} if artifact.calls else {}),
+        **({"externals": externals} if externals else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[ConstantPlace]]:
-    """What an artifact has beside data, the sizes of its objects, the places of its constants. Raises ArtifactError."""
+def _external_fields(external: External, place: Place | None) -> dict[str, Any]:
+    fields = {
+        "codegen": external.codegen,
+        "name": external.name,
+        "version": external.version,
+        "functions": list(external.functions),
+        "nodes": list(external.nodes),
+    }
+    return fields if place is None else {**fields, **vars(place)}
+
+
+class _Parsed(NamedTuple):
+    """What a manifest says. Constants and externals have their places' data to come."""
+
+    fields: dict[str, Any]
+    object_sizes: list[int]
+    constants: list[Constant]
+    externals: list[External]
+    #: Of constants, then of externals, with what they are in words.
+    places: list[tuple[str, Place]]
+
+
+def _parse_manifest(text: bytes) -> _Parsed:
+    """Raises ArtifactError."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -268,7 +322,6 @@ def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[Consta
     sizes = fields.items("objects", int)
     if min(sizes, default=0) < 0:
         raise ArtifactError("damaged: its manifest has a negative size")
-    places = [_parse_constant(place) for place in fields.get("constants", list)]
     found = {
         "entries": tuple(fields.get("entries", list)),
         "triple": target.get("triple", str),
@@ -276,13 +329,36 @@ def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[Consta
         "version": fields.get("relax_mlir", str),
         "calls": tuple(fields.items("calls", str)) if "calls" in content else (),
     }
-    return found, sizes, places
+    parsed = _Parsed(found, sizes, [], [], [])
+    for each in fields.get("constants", list):
+        _parse_constant(each, parsed)
+    for each in fields.get("externals", list) if "externals" in content else ():
+        _parse_external(each, parsed)
+    return parsed
 
 
-def _parse_constant(content: object) -> ConstantPlace:
+def _parse_constant(content: object, parsed: _Parsed) -> None:
     fields = Fields(content, "constant")
-    numbers = [fields.get(key, int) for key in ("offset", "size", "crc32")]
-    shape = fields.items("shape", int)
-    if min((*numbers, *shape)) < 0:
+    name, shape = fields.get("name", str), fields.items("shape", int)
+    if min(shape, default=0) < 0:
         raise ArtifactError("damaged: its manifest has a negative size")
-    return ConstantPlace(fields.get("name", str), fields.get("dtype", str), tuple(shape), *numbers)
+    parsed.constants.append(Constant(name, fields.get("dtype", str), tuple(shape), memoryview(b"")))
+    parsed.places.append((f"constant '{name}'", _parse_place(fields)))
+
+
+def _parse_external(content: object, parsed: _Parsed) -> None:
+    fields = Fields(content, "external")
+    codegen, name, version = (fields.get(key, str) for key in ("codegen", "name", "version"))
+    functions, nodes = (tuple(fields.items(key, str)) for key in ("functions", "nodes"))
+    has_data = isinstance(content, dict) and "offset" in content
+    external = External(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None)
+    parsed.externals.append(external)
+    if has_data:
+        parsed.places.append((external.label, _parse_place(fields)))
+
+
+def _parse_place(fields: Fields) -> Place:
+    numbers = [fields.get(key, int) for key in ("offset", "size", "crc32")]
+    if min(numbers) < 0:
+        raise ArtifactError("damaged: its manifest has a negative size")
+    return Place(*numbers)

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..support.byte_sizes import byte_text
 from ..support.suggest import counted
 from .artifact import Artifact
 from .manifest import Signature, Value
 
 if TYPE_CHECKING:
     import inspect
-
-_UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def text(artifact: Artifact) -> str:
@@ -38,24 +38,19 @@ def html(artifact: Artifact) -> str:
 def _facts(artifact: Artifact) -> list[str]:
     code = sum(each.nbytes for each in artifact.objects)
     constants = sum(each.data.nbytes for each in artifact.constants)
+    parts = Counter(each.codegen for each in artifact.externals)
     return [
         f"for {artifact.triple or 'any machine'}",
         counted(len(artifact.signatures), "function"),
-        f"{_size(code)} of code",
-        f"{_size(constants)} of constants",
+        f"{byte_text(code)} of code",
+        f"{byte_text(constants)} of constants",
+        *(f"{counted(count, 'part')} by {codegen}" for codegen, count in parts.items()),
     ]
 
 
 def _kernels_text(signature: Signature) -> str:
     """How many places call kernels; nothing where the program was compiled without clocks."""
     return "" if signature.sites is None else f"  ({counted(len(signature.sites), 'kernel')})"
-
-
-def _size(count: int) -> str:
-    number, unit = float(count), 0
-    while number >= 1000 and unit < len(_UNITS) - 1:
-        number, unit = number / 1000, unit + 1
-    return f"{number:.3g} {_UNITS[unit]}"
 
 
 # ---- what functions take and give, as the manifest describes it ----

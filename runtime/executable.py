@@ -18,6 +18,7 @@ from . import display
 from .artifact import ALIGNMENT, Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
+from .external_parts import loaded_functions, runtimes_of
 from .function import Function
 from .signing import check_trust
 
@@ -176,12 +177,21 @@ def check_features(required: tuple[str, ...]) -> None:
 def _load(artifact: Artifact) -> tvm_ffi.Module:
     check_architecture(artifact.triple)
     check_features(artifact.features)
+    parts = runtimes_of(artifact.externals)
     module = _load_objects(artifact.objects)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
-    if artifact.functions:
-        _set_functions(module, artifact)
+    given = {**_linked(module, artifact), **loaded_functions(parts), **artifact.functions}
+    called = {name: given[name] for name in artifact.calls if name in given}  # a call may have gone with dead code
+    if called:
+        _set_functions(module, artifact.calls, called)
     return module
+
+
+def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, Any]:
+    """The functions of parts whose code is among the program's objects."""
+    names = [f"{each.name}.{name}" for each in artifact.externals if each.data is None for name in each.functions]
+    return {name: _find(module, name) for name in names}
 
 
 @functools.lru_cache(maxsize=1)
@@ -224,12 +234,12 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact) -> None:
         raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
 
 
-def _set_functions(module: tvm_ffi.Module, artifact: Artifact) -> None:
+def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapping[str, Any]) -> None:
     """Gives the code the functions that came with it, which it owns from here on."""
     import tvm_ffi
 
-    given = {name: tvm_ffi.convert(function) for name, function in artifact.functions.items()}
-    handles = [given[name].__chandle__() if name in given else None for name in artifact.calls]
+    given = {name: tvm_ffi.convert(function) for name, function in functions.items()}
+    handles = [given[name].__chandle__() if name in given else None for name in calls]
     table = (ctypes.c_void_p * len(handles))(*handles)
     try:
         _find(module, _SET_FUNCTIONS)(ctypes.cast(table, ctypes.c_void_p), len(handles), list(given.values()))

@@ -91,7 +91,8 @@ def _summary(
     name: str, sites: Sequence[Site], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
 ) -> Profile:
     runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
-    seconds = [_mean([run[index][1] * 1e-9 for _, run in runs]) for index in range(len(sites))]
+    # In whole nanoseconds as long as may be: a mean of rounded seconds may lie outside of what it is the mean of.
+    seconds = [_mean([run[index][1] for _, run in runs]) * 1e-9 for index in range(len(sites))]
     calls = [sorted(run[index][0] for _, run in runs)[len(runs) // 2] for index in range(len(sites))]
     whole = _mean([total for total, _ in runs])
     between = max(whole - sum(seconds), 0.0)  # rounding
@@ -113,5 +114,5 @@ def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:
     return sorted(runs, key=key)[left_out : len(runs) - left_out]
 
 
-def _mean(numbers: list[float]) -> float:
+def _mean(numbers: Sequence[float]) -> float:
     return sum(numbers) / len(numbers)

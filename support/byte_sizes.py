@@ -5,6 +5,7 @@ from __future__ import annotations
 
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _MOST_DIGITS = 15
+_NAMES = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def byte_size(text: str) -> int | None:
@@ -13,3 +14,11 @@ def byte_size(text: str) -> int | None:
     if not (unit and digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS):
         return None
     return int(digits) * unit
+
+
+def byte_text(count: int) -> str:
+    """`512 bytes`, `1.5 MB`: as people read it, units by powers of 1000."""
+    number, unit = float(count), 0
+    while number >= 1000 and unit < len(_NAMES) - 1:
+        number, unit = number / 1000, unit + 1
+    return f"{number:.3g} {_NAMES[unit]}"

@@ -7,6 +7,8 @@ In the other package's pyproject.toml:
     "dialect.mynpu" = "mynpu.ops"           # operators mynpu.*
     "pass.mynpu-tile" = "mynpu.passes"      # the pass mynpu-tile
     "target.mynpu" = "mynpu.target"         # a target
+    "codegen.mynpu" = "mynpu.codegen"       # an external codegen, with what runs its code
+    "runtime.mynpu" = "mynpu.runtime"       # what runs its code, where that does not need the codegen
 
 The name says what kind of thing the module registers, and its name; importing the module registers it.
 """
@@ -20,7 +22,7 @@ import sys
 from .errors import RelaxError
 
 GROUP = "relax_mlir.plugins"
-KINDS = ("dialect", "pass", "target", "codegen")
+KINDS = ("dialect", "pass", "target", "codegen", "runtime")
 
 _loaded: set[str] = set()
 _announced: list[tuple[str, str, str]] | None = None

@@ -43,7 +43,7 @@ def compare(model: Exported, folder: Path) -> Iterator[bool]:
         start = time.perf_counter()
         main_function = rx.compile(rx.from_onnx(path))["main"]
         seconds = time.perf_counter() - start
-        session = _session(path)
+        session = one_thread_session(path)
         for sizes in variants:
             yield _compare_at(model, path.stem, sizes, main_function, session, seconds)
 
@@ -75,7 +75,7 @@ def random_inputs(model: Exported, sizes: dict[str, int]) -> dict[str, Any]:
     return made
 
 
-def _session(path: Path) -> Any:
+def one_thread_session(path: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

@@ -13,6 +13,7 @@ from typing import Any
 from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir, is_encodable, parse_attribute, string_value
 from ...support.suggest import suggest
+from .cache import Table, cache_of
 from .codec import TypeProblem, element_type
 from .infos import dtype_name
 from .symbols import Size, SymExpr, parse
@@ -216,6 +217,12 @@ class _ArrayKind(AttrKind):
         return self.array_attribute.get(list(value), context)
 
     def decode(self, attribute: Attribute) -> tuple[Any, ...]:
+        # One item after the other is asked for, and a few lists come again and again.
+        known: Table = cache_of(attribute.context).attributes
+        found = known.get((self, attribute))
+        return known.remember((self, attribute), self._decoded(attribute)) if found is None else found
+
+    def _decoded(self, attribute: Attribute) -> tuple[Any, ...]:
         if isinstance(attribute, self.array_attribute):
             return tuple(attribute)
         try:

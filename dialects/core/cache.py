@@ -30,7 +30,17 @@ class Table(dict[Any, Any]):
 class ContextCache:
     """The memo tables of one context, by what they remember."""
 
-    __slots__ = ("attributes", "canonical", "encoded", "inferred", "infos", "resource_names", "resources", "verified")
+    __slots__ = (
+        "arrays",
+        "attributes",
+        "canonical",
+        "encoded",
+        "inferred",
+        "infos",
+        "resource_names",
+        "resources",
+        "verified",
+    )
 
     def __init__(self) -> None:
         self.infos = Table()
@@ -42,6 +52,8 @@ class ContextCache:
         self.verified = Table()
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
         self.resources: dict[str, Any] = {}
+        #: The same by the attribute, of those that were made in this process.
+        self.arrays: dict[Any, Any] = {}
         #: How many of them were to have each name.
         self.resource_names: Counter[str] = Counter()
 

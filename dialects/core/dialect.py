@@ -304,10 +304,19 @@ def row_of(op: OperationBase) -> Operator | None:
     return _row(op.operation.name)
 
 
+#: Those that have been asked for, by their full names: an operator that is declared stays what it is.
+_ROWS: dict[str, Operator] = {}
+
+
 def _row(full_name: str) -> Operator | None:
-    namespace, _, name = full_name.partition(".")
-    dialect = _DIALECTS.get(namespace)
-    return None if dialect is None else dialect.ops.get(name)
+    found = _ROWS.get(full_name)
+    if found is None:
+        namespace, _, name = full_name.partition(".")
+        dialect = _DIALECTS.get(namespace)
+        found = None if dialect is None else dialect.ops.get(name)
+        if found is not None:
+            _ROWS[full_name] = found
+    return found
 
 
 def find_op(full_name: str) -> Operator:

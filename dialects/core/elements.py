@@ -28,8 +28,11 @@ def resource_attribute(array: Any, type_: Type, name: str = "const") -> Attribut
     # Numbered as MLIR would, which tries one number after the other.
     count = cache.resource_names[name]
     cache.resource_names[name] += 1
-    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, f"{name}_{count}" if count else name, type_)
-    cache.resources[resource_name(attribute)] = array
+    wanted = f"{name}_{count}" if count else name
+    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, wanted, type_)
+    # MLIR gives another name where text has taken this one.
+    given = wanted if str(attribute).startswith(f"dense_resource<{wanted}> : ") else resource_name(attribute)
+    cache.resources[given] = cache.arrays[attribute] = array
     return attribute
 
 
@@ -52,8 +55,11 @@ def is_resource(attribute: Attribute) -> bool:
 
 def elements_bytes(attribute: Attribute) -> memoryview:
     """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process."""
-    name = resource_name(attribute)
-    held = cache_of(attribute.context).resources.get(name)
+    cache = cache_of(attribute.context)
+    held = cache.arrays.get(attribute)
+    if held is None:
+        name = resource_name(attribute)
+        held = cache.resources.get(name)
     if held is not None:
         return memoryview(held).cast("B")
     with attribute.context, ir.Location.unknown():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...support.errors import RelaxError
@@ -147,6 +148,7 @@ def is_int(dtype: str) -> bool:
     return dtype != "i1" and ((dtype[:1] == "i" and dtype[1:].isdecimal()) or is_unsigned(dtype) or dtype == "index")
 
 
+@lru_cache(maxsize=256)
 def bit_width(dtype: str) -> int:
     """Bits of one element; f8E4M3FN has 8, i1 has 1, index counts as 64."""
     if dtype == "index":

@@ -156,6 +156,8 @@ class OpRow(TypedDict, total=False):
     flops: int | tuple[int, str] | Flops
     #: Whether it takes a few instructions; fusion counts on it.
     short: bool
+    #: Whether its two operands may be swapped.
+    commutative: bool
     #: True for what this project adds to the operators of Relax.
     own: bool
     doc: str
@@ -173,7 +175,7 @@ class OpDef:
     pure = True
     role: Role = ""
     pattern = view = inplace = shaped_by = ""
-    destinations = short = own = False
+    destinations = short = commutative = own = False
     doc = ""
     windows = WindowsFact("", "")
     #: Where its row stands.

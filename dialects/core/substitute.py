@@ -40,11 +40,13 @@ def symbols_of(type_: Type) -> frozenset[str]:
 def symbols_in(operation: OperationBase) -> set[str]:
     """The names of symbolic sizes in an operation and in everything inside it."""
     found: set[str] = set()
+    seen: set[Type] = set()
     for inside in _operations(operation):
-        with _at(inside):
-            for value in _values(inside):
-                found |= symbols_of(value.type)
-            found |= _variables(_attribute_dims(inside))
+        new = {value.type for value in _values(inside)} - seen
+        if new or has_sized_attributes(inside):
+            seen |= new
+            with _at(inside):
+                found.update(_variables(_attribute_dims(inside)), *map(symbols_of, new))
     return found
 
 
@@ -111,6 +113,11 @@ def _substituted(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
 
 def _variables(dims: tuple[Dim, ...]) -> frozenset[str]:
     return frozenset().union(*(dim.variables for dim in dims if isinstance(dim, SymExpr)))
+
+
+def has_sized_attributes(operation: Operation) -> bool:
+    """Whether sizes may stand in its attributes."""
+    return operation.name in _SIZED
 
 
 def _attribute_dims(operation: Operation) -> tuple[Dim, ...]:

@@ -89,11 +89,11 @@ def _get(attributes: Attributes, name: str) -> Any:
 def call_of(definition: OpDef, operation: Operation) -> Call:
     """The operation as inference sees it. Raises OpProblem for wrong operand counts and attributes."""
     infos = [operand_info(value) for value in operation.operands]
-    operands = definition.segment(infos, _segment_sizes(definition, operation, len(infos)))
+    operands = definition.segment(infos, segment_sizes(definition, operation, len(infos)))
     return Call(definition, operands, _decode_attributes(definition, operation.attributes))
 
 
-def _segment_sizes(definition: OpDef, operation: Operation, count: int) -> Sequence[int] | None:
+def segment_sizes(definition: OpDef, operation: Operation, count: int) -> Sequence[int] | None:
     if not definition.segmented:
         return None
     names = [operand.name for operand in definition.operands]

@@ -35,7 +35,7 @@ def work_of(op: OpView) -> Work:
     results = [decode(result.type) for result in operation.results]
     moved: Dim = 0
     for info in (*map(operand_info, operation.operands), *results):
-        moved = dim_add(moved, _bytes(info))
+        moved = dim_add(moved, bytes_of(info))
     return Work(_flops(row, operation, elements(results[0]) if results else None), moved)
 
 
@@ -50,5 +50,5 @@ def _flops(row: OpDef, operation: Operation, count: Dim) -> Dim:
     return flops and dim_mul(flops, count)
 
 
-def _bytes(info: Info) -> Dim:
+def bytes_of(info: Info) -> Dim:
     return dim_mul(elements(info), -(-bit_width(info.dtype) // 8)) if isinstance(info, TensorInfo) else 0

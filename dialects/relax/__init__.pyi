@@ -103,6 +103,9 @@ def bucketize(
 def call_dps_packed(func: str, args: Value | Sequence[Value] = ..., *, out_ty: TypesLike, **at: Unpack[At]) -> Any:
     """Calls an external function in destination-passing style."""
 
+def call_external(func: str, args: Value | Sequence[Value] = ..., *, out_ty: TypesLike, **at: Unpack[At]) -> Any:
+    """Calls a function of an external module, which a codegen makes code of."""
+
 def call_inplace_packed(
     func: str,
     args: Value | Sequence[Value] = ...,

@@ -14,6 +14,7 @@ from ..core.attributes import Ints, Str, Symbol
 from ..core.codec import decode
 from ..core.infos import Info, OtherInfo, TensorInfo, VectorInfo, describe, signless
 from ..core.opdef import Call, OpProblem
+from ..core.symbols import Dim
 from ..core.verifier import compatible, compatible_dims
 from .dialect import op
 
@@ -99,6 +100,38 @@ def _check_parameters(call: Call, parameters: Sequence[Type], results: Sequence[
             raise OpProblem(f"{what} #{index} ({describe(info)}) does not fit {taken}")
 
 
+def _verify_call_external(operation: Operation, call: Call) -> None:
+    """The external module must be there, with the function, which takes the arguments and gives the results."""
+    results = _results(operation)
+    _check_allocated(results, list(range(len(results))))
+    function = _lookup(operation, call.func)
+    if function is None or "function_type" not in function.attributes:
+        return  # not in a module yet, or malformed, which its own verifier will say
+    shown = f"@{call.func.replace('::', '::@')}"
+    module = function.parent.operation
+    if function.name != "func.func" or "::" not in call.func or "relax.codegen" not in module.attributes:
+        raise OpProblem(f"attribute 'func': {shown} is no function of an external module (@module::@function)")
+    type_ = function_type_of(function)
+    for what, infos, types in (("argument", call.args, type_.inputs), ("result", results, type_.results)):
+        if len(infos) != len(types):
+            raise OpProblem(f"{shown} has {len(types)} {what}s, the call {len(infos)}")
+        for index, (info, each) in enumerate(zip(infos, types, strict=True)):
+            if not compatible(_unnamed(info), _unnamed(decode(each))):
+                raise OpProblem(f"{what} #{index} ({describe(info)}) does not fit that of {shown} ({each})")
+
+
+def _unnamed(info: Info) -> Info:
+    """Without symbols, which are names within one function."""
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        return info
+    return info.with_shape(_fixed(info.shape))
+
+
+def _fixed(shape: Sequence[Dim]) -> list[int | None]:
+    """Across functions only fixed sizes can contradict."""
+    return [dim if isinstance(dim, int) else None for dim in shape]
+
+
 def _check_returned(call: Call, returned: Sequence[Type], results: Sequence[Info]) -> None:
     """A PrimFunc on tensors returns what it has written; one on memrefs returns nothing."""
     if len(returned) != len(results):
@@ -120,10 +153,8 @@ def _fits(info: Info, parameter: Type) -> bool:
     if not parameter.has_rank or info.shape is None:
         return True
     dynamic = ir.ShapedType.get_dynamic_size()
-    # Symbols are names within one function: across functions only fixed sizes can contradict.
     sizes = [None if size == dynamic else size for size in parameter.shape]
-    fixed = [dim if isinstance(dim, int) else None for dim in info.shape]
-    return compatible_dims(fixed, sizes)
+    return compatible_dims(_fixed(info.shape), sizes)
 
 
 def _check_inplace(call: Call, results: Sequence[Info], without: str) -> None:
@@ -198,6 +229,9 @@ op("call_tir_inplace", "*args:any", attrs={**_FUNC, "inplace_indices": _INPLACE}
 op("call_dps_packed", "*args:any", attrs=_NAME, results="*results", explicit="out_ty", verify=_verify_dps_packed,
    signature="func args out_ty", role="call", destinations=True,
    doc="Calls an external function in destination-passing style.")  # fmt: skip
+op("call_external", "*args:any", attrs={"func": Symbol(doc="module and function")}, results="*results",
+   explicit="out_ty", verify=_verify_call_external, signature="func args out_ty", role="call", destinations=True,
+   doc="Calls a function of an external module, which a codegen makes code of.")  # fmt: skip
 op("call_pure_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed,
    signature="func args ty_args", role="call",
    doc="Calls a packed function without side effects; it returns its value.")  # fmt: skip

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ...bindings.handles import building
@@ -95,13 +96,17 @@ def _array(value: Any, dtype: Any) -> tuple[Any, str]:
     if dtype is None:
         python_floats = array.dtype == numpy.float64 and not hasattr(value, "dtype")
         dtype = "float32" if python_floats else array.dtype
-    name = DType().normalize(dtype)
+    name = dtype if isinstance(dtype, str) and dtype in _NATIVE else DType().normalize(dtype)
     # What nobody can change is not copied: large constants are the caller's memory itself.
-    converted = array.astype(_storage_dtype(name), copy=array.flags.writeable)
+    converted = array.astype(storage_dtype(name), copy=array.flags.writeable)
+    if converted.flags.c_contiguous:
+        return converted, name
     return numpy.ascontiguousarray(converted).reshape(array.shape), name
 
 
-def _storage_dtype(name: str) -> Any:
+@lru_cache
+def storage_dtype(name: str) -> Any:
+    """As numpy holds elements of an MLIR type. Raises AttributeProblem where it has none."""
     import numpy
 
     if name in _NATIVE:
@@ -123,10 +128,8 @@ def elements_attribute(array: Any, element: Type) -> Attribute:
     shape = list(array.shape)
     # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
     plain = array if array.dtype.isbuiltin == 1 else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
-    if str(element) in ("i4", "i2"):
-        plain = array.astype(numpy.int8)
-    elif str(element) in ("ui4", "ui2"):
-        plain = array.astype(numpy.uint8)
+    if isinstance(element, ir.IntegerType) and element.width in (2, 4):
+        plain = array.astype(numpy.uint8 if element.is_unsigned else numpy.int8)
     if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:
         return ir.DenseElementsAttr.get(plain, shape=shape, type=element)
     return resource_attribute(plain, ir.RankedTensorType.get(shape, element))

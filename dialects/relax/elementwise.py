@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
@@ -94,30 +95,31 @@ elementwise_op("isinf", "x", infer=predicate, doc="True where x is infinite.")
 elementwise_op("isnan", "x", infer=predicate, doc="True where x is NaN.")
 
 # ---- two operands, broadcast ----
-broadcast_op("add", "x1 x2", infer=arithmetic, doc="x1 + x2.")
+commutative_op = partial(broadcast_op, commutative=True)
+commutative_op("add", "x1 x2", infer=arithmetic, doc="x1 + x2.")
 broadcast_op("subtract", "x1 x2", infer=arithmetic, doc="x1 - x2.")
-broadcast_op("multiply", "x1 x2", infer=arithmetic, doc="x1 * x2.")
+commutative_op("multiply", "x1 x2", infer=arithmetic, doc="x1 * x2.")
 broadcast_op("divide", "x1 x2", infer=arithmetic, doc="x1 / x2; integers round towards zero.")
 broadcast_op("floor_divide", "x1 x2", infer=arithmetic, doc="x1 / x2, rounded down.")
 broadcast_op("mod", "x1 x2", infer=arithmetic, doc="The remainder of x1 / x2 with the sign of x1.")
 broadcast_op("floor_mod", "x1 x2", infer=arithmetic, doc="The remainder of x1 / x2 with the sign of x2.")
 broadcast_op("power", "x1 x2", infer=arithmetic, doc="x1 to the power of x2.")
-broadcast_op("maximum", "x1 x2", infer=arithmetic, doc="The larger of both.")
-broadcast_op("minimum", "x1 x2", infer=arithmetic, doc="The smaller of both.")
+commutative_op("maximum", "x1 x2", infer=arithmetic, doc="The larger of both.")
+commutative_op("minimum", "x1 x2", infer=arithmetic, doc="The smaller of both.")
 broadcast_op("atan2", "x1 x2", infer=arithmetic, doc="The angle of the point (x2, x1).")
-broadcast_op("log_add_exp", "x1 x2", infer=arithmetic, doc="log(exp(x1) + exp(x2)), without overflow.")
-broadcast_op("equal", "x1 x2", infer=comparison, doc="True where x1 == x2.")
-broadcast_op("not_equal", "x1 x2", infer=comparison, doc="True where x1 != x2.")
+commutative_op("log_add_exp", "x1 x2", infer=arithmetic, doc="log(exp(x1) + exp(x2)), without overflow.")
+commutative_op("equal", "x1 x2", infer=comparison, doc="True where x1 == x2.")
+commutative_op("not_equal", "x1 x2", infer=comparison, doc="True where x1 != x2.")
 broadcast_op("less", "x1 x2", infer=comparison, doc="True where x1 < x2.")
 broadcast_op("less_equal", "x1 x2", infer=comparison, doc="True where x1 <= x2.")
 broadcast_op("greater", "x1 x2", infer=comparison, doc="True where x1 > x2.")
 broadcast_op("greater_equal", "x1 x2", infer=comparison, doc="True where x1 >= x2.")
-broadcast_op("logical_and", "x1 x2", infer=logical, doc="True where both are.")
-broadcast_op("logical_or", "x1 x2", infer=logical, doc="True where either is.")
-broadcast_op("logical_xor", "x1 x2", infer=logical, doc="True where exactly one is.")
-broadcast_op("bitwise_and", "x1 x2", infer=bitwise, doc="The bits set in both.")
-broadcast_op("bitwise_or", "x1 x2", infer=bitwise, doc="The bits set in either.")
-broadcast_op("bitwise_xor", "x1 x2", infer=bitwise, doc="The bits set in exactly one.")
+commutative_op("logical_and", "x1 x2", infer=logical, doc="True where both are.")
+commutative_op("logical_or", "x1 x2", infer=logical, doc="True where either is.")
+commutative_op("logical_xor", "x1 x2", infer=logical, doc="True where exactly one is.")
+commutative_op("bitwise_and", "x1 x2", infer=bitwise, doc="The bits set in both.")
+commutative_op("bitwise_or", "x1 x2", infer=bitwise, doc="The bits set in either.")
+commutative_op("bitwise_xor", "x1 x2", infer=bitwise, doc="The bits set in exactly one.")
 broadcast_op("left_shift", "x1 x2", infer=shift, doc="x1 shifted left by x2 bits.")
 broadcast_op("right_shift", "x1 x2", infer=shift, doc="x1 shifted right by x2 bits, arithmetically where signed.")
 

@@ -15,6 +15,10 @@ ARGUMENT_NAME = "relax.name"
 #: On a function: the names of its results, where it comes from a model that has names for them.
 RESULT_NAMES = "relax.result_names"
 
+#: On a function, or on an operation in one that has operations in it: the target whose rules say what the operators
+#: in there become, where that is not the one that the module is compiled for.
+TARGET = "relax.target"
+
 #: Who may see a function; upstream's, absent: everybody.
 VISIBILITY = "sym_visibility"
 

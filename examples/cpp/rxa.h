@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -87,7 +88,7 @@ class Program {
     Require(file->size >= sizeof(Header), "not a program: too short");
     std::memcpy(&header, file->data, sizeof(Header));
     Require(std::memcmp(header.magic, "\x89RXA\r\n\x1a\n", 8) == 0, "not a program: it does not begin like one");
-    Require(header.version == 2, "its format version is " + std::to_string(header.version) + ", this reads version 2");
+    Require(header.version == 3, "its format version is " + std::to_string(header.version) + ", this reads version 3");
     Require(header.file_bytes == file->size, "damaged: its header tells another size");
     uint64_t code = Padded(sizeof(Header) + header.manifest_bytes);
     Require(code <= file->size && header.code_bytes <= file->size - code, "damaged: its parts reach beyond its end");
@@ -99,6 +100,7 @@ class Program {
     manifest_ = parsed.cast<ffi::json::Object>();
     LoadObjects(file, code, constants);
     SetConstants(file, constants);
+    SetFunctions();
   }
 
   // A function by its name; raises where there is none.
@@ -147,6 +149,35 @@ class Program {
     ffi::Optional<ffi::Function> set = module_.value()->GetFunction("__relax_set_constants");
     Require(set.has_value(), "damaged: its code takes no constants");
     set.value()(static_cast<void*>(table.data()), static_cast<int64_t>(table.size()), file);
+  }
+
+  // Gives the code the functions of parts that external codegens have made. Those that come as bytes need what runs
+  // these, which is Python's.
+  void SetFunctions() const {
+    if (manifest_.count(ffi::String("externals")) == 0) return;
+    std::map<std::string, ffi::Function> made;
+    for (const ffi::Any& each : List(manifest_, "externals")) {
+      ffi::json::Object part = each.cast<ffi::json::Object>();
+      std::string name = part["name"].cast<ffi::String>(), codegen = part["codegen"].cast<ffi::String>();
+      Require(part.count(ffi::String("offset")) == 0,
+              "its part '" + name + "' is run by codegen '" + codegen + "' in Python only");
+      for (const ffi::Any& function : List(part, "functions")) {
+        std::string symbol = name + "." + std::string(function.cast<ffi::String>());
+        made.emplace(symbol, (*this)[symbol]);
+      }
+    }
+    std::vector<void*> table;
+    ffi::Array<ffi::Any> owners;
+    for (const ffi::Any& each : manifest_.count(ffi::String("calls")) ? List(manifest_, "calls") : ffi::json::Array()) {
+      auto found = made.find(each.cast<ffi::String>());
+      if (found != made.end()) owners.push_back(found->second);
+      table.push_back(found == made.end() ? nullptr
+                                          : ffi::details::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(found->second));
+    }
+    if (owners.empty()) return;
+    ffi::Optional<ffi::Function> set = module_.value()->GetFunction("__relax_set_functions");
+    Require(set.has_value(), "damaged: its code takes no functions");
+    set.value()(static_cast<void*>(table.data()), static_cast<int64_t>(table.size()), owners);
   }
 
   ffi::json::Array List(const ffi::json::Object& object, const char* key) const {

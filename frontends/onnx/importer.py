@@ -65,6 +65,8 @@ class GraphImporter:
     def define(self, name: str, value: Held | None) -> None:
         if name in self._values:
             raise RelaxError(f"'{shown(name)}' is defined twice: names of a graph are unique")
+        if isinstance(value, Value) and not value.name and self._origin is None:
+            value.name = shown(name)
         self._values[name] = value
 
     def lookup(self, name: str) -> Held | None:

@@ -115,7 +115,8 @@ def is_absurd(shape: Sequence[int]) -> bool:
     return any(size < 0 for size in shape) or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS
 
 
-def _byte_count(dtype: str, shape: tuple[int, ...]) -> int:
+def byte_count(dtype: str, shape: Sequence[int]) -> int:
+    """Of a tensor's elements as a model has them."""
     # A truth value has a byte of its own; other types of less than a byte are packed.
     bits = 8 if dtype == "i1" else bit_width(dtype)
     return (math.prod(shape) * bits + 7) // 8
@@ -125,7 +126,7 @@ def _from_bytes(tensor: TensorProto, raw: bytes | memoryview, what: str, dtype: 
     import numpy
     from onnx import helper
 
-    wanted = _byte_count(dtype, shape)
+    wanted = byte_count(dtype, shape)
     if len(raw) != wanted:
         raise RelaxError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
     if dtype != "i1" and bit_width(dtype) < 8:
@@ -152,7 +153,7 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
     """The bytes of a tensor that lie in another file."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(data.folder, entries.get("location", ""), what)
-    size = _byte_count(dtype, shape)
+    size = byte_count(dtype, shape)
     try:
         if not path.is_file():
             raise ValueError("there is no such file")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, get_args
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Location, Operation
 from ...bindings.ir import Value as IRValue
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
@@ -25,7 +25,8 @@ relax = dialect.ops
 #: A tensor of the graph.
 Tensor: TypeAlias = IRValue
 
-# Constants of more elements are made once, in front of the regions that use them.
+# Constants of more elements are made once, in front of the regions that use them; of floats, which may be weights,
+# those of more than one.
 _LARGE = 64
 
 
@@ -36,8 +37,9 @@ class Value:
         self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
     ):
         self._ssa = ssa
-        #: A constant's elements, a numpy array.
+        #: A constant's elements, a numpy array, and what the model calls it.
         self.array = array
+        self.name = ""
         self._elements = elements
         self._dtype = dtype
 
@@ -73,8 +75,12 @@ class Value:
     def ssa(self) -> Tensor:
         """The value as a tensor in the graph."""
         if self._ssa is None:
-            self._ssa = const(self.array) if self.array is not None else self._sizes_as_tensor()
+            self._ssa = const(self.array, loc=self._location()) if self.array is not None else self._sizes_as_tensor()
         return self._ssa
+
+    def _location(self) -> Location | None:
+        """The constant's own name, in front of that of the node that needs it first."""
+        return ir.Location.name(self.name, ir.Location.current) if self.name else None
 
     @property
     def elements(self) -> Array | None:
@@ -85,12 +91,14 @@ class Value:
 
     def inside(self, operation: Operation) -> Value:
         """The value for a region of an operation: what the region makes of a constant is seen nowhere else."""
-        if self.array is not None and self.array.size > _LARGE:
+        if self.array is not None and self.array.size > (1 if self.array.dtype.kind == "f" else _LARGE):
             with ir.InsertionPoint(operation):
                 _ = self.ssa
         if self._ssa is not None:
             return self
-        return Value(array=self.array, elements=self._elements, dtype=self._dtype)
+        copy = Value(array=self.array, elements=self._elements, dtype=self._dtype)
+        copy.name = self.name
+        return copy
 
     def _sizes_as_tensor(self) -> Tensor:
         """Sizes that only the run tells, as a tensor of 64-bit integers, or of the type that it was cast to."""

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
-from ...dialects.relax.function_attributes import function_attributes
+from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...emit.loops import with_results
 from . import graph_calls  # noqa: F401  # its calls register
 from .annotations import arguments_of, leaves, rebuilt
@@ -30,6 +30,8 @@ class GraphReader(GraphValues):
         self.function = function
         #: What the function returns, in the tuples in which it does.
         self.returned: Any = ()
+        #: What the function says of itself.
+        self.attributes: dict[str, Attribute] = {}
 
     # ---- the function ----
 
@@ -72,6 +74,8 @@ class GraphReader(GraphValues):
             function.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(types, [value.type for value in results])
             )
+            for key, attribute in self.attributes.items():
+                function.attributes[key] = attribute
         return function
 
     def body(self) -> Any:
@@ -159,16 +163,21 @@ class GraphReader(GraphValues):
                     self.value(each)
                 return
             if word == (RELAX, "func_attr"):
-                self._check_attributes(value)
+                self._take_attributes(value)
                 return
         self.value(value)
 
-    def _check_attributes(self, call: ast.Call) -> None:
-        """They are TVM's, for passes that are not here."""
+    def _take_attributes(self, call: ast.Call) -> None:
+        """The target; others are TVM's, for passes that are not here."""
         given = arguments_of(self.names, call, ("attrs",), 1)
         held = self.names.found(given["attrs"])
         if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
             raise self.source.problem(given["attrs"], "a function's attributes are a dictionary of constants")
+        target = held.get(TARGET)
+        if target is not None:
+            if not isinstance(target, str):
+                raise self.source.problem(given["attrs"], f"'{TARGET}' is the name of a target, not {target!r}")
+            self.attributes[TARGET] = ir.StringAttr.get(target)
 
     def _on_with(self, statement: ast.With) -> None:
         items = statement.items

@@ -19,7 +19,7 @@ from ...dialects.context import create_context
 from ...dialects.core.codec import encode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.relax import dialect
-from ...dialects.relax.function_attributes import function_attributes
+from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...dialects.verification import verify_ir
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
@@ -204,6 +204,9 @@ class ModuleReader:
         if len(values) != len(type_.inputs):
             raise self.source.problem(node, f"'{name}' takes {len(type_.inputs)} arguments, not {len(values)}")
         if [value.type for value in values] != list(type_.inputs):
+            if TARGET in callee.attributes:
+                message = f"'{name}' has a target of its own: it takes arguments of just its parameters' types"
+                raise self.source.problem(node, message)
             return GraphReader(self, self.functions[name]).inline(node, tuple(values))
         attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
         made = ir.Operation.create("func.call", results=list(type_.results), operands=values, attributes=attributes)

@@ -114,7 +114,7 @@ def _says_no_more(target: Sequence[Dim] | None, source: Sequence[Dim] | None) ->
 
 PATTERNS = (
     removal("relax.astype", "x", lambda op: True, "convert_to_same"),
-    Pattern("relax.astype", merge_conversions),
+    Pattern("relax.astype", merge_conversions, after=("relax.astype",)),
     Pattern("relax.match_cast", remove_match_cast),
     Pattern("relax.match_cast", state_what_is_inferred),
     Pattern("relax.match_cast", pass_by_match_cast),

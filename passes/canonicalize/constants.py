@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import defining_op
-from ...dialects.core.codec import element_type
+from ...bindings.navigation import defining_op, made_by
+from ...dialects.core.codec import decode, element_type
 from ...dialects.core.elements import elements_bytes, is_resource
-from ...dialects.core.infos import FLOAT_TYPES, is_unsigned
+from ...dialects.core.infos import FLOAT_TYPES, TensorInfo, is_unsigned
 from ...dialects.relax.constants import elements_attribute
-from .support import dtype_of
+from .support import dtype_of, tensor_info
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -37,6 +37,8 @@ _FULL = ("relax.full", "relax.full_like")
 _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
 #: Operators that fill a tensor with one number.
 FILLED = (*_FULL, *_NUMBERS)
+#: What makes values of which `splat` may know the number.
+SPLATS = ("arith.constant", *FILLED)
 
 
 def is_constant(value: Value) -> bool:
@@ -45,16 +47,18 @@ def is_constant(value: Value) -> bool:
 
 def splat(value: Value) -> int | float | bool | None:
     """The number that every element of a tensor is, where it is known."""
-    owner = defining_op(value)
-    name = owner.operation.name if owner is not None else ""
+    owner = defining_op(value, *SPLATS)
+    if owner is None:
+        return None
+    name = owner.operation.name
     if name in _NUMBERS:
         number = _NUMBERS[name]
         return bool(number) if dtype_of(value) == "i1" else number
-    if owner is not None and name in _FULL:
+    if name in _FULL:
         filling = owner.fill_value
         return splat(filling) if filling.type.element_type == value.type.element_type else None
-    attribute = _dense(value)
-    if attribute is None or not attribute.is_splat:
+    attribute = owner.operation.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
     return attribute.get_splat_value().value
 
@@ -62,7 +66,10 @@ def splat(value: Value) -> int | float | bool | None:
 def array_of(value: Value, limit: int) -> ndarray | None:
     """The elements of a constant as a numpy array; None for others, for more than `limit`, for types numpy lacks."""
     attribute = _dense(value)
-    if attribute is None or math.prod(attribute.type.shape) > limit or dtype_of(value) not in NUMPY_NAME:
+    if attribute is None:
+        return None
+    info = tensor_info(value)
+    if math.prod(attribute.type.shape) > limit or info.dtype not in NUMPY_NAME:
         return None
     import numpy
 
@@ -74,17 +81,24 @@ def elements_of(value: Value) -> ndarray | None:
     owner = defining_op(value, "arith.constant", "relax.constant")
     if owner is None:
         return None
+    attribute = owner.operation.attributes["value"]
+    if not isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+        return _tensor_elements(attribute, value.type)
     import numpy
 
-    attribute = owner.operation.attributes["value"]
-    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        name = NUMPY_NAME.get(str(value.type))
-        return None if name is None else numpy.array(attribute.value, name)
-    if not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
+    name = NUMPY_NAME.get(str(value.type))
+    return None if name is None else numpy.array(attribute.value, name)
+
+
+def _tensor_elements(attribute: Attribute, type_: Type) -> ndarray | None:
+    info = decode(type_)
+    if not isinstance(info, TensorInfo) or info.shape is None or info.dtype not in NUMPY_NAME:
         return None
+    import numpy
+
     if not is_resource(attribute):
         return numpy.array(attribute)
-    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[dtype_of(value)]).reshape(value.type.shape)
+    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[info.dtype]).reshape(type_.shape)
 
 
 def _dense(value: Value) -> Attribute | None:
@@ -141,35 +155,38 @@ def make_splat(number: int | bool, type_: Type) -> Operation:
     return constant_op(ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number)), type_)
 
 
-def make_i64(numbers: list[int] | int) -> Attribute:
-    """The attribute of a tensor of 64-bit integers: 0-D for a number, 1-D for a list."""
+def make_i64(number: int) -> Attribute:
+    """The attribute of a 0-D tensor of a 64-bit integer."""
     import numpy
 
-    return ir.DenseElementsAttr.get(numpy.array(numbers, dtype=numpy.int64))
+    return ir.DenseElementsAttr.get(numpy.array(number, dtype=numpy.int64))
 
 
 def floats_of(value: Value) -> ndarray | None:
     """The elements of a constant of floats to compute with, as f64 where they are that, else as f32."""
-    dtype = dtype_of(value) if isinstance(value.type, ir.RankedTensorType) else ""
-    if dtype not in ("f16", "bf16", "f32", "f64"):
+    constant = made_by(value, "arith.constant")
+    return None if constant is None else floats_in(constant)
+
+
+def floats_in(constant: Operation) -> ndarray | None:
+    """As `floats_of`, of what an arith.constant gives."""
+    attribute, type_ = constant.attributes["value"], constant.results[0].type
+    info = decode(type_)
+    if not isinstance(info, TensorInfo) or info.dtype not in ("f16", "bf16", "f32", "f64"):
         return None
-    if dtype == "bf16":
-        return _from_bf16(value)
-    array = elements_of(value)
-    return None if array is None else array.astype("float64" if dtype == "f64" else "float32", copy=False)
+    if info.dtype == "bf16":
+        return _from_bf16(attribute, type_)
+    array = _tensor_elements(attribute, type_)
+    return array.astype("float32") if array is not None and info.dtype == "f16" else array
 
 
-def _from_bf16(value: Value) -> ndarray | None:
+def _from_bf16(attribute: Attribute, type_: Type) -> ndarray:
     """numpy has no such type: its bits are the upper half of a float's."""
-    owner = defining_op(value, "arith.constant")
-    if owner is None:
-        return None
     import numpy
 
-    attribute = owner.operation.attributes["value"]
     data = elements_bytes(attribute) if is_resource(attribute) else _bytes_in(str(attribute))
     halves = numpy.frombuffer(data, "<u2").astype("uint32") << 16
-    return numpy.broadcast_to(halves.view("float32"), math.prod(value.type.shape)).reshape(value.type.shape)
+    return numpy.broadcast_to(halves.view("float32"), math.prod(type_.shape)).reshape(type_.shape)
 
 
 def _bytes_in(text: str) -> bytes:

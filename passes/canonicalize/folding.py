@@ -16,8 +16,10 @@ from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, defining_op
 from ...dialects.core.codec import decode
+from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import ShapeInfo, is_float
 from .constants import FILLED, NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
+from .shape_values import dims_of
 from .support import dtype_of, make, normal_axis, result_type
 
 if TYPE_CHECKING:
@@ -31,27 +33,37 @@ Fold = Callable[..., "ndarray | None"]
 def fold_patterns(limit: int) -> tuple[Pattern, ...]:
     """The patterns that fold operations whose operands and results have `limit` elements at most."""
     return (
-        Pattern(tuple(_FOLDS), lambda op, _: _fold(op, limit), name="fold_constants"),
+        Pattern(_FROM_SHAPES, lambda op, _: _fold(op, limit), name="fold_constants"),
+        Pattern(_FROM_SOME, lambda op, _: _fold(op, limit), name="fold_constants", after=_CONSTANT),
+        Pattern(
+            _FROM_TENSORS, lambda op, _: _fold(op, limit), name="fold_constants", after=_CONSTANT, only_after=_CONSTANT
+        ),
         Pattern(FILLED, lambda op, _: _fill(op, limit), name="fill_constant"),
-        Pattern(_ASSOCIATIVE, lambda op, _: _regroup(op, limit), name="regroup_constants"),
+        Pattern(_ASSOCIATIVE, lambda op, _: _regroup(op, limit), name="regroup_constants", after=_ASSOCIATIVE),
     )
 
 
 def _fold(op: OpView, limit: int) -> Operation | None:
     """What an operation on constants gives is a constant."""
-    type_ = result_type(op)
-    if not can_be_constant(type_) or math.prod(type_.shape) > limit:
-        return None
+    # First what mostly is not so: that all operands are constants.
     arrays = constant_arrays(op, lambda operand: array_of(operand, limit))
-    result = None if arrays is None else compute(op, *arrays)
+    type_ = result_type(op)
+    if arrays is None or not can_be_constant(type_) or math.prod(type_.shape) > limit:
+        return None
+    result = compute(op, *arrays)
     return None if result is None else make_constant(result, type_)
 
 
 def constant_arrays(op: OpView, read: Callable[[Value], ndarray | None]) -> list[ndarray] | None:
     """The operands without shapes, which say what the static result type says too; None where one is not read."""
-    tensors = [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
-    arrays = [array for array in map(read, tensors) if array is not None]
-    return arrays if len(arrays) == len(tensors) else None
+    arrays: list[ndarray] = []
+    for operand in op.operation.operands:
+        array = read(operand)
+        if array is not None:
+            arrays.append(array)
+        elif not isinstance(decode(operand.type), ShapeInfo):
+            return None
+    return arrays
 
 
 def compute(op: OpView, *arrays: ndarray) -> ndarray | None:
@@ -227,9 +239,9 @@ def _full_of(np: ModuleType, op: OpView, number: int) -> ndarray | None:
 
 
 def _shape_to_tensor(np: ModuleType, op: OpView) -> ndarray | None:
-    info = decode(op.input.type)
-    dims = info.dims if isinstance(info, ShapeInfo) else None
-    return np.array(dims, "int64") if dims is not None and all(isinstance(dim, int) for dim in dims) else None
+    dims = dims_of(op.input)
+    is_number = dims is not None and all(isinstance(dim, int) and dim < 2**63 for dim in dims)
+    return np.array(dims, "int64") if is_number else None
 
 
 def _numpy_type(op: OpView) -> str | None:
@@ -269,6 +281,13 @@ _FOLDS: dict[str, Fold] = {
     "relax.flip": lambda np, op, array: np.flip(array, op.axis),
     "relax.strided_slice": _strided_slice,
 }  # fmt: skip
+
+#: Those that may have no tensors as operands.
+_FROM_SHAPES = ("relax.zeros", "relax.ones", "relax.shape_to_tensor")
+#: Those of tensors alone, and the others, some of whose operands may be shapes.
+_FROM_TENSORS = tuple(name for name in _FOLDS if {operand.kind for operand in find_op(name).operands} == {"tensor"})
+_FROM_SOME = tuple(name for name in _FOLDS if name not in (*_FROM_SHAPES, *_FROM_TENSORS))
+_CONSTANT = ("arith.constant",)
 
 #: The operators that numpy knows.
 BY_NUMPY = frozenset(_FOLDS)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.patterns import UPDATED, Outcome, Pattern, Rewriter, defining_op
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from .constants import can_be_constant, is_constant, make_splat, splat
+from .constants import SPLATS, can_be_constant, make_splat, splat
 from .support import as_result, dtype_of, keeps_shape, make, removal, result_type
 
 Number = int | float | bool
@@ -142,7 +142,8 @@ def constant_to_right(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def _is_filled(value: Value) -> bool:
-    return is_constant(value) or splat(value) is not None
+    owner = defining_op(value, *SPLATS)
+    return owner is not None and (owner.operation.name == "arith.constant" or splat(value) is not None)
 
 
 def undo_involution(op: OpView, rewriter: Rewriter) -> Value | None:
@@ -191,15 +192,15 @@ def choose(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 PATTERNS = (
-    Pattern((*_COMMUTATIVE, *_COMMUTATIVE_INTEGERS, *_MIRRORED), constant_to_right),
-    removal(tuple(_NEUTRAL), "x1", _adds_nothing, "remove_neutral"),
-    removal(tuple(_ABSORBING), "x2", _is_absorbed, "take_absorbing"),
+    Pattern((*_COMMUTATIVE, *_COMMUTATIVE_INTEGERS, *_MIRRORED), constant_to_right, after=SPLATS),
+    removal(tuple(_NEUTRAL), "x1", _adds_nothing, "remove_neutral", after=SPLATS),
+    removal(tuple(_ABSORBING), "x2", _is_absorbed, "take_absorbing", after=SPLATS),
     removal(_SELF, "x1", lambda op: op.x1 == op.x2, "combine_with_itself"),
     Pattern(tuple(_SELF_NUMBER), number_with_itself),
-    Pattern(_INVOLUTIONS, undo_involution),
-    removal((*_ROUNDINGS, *_IDEMPOTENT), "x", _is_done_already, "keep_idempotent"),
+    Pattern(_INVOLUTIONS, undo_involution, after=_INVOLUTIONS),
+    removal((*_ROUNDINGS, *_IDEMPOTENT), "x", _is_done_already, "keep_idempotent", after=(*_ROUNDINGS, *_IDEMPOTENT)),
     removal(_ROUNDINGS, "x", lambda op: not is_float(dtype_of(op.x)), "skip_rounding_of_integers"),
-    Pattern(_EVEN, drop_sign),
-    Pattern("relax.logical_not", negate_comparison),
+    Pattern(_EVEN, drop_sign, after=("relax.negative", "relax.abs")),
+    Pattern("relax.logical_not", negate_comparison, after=(*_OPPOSITE, *_OPPOSITE_INTEGERS)),
     Pattern("relax.where", choose),
 )

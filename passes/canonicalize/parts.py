@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Slices of what has been joined or sliced before, and slices that are joined again."""
+"""Slices of what has been joined or sliced before, slices that are joined again or whose axis is split."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
+from ...bindings.navigation import use_count
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.dialect import find_op
 from ...dialects.core.symbols import Dim, dim_add, dim_sub, equal
@@ -172,6 +174,39 @@ def slice_by_known_bounds(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, "relax.strided_slice", [op.x], attributes)
 
 
+def split_before_slice(op: OpView, rewriter: Rewriter) -> Value | None:
+    """reshape(x[..., 8:16]) to (..., 2, 4) is reshape(x)[..., 2:4, :]: whole parts of an axis, in either order.
+
+    So who reads the slice can read x itself, in its place: the heads of queries, keys and values of one product.
+    """
+    cut = defining_op(op.x, "relax.strided_slice")
+    ranges = None if cut is None or use_count(op.x) != 1 else _ranges(cut)
+    whole, wanted = shape_of(cut.x) if cut is not None else None, shape_of(op.operation.results[0])
+    if cut is None or ranges is None or whole is None or wanted is None or len(ranges) != 1:
+        return None
+    ((axis, (begin, end)),) = ranges.items()
+    sizes, size = _split_of(whole, wanted, axis), whole[axis]
+    if sizes is None or not isinstance(begin, int) or not isinstance(end, int) or not isinstance(size, int):
+        return None
+    inner = math.prod(sizes[1:])
+    if any(bound % inner for bound in (begin, end, size)):
+        return None
+    shape = [*whole[:axis], size // inner, *sizes[1:], *whole[axis + 1 :]]
+    split = relax["reshape"](cut.x, relax["shape_expr"](dims=shape))
+    return as_result(op, relax["strided_slice"](split, axes=[axis], begin=[begin // inner], end=[end // inner]))
+
+
+def _split_of(whole: Sequence[Dim], wanted: Sequence[Dim], axis: int) -> list[int] | None:
+    """The sizes that an axis becomes, where a reshape of a part of it splits it and keeps the others."""
+    behind = len(wanted) - (len(whole) - axis - 1)
+    middle = wanted[axis:behind]
+    kept = zip((*whole[:axis], *whole[axis + 1 :]), (*wanted[:axis], *wanted[behind:]), strict=False)
+    if len(middle) < 2 or not all(equal(one, other) is True for one, other in kept):
+        return None
+    sizes = [size for size in middle if isinstance(size, int) and size > 0]
+    return sizes if len(sizes) == len(middle) else None
+
+
 # A tensor of more dimensions than this has no bounds to look at.
 _MOST_DIMENSIONS = 64
 
@@ -191,10 +226,11 @@ def slice_by_nothing(op: OpView, rewriter: Rewriter) -> Value | None:
 
 
 PATTERNS = (
+    Pattern("relax.reshape", split_before_slice, after=("relax.strided_slice",)),
     Pattern("relax.strided_slice", slice_by_nothing),
-    Pattern("relax.strided_slice", merge_slices),
-    Pattern("relax.strided_slice", slice_of_joined),
-    Pattern("relax.split", split_joined),
-    Pattern("relax.concat", join_slices),
+    Pattern("relax.strided_slice", merge_slices, after=("relax.strided_slice",)),
+    Pattern("relax.strided_slice", slice_of_joined, after=("relax.concat",)),
+    Pattern("relax.split", split_joined, after=("relax.concat",)),
+    Pattern("relax.concat", join_slices, after=("relax.strided_slice",)),
     Pattern("relax.dynamic_strided_slice", slice_by_known_bounds),
 )

@@ -81,4 +81,4 @@ def _same(one: Value, other: Value) -> bool:
     return left is not None and right is not None and left.dtype == right.dtype and left.tolist() == right.tolist()
 
 
-PATTERNS = (Pattern("relax.quantize", requantize_nothing),)
+PATTERNS = (Pattern("relax.quantize", requantize_nothing, after=("relax.dequantize", *_MOVERS)),)

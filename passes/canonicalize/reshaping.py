@@ -52,8 +52,9 @@ def merge_permutations(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 def permutation(op: OpView) -> list[int] | None:
     """The axes from the front; None where the rank that says what is reversed is unknown."""
-    if op.axes is not None:
-        return [normal_axis(axis, len(op.axes)) for axis in op.axes]
+    axes = op.axes
+    if axes is not None:
+        return [normal_axis(axis, len(axes)) for axis in axes]
     shape = shape_of(op.x)
     return None if shape is None else list(reversed(range(len(shape))))
 
@@ -176,18 +177,18 @@ PATTERNS = (
     Pattern(("relax.reshape", "relax.flatten"), merge_reshapes),
     removal("relax.flatten", "x", lambda op: _is_vector(op.x), "flatten_vector"),
     removal("relax.permute_dims", "x", _permutes_nothing, "permute_by_nothing"),
-    Pattern("relax.permute_dims", merge_permutations),
+    Pattern("relax.permute_dims", merge_permutations, after=("relax.permute_dims",)),
     Pattern("relax.permute_dims", permute_ones),
     Pattern("relax.permute_dims", permute_through),
     removal("relax.expand_dims", "x", lambda op: not op.axis, "expand_by_nothing"),
     removal("relax.squeeze", "x", _squeezes_nothing, "squeeze_nothing"),
-    Pattern(("relax.expand_dims", "relax.squeeze"), undo_dimensions),
-    Pattern("relax.expand_dims", merge_expansions),
-    Pattern("relax.squeeze", merge_squeezes),
+    Pattern(("relax.expand_dims", "relax.squeeze"), undo_dimensions, after=("relax.squeeze", "relax.expand_dims")),
+    Pattern("relax.expand_dims", merge_expansions, after=("relax.expand_dims",)),
+    Pattern("relax.squeeze", merge_squeezes, after=("relax.squeeze",)),
     # Every size is the operand's; where one is unknown it could still be 1 and grow.
     removal("relax.broadcast_to", "x", lambda op: same_known_shape(op.x, _result(op)), "broadcast_to_same"),
-    Pattern("relax.broadcast_to", merge_broadcasts),
-    Pattern("relax.flip", undo_flip),
+    Pattern("relax.broadcast_to", merge_broadcasts, after=("relax.broadcast_to",)),
+    Pattern("relax.flip", undo_flip, after=("relax.flip",)),
     removal("relax.repeat", "data", _repeats_once, "repeat_once"),
     removal("relax.tile", "data", _tiles_once, "tile_once"),
 )

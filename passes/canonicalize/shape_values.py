@@ -53,7 +53,8 @@ def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     count = product(shape) if shape is not None else None
     if not isinstance(count, int) or count >= 2**63:
         return None
-    return _constant(op, count)
+    attribute = make_i64(count)
+    return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
 def scalar_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
@@ -65,13 +66,6 @@ def scalar_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | Non
     return constant_op(attribute)
 
 
-def shape_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """A shape of numbers is a constant tensor."""
-    dims = dims_of(op.input)
-    numbers = [dim for dim in dims or () if isinstance(dim, int) and dim < 2**63]
-    return _constant(op, numbers) if dims is not None and len(numbers) == len(dims) else None
-
-
 def dims_of(value: Value) -> tuple[Dim, ...] | None:
     """The sizes of a shape: as its operation lists them, else as its type says."""
     owner = defining_op(value, "relax.shape_expr")
@@ -79,12 +73,6 @@ def dims_of(value: Value) -> tuple[Dim, ...] | None:
         return tuple(owner.dims)
     info = decode(value.type)
     return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None
-
-
-def _constant(op: OpView, numbers: list[int] | int) -> Operation | None:
-    """An integer constant, where the result's type is that of one: nobody's type must change."""
-    attribute = make_i64(numbers)
-    return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
 def shape_from_tensor_from_shape(op: OpView, rewriter: Rewriter) -> Outcome:
@@ -117,9 +105,8 @@ PATTERNS = (
     Pattern("relax.shape_of", shape_of_shaped),
     Pattern("relax.shape_of", shape_of_known),
     Pattern("relax.size", size_of_known),
-    Pattern("relax.scalar_to_tensor", scalar_to_tensor_of_known),
-    Pattern("relax.shape_to_tensor", tensor_from_shape_from_tensor),
-    Pattern("relax.shape_to_tensor", shape_to_tensor_of_known),
-    Pattern("relax.tensor_to_shape", shape_from_tensor_from_shape),
-    Pattern("relax.tensor_to_shape", shape_from_constant),
+    Pattern("relax.scalar_to_tensor", scalar_to_tensor_of_known, after=("arith.constant",)),
+    Pattern("relax.shape_to_tensor", tensor_from_shape_from_tensor, after=("relax.tensor_to_shape",)),
+    Pattern("relax.tensor_to_shape", shape_from_tensor_from_shape, after=("relax.shape_to_tensor",)),
+    Pattern("relax.tensor_to_shape", shape_from_constant, after=("arith.constant",)),
 )

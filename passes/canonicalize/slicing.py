@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import use_count
 from ...bindings.patterns import Pattern, Rewriter, defining_op
-from ...dialects.core.symbols import Dim, dim_sub, equal
-from ...dialects.relax import dialect
+from ...dialects.core.symbols import Dim, dim_sub
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
 from .support import as_result, make, normal_axis, shape_of
-
-relax = dialect.ops
 
 
 def slice_of_all(op: OpView, rewriter: Rewriter) -> Value | None:
@@ -97,51 +92,12 @@ def stack_one(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, "relax.expand_dims", op.tensors, {"axis": ir.DenseI64ArrayAttr.get([op.axis])})
 
 
-def split_before_slice(op: OpView, rewriter: Rewriter) -> Value | None:
-    """reshape(x[..., 8:16]) to (..., 2, 4) is reshape(x)[..., 2:4, :]: whole parts of an axis, in either order.
-
-    So who reads the slice can read x itself, in its place: the heads of queries, keys and values of one product.
-    """
-    cut = defining_op(op.x, "relax.strided_slice")
-    wanted, whole = shape_of(op.operation.results[0]), shape_of(cut.x) if cut is not None else None
-    if cut is None or wanted is None or whole is None or len(cut.axes) != 1 or use_count(op.x) != 1:
-        return None
-    axis, begin, end = normal_axis(cut.axes[0], len(whole)), cut.begin[0], cut.end[0]
-    parts = _parts(whole, wanted, axis)
-    if parts is None or not _are_whole_parts(begin, end, whole[axis], parts) or set(cut.strides or (1,)) != {1}:
-        return None
-    size, inner = whole[axis], math.prod(parts[1:])
-    assert isinstance(size, int)
-    shape = [*whole[:axis], size // inner, *parts[1:], *whole[axis + 1 :]]
-    split = relax["reshape"](cut.x, relax["shape_expr"](dims=shape))
-    return as_result(op, relax["strided_slice"](split, axes=[axis], begin=[begin // inner], end=[end // inner]))
-
-
-def _parts(whole: Sequence[Dim], wanted: Sequence[Dim], axis: int) -> list[int] | None:
-    """The sizes into which a reshape of a slice of a tensor splits the axis that is cut, where it does just that."""
-    behind = len(whole) - axis - 1
-    middle = wanted[axis : len(wanted) - behind]
-    kept = zip((*whole[:axis], *whole[axis + 1 :]), (*wanted[:axis], *wanted[len(wanted) - behind :]), strict=False)
-    if len(wanted) <= len(whole) or not all(equal(one, other) is True for one, other in kept):
-        return None
-    sizes = [size for size in middle if isinstance(size, int) and size > 0]
-    return sizes if len(sizes) == len(middle) else None
-
-
-def _are_whole_parts(begin: object, end: object, size: Dim, parts: Sequence[int]) -> bool:
-    if not isinstance(begin, int) or not isinstance(end, int) or not isinstance(size, int):
-        return False
-    inner = math.prod(parts[1:])
-    return 0 <= begin < end <= size and not any(bound % inner for bound in (begin, end, size))
-
-
 PATTERNS = (
-    Pattern("relax.reshape", split_before_slice),
     Pattern("relax.strided_slice", slice_of_all),
     Pattern("relax.concat", join_one),
     Pattern("relax.concat", drop_empty),
-    Pattern("relax.concat", flatten_concat),
-    Pattern("relax.concat", join_split),
+    Pattern("relax.concat", flatten_concat, after=("relax.concat",)),
+    Pattern("relax.concat", join_split, after=("relax.split",)),
     Pattern("relax.stack", stack_one),
     Pattern("relax.split", split_into_one),
 )

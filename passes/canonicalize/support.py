@@ -31,13 +31,19 @@ def stated(value: Value, type_: Type) -> Value:
     return value if value.type == type_ else dialect.ops["match_cast"](value, type_)
 
 
-def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[OpView], bool], name: str) -> Pattern:
-    """Where the condition holds for an operation, it gives an operand as it is."""
+def removal(
+    ops: str | tuple[str, ...],
+    operand: str,
+    does_nothing: Callable[[OpView], bool],
+    name: str,
+    after: Sequence[str] = (),
+) -> Pattern:
+    """Where the condition holds for an operation, it gives an operand as it is. `after`: see Pattern."""
 
     def remove(op: OpView, rewriter: Rewriter) -> Value | None:
         return as_result(op, getattr(op, operand)) if does_nothing(op) else None
 
-    return Pattern(ops, remove, name=name)
+    return Pattern(ops, remove, name=name, after=after)
 
 
 def make(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import Any, NamedTuple
 
+from ...bindings.erasing import detach
 from ...bindings.ir import Block, Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of, users_of
@@ -17,6 +18,7 @@ from ...dialects.relax.infer.layouts import layouts_of
 from ..canonicalize.support import dtype_of, keeps_shape, shape_of
 
 CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
+_COMBINED = ("relax.matmul", *CONVOLUTIONS)
 
 
 class Branch(NamedTuple):
@@ -42,6 +44,8 @@ def groups_in(block: Block) -> list[list[Branch]]:
     """Those of a block that read the same operand and are alike but for their weights' size, where it is known."""
     groups: dict[Any, list[Branch]] = {}
     for operation in operations_of(block):
+        if operation.name not in _COMBINED:
+            continue
         branch = _branch(operation.opview)
         key = None if branch is None or branch.size is None else _key(branch)
         if branch is not None and key is not None:
@@ -112,7 +116,9 @@ def _is_pure(operation: Operation) -> bool:
 
 def bring_before(value: Value, operation: Operation) -> None:
     for maker in makers_behind(value, operation) or ():
-        maker.move_before(operation)
+        # Not `move_before`, after which MLIR numbers all operations of the block when it is asked for an order.
+        detach(maker)
+        ir.InsertionPoint(operation).insert(maker)
 
 
 class Step(NamedTuple):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from ...bindings.context import load_dialects
@@ -24,10 +24,12 @@ from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.handles import erasing
 from ...bindings.ir import Context, Operation
 from ...bindings.mlir import ir
+from ...bindings.restoring import restored_on_failure
 from ...dialects.context import load_registered
 from ...dialects.verification import verify_ir
 from ...support.callbacks import enters
 from ...support.errors import RelaxError
+from .external import externals_aside
 from .options import format_options
 
 #: The operation that passes and pipelines run on where nothing else is said.
@@ -42,6 +44,8 @@ class Pass:
     name: ClassVar[str] = ""
     #: The operation the pass runs on ("builtin.module", "func.func"); "any" for every one.
     anchor: ClassVar[str] = USUAL_ANCHOR
+    #: Whether it looks into external modules on its own. Others do where they are addressed: external{...}(...).
+    sees_externals: ClassVar[bool] = False
     #: Upstream dialects whose operations the pass creates; they are loaded before it runs.
     dependent_dialects: ClassVar[tuple[str, ...]] = ()
 
@@ -51,7 +55,7 @@ class Pass:
 
     @enters
     def __call__(self, target: Any) -> Any:
-        """Runs the pass alone, on a Module or an operation; returns what it was given."""
+        """Runs the pass alone, on a Module or an operation, which stays as it is where the pass fails; returns it."""
         check_anchor(self, USUAL_ANCHOR)
         with changing(target, USUAL_ANCHOR, f"pass {self.name}") as operation:
             run_pass(self, operation)
@@ -73,22 +77,27 @@ def check_anchor(pass_: Pass, anchor: str) -> None:
 
 
 @contextmanager
-def changing(target: Any, anchor: str, by: str) -> Iterator[Operation]:
-    """The operation of a Module, or the one given, made ready for passes; handles of what these erase say by whom."""
+def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) -> Iterator[Operation]:
+    """The operation of a Module, or the one given, made ready for passes; handles of what these erase say by whom.
+
+    What is raised inside leaves it as it was, unless nobody asks for that.
+    """
     # A module's own, which does not count as handed out.
     operation = getattr(target, "_owner", target).operation.operation
     if anchor not in ("any", operation.name):
         raise RelaxError(f"the pipeline runs on {anchor}, but it was given a {operation.name}")
     # The passes may have come with a plug-in, after the module.
     load_registered(operation.context)
-    with operation.context, ir.Location.unknown(), erasing(operation, by):
+    guard = restored_on_failure(operation) if all_or_nothing else nullcontext()
+    with operation.context, ir.Location.unknown(), erasing(operation, by), guard:
         yield operation
 
 
 def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
     pass_.prepare(operation.context)
-    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found:
+    aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
+    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside:
         pass_.run(operation)
     # An error that a pass reported without raising is still an error.
     if any(diagnostic.severity == "error" for diagnostic in found):

@@ -174,6 +174,46 @@ class LoopsFact(Fact):
 
 
 @dataclass(frozen=True)
+class PartitionFact(Fact):
+    """What a codegen was given of a model."""
+
+    codegen: str
+    #: All that there are.
+    operators: int
+    #: Those that each of its patterns has matched.
+    matched: Mapping[str, int]
+    #: The external modules.
+    parts: Sequence[str]
+    #: What they are given and give, text over symbols where only the run tells; None where nothing does.
+    bytes_in: int | str | None
+    bytes_out: int | str | None
+
+
+@dataclass(frozen=True)
+class KeptFact(Fact):
+    """An operator that no codegen was given, with the pattern that came nearest, and what kept it from matching."""
+
+    operator: str
+    origins: Sequence[str]
+    codegen: str
+    pattern: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ExternalFact(Fact):
+    """What a codegen has made of an external module; `reason` where it did not, and the target took it over."""
+
+    name: str
+    codegen: str
+    functions: Sequence[str]
+    origins: Sequence[str]
+    bytes: int = 0
+    seconds: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class CodeFact(Fact):
     """Machine code: of a kernel, or of the whole program where `name` is empty."""
 

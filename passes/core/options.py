@@ -146,14 +146,20 @@ def _parse_number(text: str, hint: Any) -> Any:
 
 
 def _parse_mapping(text: str, hint: Any) -> dict[str, str]:
-    pairs = [item.partition(":") for item in text.split(",") if item.strip()]
-    if any(not colon for _, colon, _ in pairs):
-        raise ValueError(f"expects {describe_type(hint)}, got '{text}'")
-    keys = [key.strip() for key, _, _ in pairs]
-    doubled = next((key for key in keys if keys.count(key) > 1), None)
-    if doubled is not None:
-        raise ValueError(f"names '{doubled}' twice")
-    return {key: value.strip() for key, (_, _, value) in zip(keys, pairs, strict=True)}
+    found: dict[str, str] = {}
+    for item in text.split(","):
+        key, colon, value = (part.strip() for part in item.partition(":"))
+        if key in found and colon:
+            raise ValueError(f"names '{key}' twice")
+        if colon:
+            found[key] = value
+        elif key and found:
+            # A value may be several: a:b,c.
+            last = next(reversed(found))
+            found[last] += f",{key}"
+        elif key:
+            raise ValueError(f"expects {describe_type(hint)}, got '{text}'")
+    return found
 
 
 def describe_type(hint: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from ...bindings.context import load_dialects, new_context
@@ -19,6 +19,7 @@ from ...support.callbacks import enters
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
+from .external import CODEGEN, externals_aside, is_external
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
 from .pipeline_text import Element, parse_pipeline
@@ -43,8 +44,35 @@ class Group(NamedTuple):
     steps: tuple[Step, ...]
 
 
+class External:
+    """Passes that run on external modules alone: `external{codegen=mynpu}(...)` as an object.
+
+    Those of one codegen, or of all; of one name (`symbol`); those with more attributes of these values.
+    """
+
+    def __init__(
+        self,
+        codegen: str = "",
+        passes: str | Pass | Iterable[Pass | str] = (),
+        *,
+        symbol: str = "",
+        attributes: Mapping[str, str] | None = None,
+    ):
+        chosen = {"codegen": codegen, "symbol": symbol, **(attributes or {})}
+        self.group = Group(
+            EXTERNAL, tuple((key, value) for key, value in chosen.items() if value), Pipeline(passes).steps
+        )
+
+    def __repr__(self) -> str:
+        return _step_text(self.group)
+
+
+#: Stands for external modules, which are builtin.modules; its own names of their attributes.
+EXTERNAL = "external"
+_OF_EXTERNALS = {"codegen": CODEGEN, "symbol": "sym_name"}
+
 # For suggestions: any operation with regions can be an anchor.
-_USUAL_ANCHORS = ("builtin.module", "func.func", "gpu.module", "gpu.func", "llvm.func", "scf.for", "scf.if")
+_USUAL_ANCHORS = ("builtin.module", "func.func", "gpu.module", "gpu.func", "llvm.func", "scf.for", "scf.if", "external")
 
 Step = Union[Pass, Upstream, Group]  # noqa: UP007  # Group is declared with Step in quotes
 
@@ -54,7 +82,7 @@ class Pipeline:
 
     def __init__(
         self,
-        passes: str | Pass | Iterable[Pass | str],
+        passes: str | Pass | External | Iterable[Pass | External | str],
         *,
         anchor: str = USUAL_ANCHOR,
         instruments: Sequence[Instrument] = (),
@@ -71,14 +99,16 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"Pipeline('{self}')"
 
-    def _steps(self, passes: str | Pass | Iterable[Pass | str]) -> Iterator[Step]:
-        items = [passes] if isinstance(passes, (str, Pass)) else list(passes)
+    def _steps(self, passes: str | Pass | External | Iterable[Pass | External | str]) -> Iterator[Step]:
+        items = [passes] if isinstance(passes, (str, Pass, External)) else list(passes)
         for item in items:
             if isinstance(item, str):
                 yield from self._resolve_all(self._without_anchor(parse_pipeline(item)), self.anchor)
             elif isinstance(item, Pass):
                 check_anchor(item, self.anchor)
                 yield item
+            elif isinstance(item, External):
+                yield item.group
             else:
                 raise RelaxError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
 
@@ -94,6 +124,9 @@ class Pipeline:
             yield self._resolve(element, anchor)
 
     def _resolve(self, element: Element, anchor: str) -> Step:
+        if element.children is not None and element.name == EXTERNAL:
+            steps = tuple(self._resolve_all(element.children, USUAL_ANCHOR))
+            return Group(EXTERNAL, tuple(split_options(element.options)), steps)
         if element.children is not None:
             if "." not in element.name and element.name != "any":
                 hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
@@ -128,12 +161,13 @@ class Pipeline:
             raise RelaxError(error.message + suggest(element.name, candidates)) from None
 
     @enters
-    def run(self, target: Any) -> Module:
+    def run(self, target: Any, *, all_or_nothing: bool = True) -> Module:
         """Runs on a Module or an operation, which is changed in place and returned.
 
-        Raises RelaxError for the first pass that fails; what it leaves half done should be thrown away.
+        Raises RelaxError for the first pass that fails. Then everything is as it was before, by a copy that is kept
+        meanwhile; without `all_or_nothing` it is half done and should be thrown away.
         """
-        with changing(target, self.anchor, self._names()) as operation:
+        with changing(target, self.anchor, self._names(), all_or_nothing=all_or_nothing) as operation:
             self._run_steps(operation, self.steps)
         return target
 
@@ -163,7 +197,8 @@ class Pipeline:
             position += 1
 
     def _run_upstream(self, operation: Operation, texts: list[str]) -> None:
-        run_upstream(operation, texts, verify=self.verify_each)
+        with externals_aside(operation):
+            run_upstream(operation, texts, verify=self.verify_each)
         # Upstream's passes know nothing of PrimFuncs; the rest they have verified themselves.
         if self.verify_each and operation.name == "builtin.module":
             verify_functions(operation, f"pass {', '.join(texts)} produced invalid IR")
@@ -220,7 +255,7 @@ def _leaf_names(steps: Sequence[Step]) -> Iterator[str]:
 
 def _only_upstream(step: Step) -> bool:
     if isinstance(step, Group):
-        return not step.attributes and all(_only_upstream(child) for child in step.steps)
+        return step.anchor != EXTERNAL and not step.attributes and all(_only_upstream(child) for child in step.steps)
     return isinstance(step, Upstream)
 
 
@@ -231,7 +266,13 @@ def _selected_children(operation: Operation, group: Group) -> list[Operation]:
 
 
 def _is_selected(child: Operation, group: Group) -> bool:
+    if group.anchor == EXTERNAL:
+        named = ((_OF_EXTERNALS.get(key, key), value) for key, value in group.attributes)
+        return is_external(child) and all(_has_attribute(child, key, value) for key, value in named)
     if group.anchor != child.name and not (group.anchor == "any" and len(child.regions)):
+        return False
+    is_addressed = any(key == CODEGEN for key, _ in group.attributes)
+    if is_external(child) and not is_addressed:
         return False
     return all(_has_attribute(child, key, value) for key, value in group.attributes)
 

@@ -44,9 +44,10 @@ class Stage:
         return Pipeline(items, **options)
 
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
-        """Lowers a module, in place, for a target of that name."""
+        """Lowers a module, in place, for a target of that name. Where that fails, it is half done."""
         with timed(self.name):
-            self.pipeline(target, instruments=list(instruments), verify_each=self.verify == "each").run(module)
+            pipeline = self.pipeline(target, instruments=list(instruments), verify_each=self.verify == "each")
+            pipeline.run(module, all_or_nothing=False)
             if self.verify == "end":
                 verify_ir(module.operation, f"stage {self.name} produced invalid IR")
 

@@ -28,6 +28,8 @@ _HARMLESS = frozenset({"func.return", "scf.if", "scf.for", "scf.yield"})
 def remove_unreachable(module: Operation, entries: Collection[str]) -> None:
     """Erases the private functions that neither public ones, nor entries, nor anything else in the module refers to."""
     functions = {symbol_name(each): each for each in functions_in(module) if is_private(each)}
+    if not functions:
+        return
     reached: set[str] = set()
     pending = [name for name in functions if name in entries]
     pending += references_of(module)

@@ -22,13 +22,28 @@ _CALL_TIR = "relax.call_tir"
 
 def narrow_signatures(module: Operation, entries: Collection[str]) -> bool:
     """Takes parameters and results away that nobody needs; tells whether there were some."""
-    calls = _calls_by_callee(module)
     changed = False
-    for function in list(functions_in(module)):
-        name = symbol_name(function)
-        if name in calls and name not in entries and _can_change(function, calls[name]):
-            changed |= _Signature(function, calls[name]).narrow()
+    for function, calls in functions_and_calls(module):
+        if symbol_name(function) not in entries:
+            changed |= _Signature(function, calls).narrow()
     return changed
+
+
+def functions_and_calls(module: Operation) -> list[tuple[Operation, list[Operation]]]:
+    """The functions of which nothing but these calls knows what they take and give."""
+    private = [function for function in functions_in(module) if is_private(function)]
+    if not private:
+        return []
+    calls = _calls_by_callee(module)
+    named = [(function, calls.get(symbol_name(function), [])) for function in private]
+    return [(function, found) for function, found in named if found and _can_change(function, found)]
+
+
+def drop_parameters(function: Operation, calls: Sequence[Operation], places: Collection[int]) -> list[Operation]:
+    """Takes parameters away that are not read any more; the calls, in place of the others."""
+    remove_arguments(function, places, "")
+    state_type(function)
+    return [_without(call, places, ()) for call in calls]
 
 
 def _calls_by_callee(module: Operation) -> dict[str, list[Operation]]:
@@ -42,7 +57,7 @@ def _calls_by_callee(module: Operation) -> dict[str, list[Operation]]:
 
 def _can_change(function: Operation, calls: Sequence[Operation]) -> bool:
     """Whether only calls know what it takes and gives."""
-    if not is_private(function) or len(function.regions[0].blocks) != 1:
+    if len(function.regions[0].blocks) != 1:
         return False
     if any(name in function.attributes for name in _FIXED):
         return False

@@ -11,63 +11,43 @@ it is right for some uses only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
-from ...dialects.core.dialect import find_op
-from ...support.registry import Registry, names_of
+from ...dialects.core.rules import OperatorRule, OperatorRules
 
 #: `definition(op, *operands)` returns a value, or one for each result.
-Definition = Callable[..., Any]
-Function = TypeVar("Function", bound=Definition)
+Function = TypeVar("Function", bound=Callable[..., Any])
+_DECOMPOSITIONS = OperatorRules("a decomposition", f"{__package__}.definitions")
 
 
-class Decomposition(NamedTuple):
-    """An operator's definition. `place` says where it is written."""
-
-    op: str
-    function: Definition
-    place: str
-
-    def __str__(self) -> str:
-        return f"{self.op} ({self.place})"
-
-
-_DECOMPOSITIONS = Registry[Decomposition](
-    lambda entry: (entry.op,),
-    lambda entry, taken: f"'{entry.op}' has a decomposition already: {taken.place}",
-    families=f"{__package__}.definitions",
-)
-
-
-def register_decomposition(op: str | Sequence[str]) -> Callable[[Function], Function]:
+def register_decomposition(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
     """Registers a function as what an operator (or several) is in terms of others; use it as a decorator.
+
+    `by_types` promises that attributes, types and the values of scalar constants alone decide what it makes: then
+    what it made once is made again for operators of the same types without asking.
 
     Refuses unknown operators, and a second decomposition of the same one.
     """
-
-    def entries(function: Function, place: str) -> list[Decomposition]:
-        _DECOMPOSITIONS.load()
-        return [Decomposition(find_op(name).full_name, function, place) for name in names_of(op)]
-
-    return _DECOMPOSITIONS.registering(entries)
+    return _DECOMPOSITIONS.register(op, by_types=by_types)
 
 
-def find_decomposition(op: str) -> Decomposition | None:
+def find_decomposition(op: str) -> OperatorRule | None:
     """The decomposition of an operator, if there is one."""
-    _DECOMPOSITIONS.load()
-    return next(iter(_DECOMPOSITIONS.tried(op)), None)
+    return _DECOMPOSITIONS.find(op)
 
 
-def all_decompositions() -> list[Decomposition]:
+def all_decompositions() -> list[OperatorRule]:
     """Every decomposition, sorted by operator."""
-    _DECOMPOSITIONS.load()
     return _DECOMPOSITIONS.all()
 
 
-def decomposed(found: Decomposition, op: OpView) -> list[Value]:
-    """What takes the place of an operation's results, not yet of their types. Raises Decline."""
+def decomposed(found: OperatorRule, op: OpView, values: Sequence[Value] | None = None) -> list[Value]:
+    """What takes the place of an operation's results, not yet of their types. Raises Decline.
+
+    `values` are taken for its operands, if given.
+    """
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if op.definition.segmented else None
-    operands = op.definition.segment(list(op.operation.operands), sizes)
+    operands = op.definition.segment(list(op.operation.operands if values is None else values), sizes)
     return list(as_list(found.function(op, *operands.values())))

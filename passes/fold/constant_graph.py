@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from math import inf, prod
 
 from ...bindings.ir import Operation, Type, Value
@@ -20,6 +21,10 @@ CONSTANTS = ("arith.constant", "relax.constant")
 CALL_TIR = "relax.call_tir"
 # What is cast where it is read takes less time than to read so many bytes more: such weights stay packed.
 _MOST_CAST_GROWTH = 1 << 16
+# What is done while its result is read, for next to nothing.
+_SPREADING = ("elemwise", "broadcast")
+# What else takes less time to read than to do: a table that is looked up, in bytes.
+_SMALL_WORK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Limits:
 
     #: Elements up to which everything is a constant.
     small: int
-    #: How many times as many elements as the constants that it depends on a larger result may have.
+    #: A larger result has fewer than so many times the elements of the constants that it depends on.
     spread: float
     #: Bytes by which constants may grow in all.
     growth: float
@@ -36,22 +41,37 @@ class Limits:
 
 @dataclass
 class _Known:
-    """A value that depends on constants or weights alone: its size, and that of these where they are smaller."""
+    """A value that depends on constants or weights alone: its size, and that of what it is made of."""
 
     maker: int
     #: Endless where it is symbolic.
     elements: float = 0
     nbytes: int = 0
-    least_elements: float = 0
-    least_bytes: int = 0
+    #: Elements and bytes of what it is made of, each once: itself, where nothing before it is smaller.
+    origins: dict[int, tuple[float, int]] = field(default_factory=dict)
     #: Whether it depends on weights.
     is_of_weights: bool = False
     #: The numbers of the operations that use it.
     users: list[int] = field(default_factory=list)
 
+    def least_elements(self, small: int) -> float:
+        """Of what it is made of, small constants beside large ones left out: masks, shifts."""
+        sizes = [elements for elements, _ in self.origins.values()]
+        return sum(size for size in sizes if size > small) or sum(sizes)
+
     @property
     def growth(self) -> int:
-        return max(self.nbytes - self.least_bytes, 0)
+        return max(self.nbytes - sum(nbytes for _, nbytes in self.origins.values()), 0)
+
+    def is_made_of(self, others: Sequence[_Known]) -> None:
+        origins: dict[int, tuple[float, int]] = {}
+        for other in others:
+            origins.update(other.origins)
+        if sum(nbytes for _, nbytes in origins.values()) < self.nbytes:
+            self.origins = origins
+        else:
+            (own,) = self.origins
+            self.origins[own] = min(self.elements, sum(elements for elements, _ in origins.values())), self.nbytes
 
 
 class ConstantGraph:
@@ -68,7 +88,9 @@ class ConstantGraph:
     ):
         """`unknown`: values that could not be computed. Symbols of weights' sizes are known as they are."""
         self._limits, self._can_compute, self._unknown, self._weights = limits, can_compute, unknown, weights
-        self._known: dict[Value, _Known] = {weight: _sized(-1, weight.type, is_of_weights=True) for weight in weights}
+        self._sizes: dict[Type, tuple[float, int]] = {}
+        self._origins = count()
+        self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
         self._symbols: frozenset[str] = frozenset().union(*(symbols_of(weight.type) for weight in weights))
         #: By number.
         self.operations: dict[int, Operation] = {}
@@ -77,6 +99,10 @@ class ConstantGraph:
                 self._add(number, op)
 
     def _add(self, number: int, op: Operation) -> None:
+        if op.name in CONSTANTS:
+            result = op.results[0]
+            self.operations[number], self._known[result] = op, self._sized(number, result.type, is_of_weights=False)
+            return
         operands = [self._known.get(operand) for operand in op.operands]
         for known in operands:
             if known is not None:
@@ -85,10 +111,9 @@ class ConstantGraph:
         if len(held) < len(operands) or not (self._is_literal(op) or (operands and self._is_computable(op))):
             return
         is_of_weights = any(known.is_of_weights for known in held)
-        made = [_sized(number, result.type, is_of_weights) for result in op.results]
-        elements, nbytes = sum(each.least_elements for each in held), sum(each.least_bytes for each in held)
+        made = [self._sized(number, result.type, is_of_weights) for result in op.results]
         for known in made if operands else ():
-            known.least_elements, known.least_bytes = min(known.elements, elements), min(known.nbytes, nbytes)
+            known.is_made_of(held)
         if op.name == "relax.astype" and made[0].growth > _MOST_CAST_GROWTH:
             return
         # A step on the way may be larger than what it leads to, but has to fit as well.
@@ -97,9 +122,13 @@ class ConstantGraph:
         self.operations[number] = op
         self._known.update(zip(op.results, made, strict=True))
 
+    def _sized(self, maker: int, type_: Type, is_of_weights: bool) -> _Known:
+        size = self._sizes.get(type_)
+        if size is None:
+            size = self._sizes[type_] = _size_of(type_)
+        return _Known(maker, *size, {next(self._origins): size}, is_of_weights)
+
     def _is_literal(self, op: Operation) -> bool:
-        if op.name in CONSTANTS:
-            return True
         row = row_of(op)
         return row is not None and row.role == "literal" and symbols_of_operation(op) <= self._symbols
 
@@ -140,8 +169,12 @@ class ConstantGraph:
         known = self._known[value]
         if self._weights and not known.is_of_weights:
             return False
+        least = known.least_elements(self._limits.small)
+        most = least * self._limits.spread
         # What spreads few numbers over a tensor takes less time than reading them all from memory.
-        return known.elements <= max(self._limits.small, known.least_elements * self._limits.spread)
+        if known.elements <= self._limits.small or known.elements < most or known.elements == least <= most:
+            return True
+        return known.nbytes <= _SMALL_WORK and not _is_spreading(value.owner)
 
     def needed_for(self, values: Collection[Value], given: Collection[Value]) -> list[Operation]:
         """The operations that make the values of constants and of those that are given, in order."""
@@ -155,14 +188,19 @@ class ConstantGraph:
         return [self.operations[number] for number in sorted(numbers)]
 
 
-def _sized(maker: int, type_: Type, is_of_weights: bool = False) -> _Known:
+def _is_spreading(op: Operation) -> bool:
+    row = row_of(op)
+    return row is not None and row.pattern in _SPREADING
+
+
+def _size_of(type_: Type) -> tuple[float, int]:
+    """Elements and bytes of a tensor; nothing for what is none."""
     if not isinstance(type_, ir.RankedTensorType):
-        return _Known(maker, is_of_weights=is_of_weights)
+        return 0, 0
     if not type_.has_static_shape:
-        return _Known(maker, inf, 0, inf, 0, is_of_weights)
+        return inf, 0
     elements = prod(type_.shape)
-    nbytes = elements * max(bit_width(str(type_.element_type)), 8) // 8
-    return _Known(maker, elements, nbytes, elements, nbytes, is_of_weights)
+    return elements, elements * max(bit_width(str(type_.element_type)), 8) // 8
 
 
 def _is_sized(type_: Type) -> bool:

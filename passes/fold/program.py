@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, has_body, innermost, operations_in, symbol_name, text_in
+from ...bindings.rewriting import copy_operation
 from ...dialects.core.dialect import row_of
 from ...dialects.tir.prim_func import TARGET, is_prim_func
 from ..canonicalize.constants import STORAGE_NAME, make_elements
@@ -112,14 +113,6 @@ def _fill(operations: Sequence[Operation], values: Sequence[Value], given: Mappi
                 made[operand] = _constant(given[operand], operand)
         copy_operation(op, made)
     ir.Operation.create("func.return", operands=[made[value] for value in values])
-
-
-def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
-    """An operation once more, at the insertion point, on what `made` says of values; its results are added to it."""
-    copied = op.clone()
-    for position, operand in enumerate(op.operands):
-        copied.operands[position] = made[operand]
-    made.update(zip(op.results, copied.results, strict=True))
 
 
 def _constant(array: ndarray, value: Value) -> Value:

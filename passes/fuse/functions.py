@@ -6,26 +6,40 @@ And what a journal is told: calls that became one, those that stayed apart and w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ...bindings.ir import Context, Location, Operation, Type, Value
-from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, symbol_name, text_in
-from ...dialects.relax import dialect as relax
+from ...bindings.ir import Attribute, Location, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_of, symbol_name, text_in
 from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import OP_PATTERN, TARGET, make_prim_func, prim_funcs_in
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
-from ..inline.call_graph import remove_dead
+from ..inline.call_graph import references_in, references_of, remove_dead
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
+from .block import Found
 from .compose import group_body
 from .group import Group
+from .kinds import Kind, group_in
+from .reading import BlockReading, is_graph
 
+_CALL = "relax.call_tir"
 # Names of functions are in symbols, profiles and messages.
 _LONGEST_NAME = 60
 # Of a kernel's text in a journal.
 _MOST_CHARACTERS = 6000
+
+
+class _Call(NamedTuple):
+    """What the calls in place of groups of one kind have in common, those with the same outputs."""
+
+    name: str
+    attributes: dict[str, Attribute]
+    types: list[Type]
+    #: The arguments, by the member and the operand of it that is the first use.
+    arguments: list[tuple[int, int]]
 
 
 class FusedFunctions:
@@ -34,22 +48,37 @@ class FusedFunctions:
     def __init__(self, module: Operation):
         self._module = module
         self._made = PrimFuncs(module)
+        self._calls: dict[tuple[Kind, tuple[int, ...]], _Call] = {}
         self._fused: dict[str, Any] = {}
 
-    def replace(self, group: Group, outputs: Sequence[Value], before: Operation) -> None:
-        """One call in place of the members', before an operation."""
-        in_order = group.in_order
-        location = _fused_location(in_order, before.context)
-        types = [value.type for value in outputs]
-        with location, ir.InsertionPoint(before):
-            name = self._made.get(_key(group, outputs), _name(group), lambda name: self._make(name, group, outputs))
-            made = relax.ops["call_tir"](name, group.inputs(), types)
-        note_fused(Journal.active(), name, [member.call for member in in_order])
-        for value, result in zip(outputs, as_list(made), strict=True):
+    def replace(self, found: Found) -> None:
+        """One call in place of the members', before one of them."""
+        calls, outputs, before = found.calls, found.written, found.before
+        key = found.group.kind, found.group.places_of(found.outputs)
+        if key not in self._calls:
+            self._calls[key] = self._call_of(group_in(found.reading, found.group), outputs)
+        name, attributes, types, arguments = self._calls[key]
+        members = [found.reading.operations[position] for position in found.group.calls]
+        given = [members[member].operands[operand] for member, operand in arguments]
+        location, place = _fused_location(calls), ir.InsertionPoint(before)
+        made = ir.Operation.create(_CALL, types, given, attributes, loc=location, ip=place)
+        note_fused(Journal.active(), name, calls)
+        for value, result in zip(outputs, made.results, strict=True):
             value.replace_all_uses_with(result)
-        for member in reversed(in_order):
-            member.call.erase()
+        for call in reversed(calls):
+            call.erase()
+        found.reading.replaced.update(found.group.calls)
+
+    def _call_of(self, group: Group, outputs: Sequence[Value]) -> _Call:
+        with _fused_location([member.call for member in group.in_order]):
+            name = self._made.get(_key(group, outputs), _name(group), lambda name: self._make(name, group, outputs))
+            attributes = {"func": ir.FlatSymbolRefAttr.get(name)}
         self._fused.update((member.info.name, member.info.function) for member in group.all_members)
+        read: dict[Value, tuple[int, int]] = {}
+        for place, member in enumerate(group.all_members):
+            for operand, value in enumerate(member.call.operands):
+                read.setdefault(value, (place, operand))
+        return _Call(name, attributes, [value.type for value in outputs], [read[value] for value in group.inputs()])
 
     def _make(self, name: str, group: Group, outputs: Sequence[Value]) -> None:
         members = group.all_members
@@ -68,9 +97,15 @@ class FusedFunctions:
         with ir.InsertionPoint(body_of(self._module)):
             make_prim_func(name, inputs, results, body, pattern=pattern, attributes=attributes)
 
-    def remove_unused(self) -> None:
+    def remove_unused(self, readings: Iterable[BlockReading]) -> None:
         """Legalization's functions, and only those, go when nobody calls them any more."""
-        remove_dead(self._module, [function for function in self._fused.values() if OPERATOR in function.attributes])
+        references = Counter(references_of(self._module))
+        for operation in operations_of(body_of(self._module)):
+            references.update((references_of if is_graph(operation) else references_in)(operation))
+        for reading in readings:
+            references.update(reading.references())
+        candidates = [function for function in self._fused.values() if OPERATOR in function.attributes]
+        remove_dead(self._module, candidates, references)
 
 
 def _name(group: Group) -> str:
@@ -106,9 +141,9 @@ def _parameter_type(group: Group, value: Value) -> Type:
     raise AssertionError("a value that no member has")
 
 
-def _fused_location(members: Sequence[Any], context: Context) -> Location:
-    locations = list(dict.fromkeys(member.call.location for member in members))
-    return ir.Location.fused(locations, context=context)
+def _fused_location(calls: Sequence[Operation]) -> Location:
+    locations = list(dict.fromkeys(call.location for call in calls))
+    return ir.Location.fused(locations, context=calls[0].context)
 
 
 # ---- what a journal is told ----

@@ -82,6 +82,14 @@ class Group:
     def sink(self) -> Member:
         return self.members[-1]
 
+    def of(self, calls: Sequence[tuple[Any, int]]) -> Group:
+        """A group that is as this one, of other calls: those and their positions, in the order of `all_members`."""
+        count = 0 if self.head is None else len(self.head.all_members)
+        head = None if self.head is None else self.head.of(calls[:count])
+        own = zip(self.members, calls[count:], strict=True)
+        members = tuple(replace(member, call=call, position=position) for member, (call, position) in own)
+        return replace(self, members=members, head=head)
+
     @cached_property
     def produced(self) -> dict[Any, Member]:
         return {result: member for member in self.all_members for result in member.call.results}

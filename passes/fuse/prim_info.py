@@ -153,12 +153,12 @@ def prim_info(function: Operation) -> PrimInfo | None:
 
 def is_pure(function: Operation) -> bool:
     for op in operations_in(function):
+        name = op.name
+        if name.partition(".")[0] in _PURE_DIALECTS or name == "func.return":
+            continue
         row = row_of(op)
-        if row is not None:
-            # A call of C, pure or not, has no vectors: what is fused with it would lose its own.
-            if row.role or not row.pure or not is_intrinsic(op):
-                return False
-        elif op.name.partition(".")[0] not in _PURE_DIALECTS and op.name != "func.return":
+        # A call of C, pure or not, has no vectors: what is fused with it would lose its own.
+        if row is None or row.role or not row.pure or not is_intrinsic(op):
             return False
     return True
 
@@ -222,14 +222,17 @@ def _with_pointwise(info: PrimInfo, block: Block, operations: Sequence[Operation
     place = _pointwise_place(info, block, operations)
     if place is None:
         return info
-    generic = operations[place]
+    generic, maps = operations[place], maps_of(operations[place])
+    costs = [op for op in operations_of(body_of(generic)) if op.name not in _FREE]
+    if any(len(op.regions) for op in costs):
+        costs = [op for op in operations_in(generic) if op.name not in _FREE]
     return replace(
         info,
         pointwise=place,
-        out_map=maps_of(generic)[-1],
-        is_cheap=_is_cheap(generic),
-        moved_from=maps_of(generic)[0] if _is_movement(generic) else None,
-        is_heavy=any((row := row_of(op)) is not None and not row.short for op in operations_in(generic)),
+        out_map=maps[-1],
+        is_cheap=len(costs) <= _MOST_REPEATED and all(op.name in _CHEAP for op in costs),
+        moved_from=maps[0] if _is_movement(generic) else None,
+        is_heavy=any(op.name not in _CHEAP and (row := row_of(op)) is not None and not row.short for op in costs),
     )
 
 
@@ -262,15 +265,14 @@ def writes_each(generic: Any, block: Any, end: Any) -> bool:
 
 
 def _is_movement(generic: Operation) -> bool:
-    """Whether each element of the output is one of the input's, at a place that the indices tell."""
+    """Whether each element of the output is one of a parameter's, at a place that the indices tell."""
     *scalars, _ = body_of(generic).arguments
     end, *others = reversed(operations_of(body_of(generic)))
     if others or len(scalars) != 1 or end.operands[0] != scalars[0]:
         return False
-    cut = made_by(generic.operands[0], "tensor.extract_slice")
-    return cut is None or set(cut.attributes["static_strides"]) <= {1}
-
-
-def _is_cheap(generic: Operation) -> bool:
-    inside = [op for op in operations_in(generic) if op.name not in _FREE]
-    return len(inside) <= _MOST_REPEATED and all(op.name in _CHEAP for op in inside)
+    source = generic.operands[0]
+    cut = made_by(source, "tensor.extract_slice")
+    if cut is not None and set(cut.attributes["static_strides"]) <= {1}:
+        source = cut.operands[0]
+    # A number that the function itself makes is no parameter.
+    return isinstance(source.owner, ir.Block)

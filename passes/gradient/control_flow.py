@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of scf.if and scf.for: what they compute is computed once more, with what each turn of a loop began with.
+"""Derivatives of scf.if, scf.for and scf.while: what they do is done once more, with what each turn began with.
 
 A loop keeps what its turns begin with as rows of tensors that grow. With `checkpoint_every` above 1 it becomes a loop
 over parts of so many turns: it keeps what they begin with, and a part makes its own rows when it is gone through
-backwards.
+backwards. Where only the run knows how many turns there are, they are counted, and all are kept.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, constant_of, last_of, operations_in, operations_of
+from ...bindings.navigation import body_of, constant_of, last_of, operations_in, operations_of, used_inside
 from ...bindings.rewriting import located_error, replace_op
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_float
 from ...dialects.relax import dialect
+from ...dialects.relax.function_attributes import TARGET
 from ...emit.numbers import Number, as_i64, constant, minimum, number, operation
 from ..canonicalize.support import is_known
 
@@ -53,25 +54,12 @@ class Region(NamedTuple):
     options: Options
 
 
-def used_inside(operation: Operation) -> list[Value]:
-    """The values from around that are used in an operation's regions."""
-    inside = [each.operation for each in operations_in(operation)]
-    blocks = {block for each in (operation, *inside) for region in each.regions for block in region.blocks}
-    own = {value for each in inside for value in each.results}
-    own.update(argument for block in blocks for argument in block.arguments)
-    return list(dict.fromkeys(used for each in inside for used in each.operands if used not in own))
-
-
-def used_by(operation: Operation) -> list[Value]:
-    """The values from around that an operation uses, those in its regions among them."""
-    return [*operation.operands, *(used_inside(operation) if len(operation.regions) else ())]
-
-
 def _if(region: Region) -> list[tuple[Value, Any]]:
     """Another one with the same condition, whose branches give the gradients of what the first one's used."""
     operation = region.operation
     types = [value.type for value in region.captured]
-    made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], regions=2)
+    held = _target_of(operation)
+    made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], attributes=held, regions=2)
     known = used_inside(operation)
     for place, target in enumerate(made.regions):
         block = target.blocks.append()
@@ -100,7 +88,7 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
 
     count = _count(lower, upper, step)
     zero, one = constant(0, lower.type).value, constant(1, lower.type).value
-    back = _loop([zero, count.value, one], begin)
+    back = _loop(loop, [zero, count.value, one], begin)
     block = body_of(back)
     with ir.InsertionPoint(block):
         turn = count - 1 - number(block.arguments[0])
@@ -123,8 +111,46 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
 
 
+def _while(region: Region) -> list[tuple[Value, Any]]:
+    """A loop from the last turn to the first, behind what gave the results when there was no further turn."""
+    loop, replaces_loops = region.operation, region.options.replaces_loops
+    initial, known = list(loop.operands), used_inside(loop)
+    floats = [place for place, state in enumerate(initial) if _is_float_tensor(state)]
+    gathering = _counting(loop, replaces_loops)
+    results, (tests, *stacks) = _split(list(gathering.results), len(loop.results))
+    count = number(tests) - 1
+
+    def states_of(turn: Number) -> tuple[list[Value], list[Value]]:
+        """What a turn began with, and what is differentiated by in it."""
+        values = [_row(stack, turn, state.type) for stack, state in zip(stacks, initial, strict=True)]
+        return values, [*(values[place] for place in floats), *region.captured]
+
+    values, xs = states_of(count)
+    _, *given = _again(loop, values)
+    seeds = [(value, seed) for value, seed in zip(given, region.arriving, strict=True) if seed is not None]
+    zero, one = (constant(each, tests.type).value for each in (0, 1))
+    back = _loop(loop, [zero, count.value, one], region.inside(seeds, xs, known))
+    block = body_of(back)
+    with ir.InsertionPoint(block):
+        values, xs = states_of(count - 1 - number(block.arguments[0]))
+        _, *given = _again(loop, values, block)
+        after = _again(loop, given, block, region=1)
+        arriving, sums = _split(list(block.arguments)[1:], len(floats))
+        seeds = [(after[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
+        by_state, by_captured = _split(region.inside(seeds, xs, known), len(floats))
+        more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
+        ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    if replaces_loops:
+        replace_op(loop, results)
+    return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
+
+
 #: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
-CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {"scf.if": _if, "scf.for": _for}
+CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {
+    "scf.if": _if,
+    "scf.for": _for,
+    "scf.while": _while,
+}
 
 
 def _or_zeros(gradient: Value | None, like: Value) -> Value:
@@ -140,10 +166,15 @@ def _is_float_tensor(value: Value) -> bool:
     return isinstance(info, TensorInfo) and is_float(info.dtype)
 
 
-def _loop(bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
-    """A loop without a body."""
-    types = [value.type for value in initial]
-    made = ir.Operation.create("scf.for", results=types, operands=[*bounds, *initial], regions=1)
+def _target_of(operation: Operation) -> dict[str, Attribute]:
+    """What is said of who computes what is inside: it holds for the derivative as well."""
+    return {TARGET: operation.attributes[TARGET]} if TARGET in operation.attributes else {}
+
+
+def _loop(like: Operation, bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
+    """A loop without a body, for the target of another one."""
+    types, operands = [value.type for value in initial], [*bounds, *initial]
+    made = ir.Operation.create("scf.for", results=types, operands=operands, attributes=_target_of(like), regions=1)
     made.regions[0].blocks.append(bounds[0].type, *types)
     return made
 
@@ -169,7 +200,7 @@ def _gathering(loop: Operation, kept: Sequence[int], replaces_loops: bool) -> tu
     count = len(loop.results)
     with place:
         stacks = [_no_rows(loop, loop.results[each].type) for each in kept]
-        made = _loop(list(loop.operands)[:3], [*list(loop.operands)[3:], *stacks])
+        made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *stacks])
         for name in loop.attributes:
             made.attributes[name] = loop.attributes[name]
     block = body_of(made)
@@ -183,14 +214,37 @@ def _gathering(loop: Operation, kept: Sequence[int], replaces_loops: bool) -> tu
     return made, list(made.results)[count:]
 
 
+def _counting(loop: Operation, replaces_loops: bool) -> Operation:
+    """A loop that also gives how often its condition was asked, and the states that it was asked of, a row for each."""
+    initial, given = list(loop.operands), len(loop.results)
+    with ir.InsertionPoint(loop) if replaces_loops else ir.InsertionPoint.current:
+        more = [constant(0, ir.IndexType.get()).value, *(_no_rows(loop, state.type) for state in initial)]
+        types = [*loop.results.types, *(value.type for value in more)]
+        made = ir.Operation.create("scf.while", results=types, operands=[*initial, *more], regions=2)
+    for name in loop.attributes:
+        made.attributes[name] = loop.attributes[name]
+    before = made.regions[0].blocks.append(*(value.type for value in (*initial, *more)))
+    states, (count, *held) = _split(list(before.arguments), len(initial))
+    with ir.InsertionPoint(before):
+        appended = [_with_row(rows, _as_tensor(state)) for rows, state in zip(held, states, strict=True)]
+        results = _again(loop, states, before, has_effects=replaces_loops)
+        ir.Operation.create("scf.condition", operands=[*results, (number(count) + 1).value, *appended])
+    after = made.regions[1].blocks.append(*types)
+    with ir.InsertionPoint(after):
+        forwarded, kept = _split(list(after.arguments), given)
+        results = _again(loop, forwarded, after, region=1, has_effects=replaces_loops)
+        ir.Operation.create("scf.yield", operands=[*results, *kept])
+    return made
+
+
 def _no_rows(loop: Operation, type_: Type) -> Value:
     info = decode(type_)
     if isinstance(info, ScalarInfo):
         info = TensorInfo((), "i64" if info.dtype == "index" else info.dtype)
     if not isinstance(info, TensorInfo) or info.shape is None or not is_known(info.shape):
         raise located_error(
-            f"'scf.for' cannot be differentiated: it carries {describe(info)}, of which those of all turns cannot be "
-            "kept side by side: sizes must be numbers or symbols",
+            f"'{loop.name}' cannot be differentiated: it carries {describe(info)}, of which those of all turns cannot "
+            "be kept side by side: sizes must be numbers or symbols",
             loop.location,
         )
     empty = relax["zeros"]((0, *info.shape), dtype=info.dtype)
@@ -228,12 +282,12 @@ def _in_parts(loop: Operation, every: int) -> Operation:
     with loop.location, ir.InsertionPoint(loop):
         turns = constant_of(step)
         stride = (number(step) * every if turns is None else constant(turns * every, step.type)).value
-        outer = _loop([lower, upper, stride], initial)
+        outer = _loop(loop, [lower, upper, stride], initial)
     index, *states = body_of(outer).arguments
     with loop.location, ir.InsertionPoint(body_of(outer)):
         # Where the rest is too large to be added to, it is more than a part.
         rest = minimum(number(upper) - number(index), number(stride))
-        inner = _loop([index, (number(index) + rest).value, step], states)
+        inner = _loop(loop, [index, (number(index) + rest).value, step], states)
         inner.attributes[_PART] = ir.UnitAttr.get()
         ir.Operation.create("scf.yield", operands=list(inner.results))
     index, *states = body_of(inner).arguments
@@ -248,11 +302,20 @@ def _in_parts(loop: Operation, every: int) -> Operation:
 
 
 def _again(
-    operation: Operation, arguments: Sequence[Value], target: Block, *, region: int = 0, has_effects: bool = False
+    operation: Operation,
+    arguments: Sequence[Value],
+    target: Block | None = None,
+    *,
+    region: int = 0,
+    has_effects: bool = False,
 ) -> list[Value]:
-    """What is done in a region once more in a block, and what it gives in the end. Its effects are left out, or not."""
-    # In the block, so that nothing outside of the IR uses its values, whatever happens.
-    with ir.InsertionPoint(target):
+    """What is done in a region once more, at the end of a block or where one builds, and what it gives in the end.
+
+    Its effects are left out, or not.
+    """
+    place = ir.InsertionPoint.current if target is None else ir.InsertionPoint(target)
+    # In the IR, so that nothing outside of it uses its values, whatever happens.
+    with place:
         copy = operation.clone().operation
     source = copy.regions[region].blocks[0]
     for argument, value in zip(source.arguments, arguments, strict=True):
@@ -260,7 +323,8 @@ def _again(
     *body, end = operations_of(source)
     results = list(end.operands)
     for each in body:
-        target.append(each)
+        each.detach_from_parent()
+        place.insert(each)
     copy.erase()
     if not has_effects:
         for each in body:

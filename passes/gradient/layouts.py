@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ..layout.conversion import permuted
 from .registry import GradientCall
 from .reverse import gradients_at
 from .tensors import relax
@@ -16,7 +17,7 @@ from .tensors import relax
 
 def turned(x: Value, source: str, target: str) -> Value:
     """Dimensions named by letters in another order."""
-    return x if source == target else relax["permute_dims"](x, axes=[source.index(letter) for letter in target])
+    return permuted(x, [source.index(letter) for letter in target])
 
 
 def plain_layouts(call: GradientCall) -> dict[str, Layout]:

@@ -13,16 +13,16 @@ function without arguments makes a value that is only wanted where an operand is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ...bindings.ir import Operation, Value
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
+from ...dialects.core.rules import OperatorRule, OperatorRules
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect
 from ...dialects.script.names import location_name
 from ...support.errors import RelaxError
-from ...support.registry import Registry, names_of
 
 relax = dialect.ops
 
@@ -71,6 +71,11 @@ class GradientCall:
                 self._gradients[index] = relax["zeros_like"](result)
         return self._gradients
 
+    @property
+    def arriving(self) -> Sequence[Value | None]:
+        """As `gradients`, None where the differentiated number does not change with a result."""
+        return self._gradients
+
     def arrives_at(self, index: int) -> bool:
         """Whether the differentiated number changes with a result."""
         return self._gradients[index] is not None
@@ -81,39 +86,19 @@ class GradientCall:
 
 
 #: `rule(call)` returns the gradients of the operands, see above.
-RuleFunction = Callable[[Any], Any]
-Function = TypeVar("Function", bound=RuleFunction)
+Function = TypeVar("Function", bound=Callable[[Any], Any])
+_RULES = OperatorRules("a rule for its derivative", f"{__package__}.rules")
 
 
-class GradientRule(NamedTuple):
-    """How an operator is differentiated. `place` says where the rule is written."""
-
-    op: str
-    function: RuleFunction
-    place: str
-
-    def __str__(self) -> str:
-        return f"{self.op} ({self.place})"
-
-
-_RULES = Registry[GradientRule](
-    lambda rule: (rule.op,),
-    lambda rule, taken: f"'{rule.op}' has a rule for its derivative already: {taken.place}",
-    families=f"{__package__}.rules",
-)
-
-
-def register_gradient(op: str | Sequence[str]) -> Callable[[Function], Function]:
+def register_gradient(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
     """Registers a function as the rule of an operator's derivative (or several operators'); use it as a decorator.
+
+    `by_types` promises that attributes, types and the values of scalar constants alone decide what it makes: then
+    what it made once is made again for operators of the same types without asking.
 
     Refuses unknown operators, and a second rule for the same one.
     """
-
-    def rules(function: Function, place: str) -> list[GradientRule]:
-        _RULES.load()
-        return [GradientRule(find_op(name).full_name, function, place) for name in names_of(op)]
-
-    return _RULES.registering(rules)
+    return _RULES.register(op, by_types=by_types)
 
 
 #: Why operators have no derivative.
@@ -131,13 +116,11 @@ def reason_against(op: str) -> str | None:
     return _REASONS.get(op)
 
 
-def find_gradient(op: str) -> GradientRule | None:
+def find_gradient(op: str) -> OperatorRule | None:
     """The rule of an operator, if there is one."""
-    _RULES.load()
-    return next(iter(_RULES.tried(op)), None)
+    return _RULES.find(op)
 
 
-def all_gradients() -> list[GradientRule]:
+def all_gradients() -> list[OperatorRule]:
     """Every rule, sorted by operator."""
-    _RULES.load()
     return _RULES.all()

@@ -3,24 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from typing import Any
 
+from ...bindings.handles import building
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import made_by
-from ...bindings.rewriting import located_error
+from ...bindings.navigation import made_by, used_by, used_inside
+from ...bindings.rewriting import Decline, located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
 from ...dialects.core.operands import as_value
+from ...dialects.core.rules import OperatorRule
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
+from ..canonicalize.support import stated
+from ..core.remembered import Made, Signatures, take_down
+from ..decompose.registry import decomposed, find_decomposition
 from .checkpoints import END, computed_again
-from .control_flow import CONTROL_FLOW, Options, Region, used_by, used_inside
-from .registry import GradientCall, GradientRule, find_gradient, named, reason_against
+from .control_flow import CONTROL_FLOW, Options, Region
+from .registry import GradientCall, find_gradient, named, reason_against
 
 relax = dialect.ops
 _BESIDE = Options()
@@ -32,13 +38,14 @@ def gradients(y: Any, xs: Sequence[Any], seed: Any = None, *, options: Options =
     `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
     each operation of it where the one that it differentiates is from. The xs are taken as independent of each other.
     """
-    return _Reverse(xs, options).gradients([(y, seed)])
+    return _Reverse(xs, options, _Remembered()).gradients([(y, seed)])
 
 
-def gradients_at(values: Sequence[Value], function: Callable[..., Any], seed: Value | None = None) -> list[Value]:
+def gradients_at(values: Sequence[Value], function: Callable[..., Any], seeds: Any = None) -> list[Value]:
     """The gradients of `function(*tensors)` by its arguments where these are `values`, of which some may be the same.
 
-    What the function uses besides its arguments does not change with them, even if it is one of the values.
+    `seeds` arrive at what it gives, a value or several, None at what nothing depends on; without them ones do. What the
+    function uses besides its arguments does not change with them, even if it is one of the values.
     """
     # Casts that do nothing tell an argument from all other uses of its value.
     casts = [
@@ -47,7 +54,11 @@ def gradients_at(values: Sequence[Value], function: Callable[..., Any], seed: Va
     ]
     arguments = [cast.result for cast in casts]
     try:
-        found = gradients(function(*arguments), arguments, seed)
+        given = as_list(function(*arguments))
+        arriving = list(zip(given, [None] * len(given) if seeds is None else as_list(seeds), strict=True))
+        if seeds is not None:
+            arriving = [each for each in arriving if each[1] is not None]
+        found = _Reverse(arguments, _BESIDE).gradients(arriving)
         by_argument = dict(zip(arguments, values, strict=True))
         return [by_argument.get(each, each) for each in found]
     finally:
@@ -56,13 +67,47 @@ def gradients_at(values: Sequence[Value], function: Callable[..., Any], seed: Va
             cast.erase()
 
 
+class _Remembered:
+    """What rules have made of operations, made again of those of the same types."""
+
+    def __init__(self) -> None:
+        self._signatures = Signatures()
+        self._known: dict[Hashable, tuple[list[bool], Made]] = {}
+
+    def derived(
+        self,
+        operation: Operation,
+        arriving: Sequence[Value | None],
+        varies: Sequence[bool],
+        ask: Callable[[], list[Any]],
+    ) -> list[Any]:
+        """What `ask` makes, a gradient or None for each operand; `varies` tells for which ones there may be any."""
+        operands = list(operation.operands)
+        given = [*operands, *operation.results, *(each for each in arriving if each is not None)]
+        places = {value: place for place, value in enumerate(dict.fromkeys(given))}
+        types = [None if each is None else each.type for each in arriving]
+        key = (self._signatures.of(operation, operands), *varies, *types, *(places[value] for value in given))
+        known = self._known.get(key)
+        if known is not None:
+            is_there, made = known
+            again = iter(made.again(list(places)))
+            return [next(again) if each else None for each in is_there]
+        gradients = ask()
+        values = [each for each in gradients if each is not None]
+        taken = take_down(list(places), values, _made_by(values, set(places)))
+        if taken is not None:
+            self._known[key] = [each is not None for each in gradients], taken
+        return gradients
+
+
 class _Reverse:
     """One way back, from some tensors to those that are differentiated by."""
 
-    def __init__(self, xs: Sequence[Value], options: Options):
+    def __init__(self, xs: Sequence[Value], options: Options, remembered: _Remembered | None = None):
         self._wanted = xs
         self._xs = set(xs)
         self._options = options
+        self._remembered = remembered
         #: The values on the way that change with the xs.
         self._varying = set(xs)
         self._totals: dict[Any, Any] = {}
@@ -107,16 +152,20 @@ class _Reverse:
                 self._add(value, gradient)
             if again:
                 return
-        rule = find_gradient(operation.name)
+        rule = find_gradient(operation.name) or _rule_of_decomposition(operation.name)
         if rule is None:
             raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
-        returned = rule.function(GradientCall(find_op(operation.name), operation, arriving))
-        for operand, gradient in zip(operation.operands, _as_list(rule, operation, returned), strict=False):
-            if operand not in self._varying:
-                continue
-            made = gradient() if callable(gradient) else gradient
-            if made is not None:
-                self._add(operand, _fitting(rule, operation, made, operand))
+        varies = [operand in self._varying for operand in operation.operands]
+
+        def ask() -> list[Any]:
+            return _derived(rule, operation, list(arriving), varies)
+
+        # What is built by hand is followed, operation by operation.
+        remembered = self._remembered if rule.by_types and building.get() is None else None
+        made = ask() if remembered is None else remembered.derived(operation, arriving, varies, ask)
+        for operand, gradient in zip(operation.operands, made, strict=True):
+            if gradient is not None:
+                self._add(operand, gradient)
 
     def _add(self, value: Value, gradient: Any) -> None:
         has = value in self._totals
@@ -124,7 +173,32 @@ class _Reverse:
 
     def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
         """The gradients within a region that is gone through backwards: nobody else knows its operations."""
-        return _Reverse(xs, self._options._replace(replaces_loops=True)).gradients(seeds, known)
+        options = self._options._replace(replaces_loops=True)
+        return _Reverse(xs, options, self._remembered).gradients(seeds, known)
+
+
+def _rule_of_decomposition(name: str) -> OperatorRule | None:
+    """How an operator is differentiated that has no rule of its own, but is known in terms of others."""
+    found = find_decomposition(name)
+    if found is None:
+        return None
+
+    def rule(call: GradientCall) -> list[Any]:
+        is_float = [_may_vary(operand) for operand in call.operands]
+
+        def forward(*floats: Value) -> list[Value]:
+            rest = iter(floats)
+            operands = [next(rest) if varies else each for each, varies in zip(call.operands, is_float, strict=True)]
+            made = decomposed(found, call.operation.opview, operands)
+            return [stated(value, result.type) for value, result in zip(made, call.results, strict=True)]
+
+        try:
+            made = iter(gradients_at(list(compress(call.operands, is_float)), forward, call.arriving))
+        except Decline as declined:
+            raise call.fail(str(declined)) from None
+        return [next(made) if varies else None for varies in is_float]
+
+    return found._replace(function=rule)
 
 
 @contextmanager
@@ -164,15 +238,24 @@ def _may_vary(value: Value) -> bool:
 def _help_with(operation: Operation) -> str:
     if operation.name == "func.call":
         return "only calls of functions that have a body and may be inlined are differentiated"
-    if operation.name == "scf.while":
-        return "nobody knows its number of turns before; an scf.for can be differentiated"
     if row_of(operation) is None:
         return "control flow and scalars that only the run decides cannot be differentiated"
     reason = reason_against(operation.name)
     return f'{f"{reason}; " if reason else ""}rx.register_gradient("{operation.name}") teaches it'
 
 
-def _as_list(rule: GradientRule, operation: Operation, returned: Any) -> list[Any]:
+def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], varies: Sequence[bool]) -> list[Any]:
+    """What a rule gives for each operand, as a tensor of its type; None for those that get nothing."""
+    returned = _as_list(rule, operation, rule.function(GradientCall(find_op(operation.name), operation, arriving)))
+    made: list[Any] = [None] * len(operation.operands)
+    for index, gradient in enumerate(returned):
+        if varies[index]:
+            found = gradient() if callable(gradient) else gradient
+            made[index] = None if found is None else _fitting(rule, operation, found, operation.operands[index])
+    return made
+
+
+def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[Any]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RelaxError(
@@ -182,7 +265,7 @@ def _as_list(rule: GradientRule, operation: Operation, returned: Any) -> list[An
     return listed
 
 
-def _fitting(rule: GradientRule, operation: Operation, gradient: Any, operand: Value) -> Any:
+def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: Value) -> Any:
     """A gradient as a tensor of the type of the operand that it is for."""
     value, wanted = as_value(gradient), decode(operand.type)
     given = None if value is None else decode(value.type)

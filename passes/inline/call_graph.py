@@ -11,8 +11,10 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, symbol_name
 from ...bindings.rewriting import located_error
 
+#: On what a pattern of a codegen has matched.
+COMPOSITE = "relax.composite"
 #: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
-UNITS = ("tir.prim_func", "relax.codegen", "relax.composite")
+UNITS = ("tir.prim_func", "relax.codegen", COMPOSITE)
 
 #: A call and the name of what it calls.
 _Call = tuple[Operation, str]
@@ -30,7 +32,7 @@ class CallGraph:
         inlinable = {name for name, function in functions.items() if can_inline(function)}
         for name, function in functions.items():
             is_unit = any(attribute in function.attributes for attribute in UNITS)
-            self.calls[name] = [] if is_unit else list(_calls_in(function, inlinable))
+            self.calls[name] = list(_calls_in(function, inlinable)) if inlinable and not is_unit else []
 
     def bottom_up(self) -> list[str]:
         """The functions' names, callees before callers. A call that closes a cycle is an error, or is left alone."""
@@ -84,34 +86,47 @@ def _calls_in(function: Operation, inlinable: set[str]) -> Iterator[_Call]:
                 yield operation, callee
 
 
-def remove_dead(module: Operation, candidates: list[Operation]) -> None:
-    """Erases the functions to which nothing refers. Callers stand before callees among the candidates."""
-    references = Counter(_references_in(module))
+def remove_dead(module: Operation, candidates: list[Operation], references: Counter[str] | None = None) -> None:
+    """Erases the functions to which nothing refers. Callers stand before callees among the candidates.
+
+    `references`: how often the module refers to each symbol, if somebody knows it already.
+    """
+    if not candidates:
+        return
+    references = Counter(references_in(module)) if references is None else references
     for function in candidates:
         if not references[symbol_name(function)]:
-            references.subtract(Counter(_references_in(function)))
+            references.subtract(Counter(references_in(function)))
             function.erase()
 
 
-def _references_in(operation: Operation) -> Iterator[str]:
+def references_in(operation: Operation) -> Iterator[str]:
     for inside in (operation.operation, *operations_in(operation)):
         yield from references_of(inside)
 
 
 def references_of(operation: Operation) -> Iterator[str]:
     """The symbols that an operation's own attributes name."""
-    for name, attribute in operation.attributes.items():
-        if name not in ("sym_name", "function_type"):
-            yield from _symbol_names(attribute)
+    attributes = operation.attributes
+    if not len(attributes):
+        return
+    for name, attribute in attributes.items():
+        if isinstance(attribute, _NAMING) and name != "sym_name":
+            yield from symbols_named_by(attribute)
 
 
-def _symbol_names(attribute: Attribute) -> Iterator[str]:
+#: Attributes that are symbols, or may have some inside.
+_NAMING = (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.ArrayAttr, ir.DictAttr)
+
+
+def symbols_named_by(attribute: Attribute) -> Iterator[str]:
+    """The outermost symbols that an attribute names."""
     if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
         value = attribute.value
         yield value if isinstance(value, str) else value[0]
     elif isinstance(attribute, ir.ArrayAttr):
         for item in attribute:
-            yield from _symbol_names(item)
+            yield from symbols_named_by(item)
     elif isinstance(attribute, ir.DictAttr):
         for item in attribute:
-            yield from _symbol_names(item.attr)
+            yield from symbols_named_by(item.attr)

@@ -59,8 +59,7 @@ class _Application:
                 continue
             with operation.location, ir.InsertionPoint(operation):
                 operands.append(layout(self._value(value, None, operation)))
-        types = [_type_in(*pair) for pair in zip(node.results, placement.results, strict=True)]
-        results = operands[:1] if placement.is_view else list(_created(node, operands, types).results)
+        results = operands[:1] if placement.is_view else list(_created(node, operands).results)
         for result, layout, made in zip(node.results, placement.results, results, strict=True):
             self._made[result, layout] = made
 
@@ -69,15 +68,27 @@ class _Application:
         own = self._plan.layouts.get(value)
         if layout is None and value not in self._replaced:
             return value
-        if (value, layout) not in self._made:
+        found = self._made.get((value, layout))
+        if found is None:
             given = self._made.get((value, own), value)
             point, location = _place(value, user)
             with location, point:
-                self._made[value, layout] = _conversion(value, given, own, layout)
-        return self._made[value, layout]
+                found = self._made[value, layout] = _conversion(value, given, own, layout)
+        return found
 
 
-def _created(node: Node, operands: list[Value], types: list[Type]) -> Operation:
+def _created(node: Node, operands: list[Value]) -> Operation:
+    operation, made = node.operation, node.kind.made
+    found = made.get(id(node.placement))
+    if found is None:
+        found = made[id(node.placement)] = _attributes(node), _types(node)
+    attributes, types = found
+    return ir.Operation.create(
+        operation.name, types, operands, attributes, loc=operation.location, ip=ir.InsertionPoint(operation)
+    )
+
+
+def _attributes(node: Node) -> dict[str, Attribute]:
     operation, row = node.operation, node.row
     assert row is not None, "others have no rule"
     attributes: dict[str, Attribute] = dict(operation.attributes)
@@ -86,14 +97,11 @@ def _created(node: Node, operands: list[Value], types: list[Type]) -> Operation:
         attributes.pop(name, None)
         if value is not None and value != kind.default:
             attributes[name] = kind.encode(value, operation.context)
-    return ir.Operation.create(
-        operation.name,
-        results=types,
-        operands=operands,
-        attributes=attributes,
-        loc=operation.location,
-        ip=ir.InsertionPoint(operation),
-    )
+    return attributes
+
+
+def _types(node: Node) -> list[Type]:
+    return [_type_in(*pair) for pair in zip(node.results, node.placement.results, strict=True)]
 
 
 def _type_in(value: Value, layout: Layout | None) -> Type:
@@ -125,11 +133,12 @@ def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout |
     rank = len(info.shape)
     goal = wanted or as_it_is(rank)
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
-    array, shape = elements_of(given), shape_in(goal, info.shape)
+    array = elements_of(given)
     if array is not None:
         moved = converted_elements(array.reshape([1] * more + list(array.shape)), layout, goal)
         assert moved is not None, "a plan has full blocks only"
         return constant_like(given, moved)
+    shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):
         result = relax.ops["reshape"](given, relax.ops["shape_expr"](dims=shape))
     else:

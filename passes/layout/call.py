@@ -28,6 +28,8 @@ class Placement(NamedTuple):
     attributes: Mapping[str, Any] = {}
     #: Whether nothing is done: the result is the operand, seen otherwise.
     is_view: bool = False
+    #: The layouts among what is said of operands; the plan's own.
+    wanted: Sequence[Layout | None] = ()
 
 
 class LayoutCall:

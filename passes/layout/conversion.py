@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ def converted(value: Value, layout: Layout, wanted: Layout, *, are_full: bool = 
 
 def permuted(value: Value, axes: Sequence[int]) -> Value:
     """A value of the graph with its axes in this order."""
+    if list(axes) == sorted(axes):
+        return value
     array = elements_of(value)
     if array is None:
         return relax.ops["permute_dims"](value, axes=list(axes))
@@ -53,11 +56,21 @@ def constant_like(value: Value, elements: ndarray) -> Value:
 
 def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarray | None:
     """An array in a layout as one in another of the same dimensions; None where blocks would not be full."""
-    parts = array.transpose(_by_dimension(layout))
-    sizes, at = [], 0
+    steps = _steps(layout, wanted, array.shape)
+    if steps is None:
+        return None
+    first, shape, last = steps
+    return array.transpose(first).reshape(shape).transpose(last)
+
+
+@lru_cache(maxsize=256)
+def _steps(layout: Layout, wanted: Layout, given: tuple[int, ...]) -> tuple[list[int], list[int], list[int]] | None:
+    """The axes' order by dimensions, the shape with the dimensions as wanted, and the order of its axes."""
+    first = _by_dimension(layout)
+    found, sizes, at = [given[place] for place in first], [], 0
     for letter in layout.dimensions:
         count = len(_places(layout, letter))
-        sizes.append(prod(parts.shape[at : at + count]))
+        sizes.append(prod(found[at : at + count]))
         at += count
     shape: list[int] = []
     for letter, size in zip(layout.dimensions, sizes, strict=True):
@@ -65,7 +78,7 @@ def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarra
             return None
         shape += [size // wanted.block_of(letter), *wanted.blocks_of(letter)]
     order = _by_dimension(wanted)
-    return parts.reshape(shape).transpose(sorted(range(len(order)), key=order.__getitem__))
+    return first, shape, sorted(range(len(order)), key=order.__getitem__)
 
 
 def _by_dimension(layout: Layout) -> list[int]:

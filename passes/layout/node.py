@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.rewriting import located_error
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.codec import decode
@@ -14,35 +14,115 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
+from ..core.remembered import Signatures
 from .call import LayoutCall, Placement
+from .facts import as_asked
 from .registry import LayoutRule, find_layout_rule
 from .relations import MOST_DIMENSIONS, as_it_is, shape_in
+
+
+class Kind:
+    """What operations of one signature have in common: of rules, types and attributes are all that they see."""
+
+    def __init__(self, operands: int, results: int):
+        self.row: Operator | None = None
+        self.rule: LayoutRule | None = None
+        self.rank = 0
+        self.plain = Placement((None,) * operands, (None,) * results, wanted=(None,) * operands)
+        #: The attributes and the results' types in each placement that operations have been made in, by its identity.
+        self.made: dict[int, tuple[dict[str, Attribute], list[Type]]] = {}
+        self._placements: dict[Layout, Placement | None] = {}
+        self._asked: dict[Sequence[str], Placement | None] = {}
+
+    def follow_rule(self, row: Operator, rule: LayoutRule, operation: Operation) -> None:
+        """The rule of its operator, if it is about tensors of known ranks."""
+        self.call = LayoutCall(row, operation)
+        shapes = [info.shape for info in self.call.operand_infos if isinstance(info, TensorInfo)]
+        ranks = [len(shape) for shape in shapes if shape is not None]
+        if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
+            self.rule, self.rank = rule, max(ranks)
+
+    def placement(self, layout: Layout, operation: Operation) -> Placement | None:
+        """What the operator's rule makes of a layout around an operation."""
+        if layout not in self._placements and self.rule is not None:
+            self._placements[layout] = self._possible(self._answer(self.rule, layout, operation))
+        return self._placements.get(layout)
+
+    def asked(self, texts: Sequence[str]) -> Placement | None:
+        """How an operation lies of which somebody wants these layouts, or none but its own."""
+        if not texts:
+            return self.plain
+        key = tuple(texts)
+        if key not in self._asked:
+            self._asked[key] = self._possible(as_asked(self.call, key))
+        return self._asked[key]
+
+    def _answer(self, rule: LayoutRule, layout: Layout, operation: Operation) -> Placement | None:
+        """Raises RelaxError for what no rule may answer: nothing has been changed yet."""
+        answer = rule.function(self.call, layout)
+        if answer is None:
+            return None
+        what = f"the rule of layouts of '{operation.name}' ({rule.place})"
+        if not isinstance(answer, Placement):
+            raise located_error(f"{what} answers {answer!r}: expected a Placement or None", operation.location)
+        if (len(answer.operands), len(answer.results)) != (len(self.plain.operands), len(self.plain.results)):
+            raise located_error(f"{what} answers for other operands or results than there are", operation.location)
+        try:
+            return answer._replace(attributes=self._normal(answer.attributes))
+        except (AttributeProblem, KeyError) as problem:
+            raise located_error(f"{what} answers wrong attributes: {problem}", operation.location) from None
+
+    def _normal(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.row is not None
+        kinds = self.row.attrs
+        return {name: value if value is None else kinds[name].normalize(value) for name, value in attributes.items()}
+
+    def _possible(self, placement: Placement | None) -> Placement | None:
+        """A rule's answer, with None for what lies as the program says; None where blocks would not be full."""
+        if placement is None:
+            return None
+        layouts, infos = (*placement.operands, *placement.results), (*self.call.operand_infos, *self.call.results)
+        if not all(map(_fits, layouts, infos)):
+            return None
+        operands, results = tuple(map(_as_none, placement.operands)), tuple(map(_as_none, placement.results))
+        wanted = tuple(layout if isinstance(layout, Layout) else None for layout in operands)
+        return placement._replace(operands=operands, results=results, wanted=wanted)
+
+
+class Kinds:
+    """The kinds of the operations that one plan is about."""
+
+    def __init__(self) -> None:
+        self._rules: dict[Operator, LayoutRule | None] = {}
+        self._signatures = Signatures()
+        self._known: dict[Hashable, Kind] = {}
+
+    def of(self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool) -> Kind:
+        """What nothing comes to stays as it is."""
+        row = row_of(operation) if results and is_reached else None
+        if row is not None and row not in self._rules:
+            self._rules[row] = find_layout_rule(row)
+        rule = None if row is None else self._rules[row]
+        key = (row, len(operands), len(results)) if rule is None else self._signatures.of(operation, operands)
+        kind = self._known.get(key)
+        if kind is None:
+            kind = self._known[key] = Kind(len(operands), len(results))
+            kind.row = row
+            if row is not None and rule is not None:
+                kind.follow_rule(row, rule, operation)
+        return kind
 
 
 class Node:
     """An operation, and how its operands and results lie."""
 
-    def __init__(self, operation: Operation, is_reached: bool, rules: dict[Operator, LayoutRule | None]):
-        """`rules` is what is known of operators already. What nothing comes to stays as it is."""
+    def __init__(self, operation: Operation, is_reached: bool, kinds: Kinds):
         self.operation = operation
-        self.row = row_of(operation)
         self.operands: list[Value] = list(operation.operands)
         self.results: list[Value] = list(operation.results)
-        self.plain = Placement((None,) * len(self.operands), (None,) * len(self.results))
-        self.placement = self.plain
-        self.rule: LayoutRule | None = None
-        self.rank = 0
-        self._placements: dict[Layout, Placement | None] = {}
-        if self.row is None or not self.results or not is_reached:
-            return
-        if self.row not in rules:
-            rules[self.row] = find_layout_rule(self.row)
-        if (rule := rules[self.row]) is not None:
-            self.call = LayoutCall(self.row, operation)
-            shapes = [info.shape for info in self.call.operand_infos if isinstance(info, TensorInfo)]
-            ranks = [len(shape) for shape in shapes if shape is not None]
-            if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
-                self.rule, self.rank = rule, max(ranks)
+        self.kind = kinds.of(operation, self.operands, self.results, is_reached)
+        self.row, self.rule, self.rank = self.kind.row, self.kind.rule, self.kind.rank
+        self.plain = self.placement = self.kind.plain
 
     @property
     def is_changed(self) -> bool:
@@ -50,44 +130,8 @@ class Node:
 
     def placements(self, layouts: Iterable[Layout]) -> list[Placement]:
         """What the operator's rule makes of layouts around it."""
-        found = []
-        for layout in layouts:
-            if layout not in self._placements and self.rule is not None:
-                self._placements[layout] = self.possible(self._answer(self.rule, layout))
-            placement = self._placements.get(layout)
-            if placement is not None:
-                found.append(placement)
-        return found
-
-    def _answer(self, rule: LayoutRule, layout: Layout) -> Placement | None:
-        """Raises RelaxError for what no rule may answer: nothing has been changed yet."""
-        answer = rule.function(self.call, layout)
-        if answer is None:
-            return None
-        what = f"the rule of layouts of '{self.operation.name}' ({rule.place})"
-        if not isinstance(answer, Placement):
-            raise located_error(f"{what} answers {answer!r}: expected a Placement or None", self.operation.location)
-        if (len(answer.operands), len(answer.results)) != (len(self.operands), len(self.results)):
-            raise located_error(f"{what} answers for other operands or results than there are", self.operation.location)
-        try:
-            return answer._replace(attributes=self._normal(answer.attributes))
-        except (AttributeProblem, KeyError) as problem:
-            raise located_error(f"{what} answers wrong attributes: {problem}", self.operation.location) from None
-
-    def _normal(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        assert self.row is not None
-        kinds = self.row.attrs
-        return {name: value if value is None else kinds[name].normalize(value) for name, value in attributes.items()}
-
-    def possible(self, placement: Placement | None) -> Placement | None:
-        """A rule's answer, with None for what lies as the program says; None where blocks would not be full."""
-        if placement is None:
-            return None
-        layouts, infos = (*placement.operands, *placement.results), (*self.call.operand_infos, *self.call.results)
-        if not all(map(_fits, layouts, infos)):
-            return None
-        operands, results = map(_as_none, placement.operands), map(_as_none, placement.results)
-        return placement._replace(operands=tuple(operands), results=tuple(results))
+        found = (self.kind.placement(layout, self.operation) for layout in layouts)
+        return [placement for placement in found if placement is not None]
 
 
 def tensor_of(value: Value) -> TensorInfo | None:

@@ -10,20 +10,19 @@ producer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import starmap
 from math import prod
 
-from ...bindings.ir import Operation, OperationBase, Value
+from ...bindings.ir import Operation, OperationBase, Type, Value
 from ...bindings.navigation import made_by
 from ...dialects.core.infos import bit_width
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
 from ..canonicalize.constants import NUMPY_NAME
 from .call import Placement
-from .facts import as_asked
-from .node import Node, tensor_of
+from .node import Kinds, Node, tensor_of
 from .order import in_order
-from .registry import LayoutRule
 from .relations import as_it_is, keeps_order, widened
 
 #: What a size counts that only the run knows.
@@ -37,12 +36,14 @@ class Plan:
     """How the values in an operation lie. `layouts` has those results that do not lie as the program says."""
 
     def __init__(self, root: OperationBase, asked: Asked):
-        rules: dict[Operator, LayoutRule | None] = {}
-        self.nodes = [Node(*each, rules) for each in in_order(root)]
+        kinds = Kinds()
+        #: What takes nothing, a constant for example, lies as it does; who wants it otherwise has it converted.
+        self.nodes = [Node(*each, kinds) for each in in_order(root) if len(each[0].operands)]
         self.layouts: dict[Value, Layout] = {}
         #: How many uses want a value in which layout.
         self._needs: dict[Value, dict[Layout | None, int]] = {}
-        self._prices: dict[tuple[Value, Layout | None, Layout | None], int] = {}
+        self._prices: dict[tuple[Type, Layout | None, Layout | None], int] = {}
+        self._constants: dict[Value, bool] = {}
         fixed = [self._is_asked(node, asked) for node in self.nodes]
         self.is_empty = not any(node.is_changed for node in self.nodes)
         if self.is_empty:
@@ -64,7 +65,7 @@ class Plan:
         texts = asked(node.operation, node.row)
         if texts is None:
             return False
-        placement = node.possible(as_asked(node.call, texts)) if texts else node.plain
+        placement = node.kind.asked(texts)
         if placement is None:
             return False
         is_so_already = not any((*placement.operands, *placement.results))
@@ -135,16 +136,15 @@ class Plan:
             self.layouts.pop(result, None)
 
     @staticmethod
-    def _uses(node: Node, placement: Placement) -> Iterator[tuple[Value, Layout | None]]:
-        for value, layout in zip(node.operands, placement.operands, strict=True):
-            yield value, layout if isinstance(layout, Layout) else None
+    def _uses(node: Node, placement: Placement) -> Iterable[tuple[Value, Layout | None]]:
+        return zip(node.operands, placement.wanted, strict=True)
 
     # ---- what it costs ----
 
     def _cost(self, node: Node, placement: Placement) -> int:
         """How many bytes conversions of operands that nobody else wants so, and of results, move."""
-        made = {use for use in self._uses(node, placement) if not self._needs.get(use[0], _NOBODY).get(use[1])}
-        cost = self._cost_of(node, placement, made)
+        uses = self._uses(node, placement)
+        cost = self._cost_of(node, placement, (use for use in uses if not self._needs.get(use[0], _NOBODY).get(use[1])))
         for result, layout in zip(node.results, placement.results, strict=True):
             wanted = (each for each, count in self._needs.get(result, _NOBODY).items() if count)
             cost += sum(self._price(result, layout, each) for each in wanted)
@@ -152,21 +152,34 @@ class Plan:
 
     def _cost_to_make(self, node: Node, placement: Placement) -> int:
         """How many bytes conversions of operands move, whoever else wants these so."""
-        return self._cost_of(node, placement, set(self._uses(node, placement)))
+        return self._cost_of(node, placement, self._uses(node, placement))
 
-    def _cost_of(self, node: Node, placement: Placement, uses: set[tuple[Value, Layout | None]]) -> int:
+    def _cost_of(self, node: Node, placement: Placement, uses: Iterable[tuple[Value, Layout | None]]) -> int:
         """Of an operation and of conversions for it."""
         is_move = node.rule is not None and node.rule.moves and not placement.is_view
         own = _bytes(node.results[0]) if is_move else 0
-        return own + sum(self._price(value, self.layouts.get(value), wanted) for value, wanted in uses)
+        # One conversion serves all operands that are the same.
+        moved = {(value, lies, wanted) for value, wanted in uses if (lies := self.layouts.get(value)) != wanted}
+        return own + sum(starmap(self._price, moved))
 
     def _price(self, value: Value, layout: Layout | None, wanted: Layout | None) -> int:
-        if layout == wanted:
+        if layout == wanted or layout is None and self._is_constant(value):
             return 0
-        key = (value, layout, wanted)
-        if key not in self._prices:
-            self._prices[key] = 0 if _is_free(*key) else _bytes(value)
-        return self._prices[key]
+        key = (value.type, layout, wanted)
+        price = self._prices.get(key)
+        if price is None:
+            price = self._prices[key] = 0 if _is_free(value, layout, wanted) else _bytes(value)
+        return price
+
+    def _is_constant(self, value: Value) -> bool:
+        """Whether it is converted when the program is compiled."""
+        found = self._constants.get(value)
+        if found is None:
+            info = tensor_of(value)
+            is_known = info is not None and info.dtype in NUMPY_NAME
+            found = is_known and made_by(value, "arith.constant", "relax.constant") is not None
+            self._constants[value] = found
+        return found
 
 
 _NOBODY: dict[Layout | None, int] = {}
@@ -183,7 +196,5 @@ def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool
     """Whether a conversion costs the running program nothing."""
     info = tensor_of(value)
     assert info is not None and info.shape is not None
-    if layout is None and made_by(value, "arith.constant", "relax.constant") is not None:
-        return info.dtype in NUMPY_NAME
     goal = wanted or as_it_is(len(info.shape))
     return keeps_order(widened(layout, len(info.shape), goal.rank), goal, info.shape)

@@ -76,6 +76,7 @@ def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
     return as_it_is(rank).with_axes(axes)
 
 
+@lru_cache(maxsize=1024)
 def widened(layout: Layout | None, rank: int, wanted: int) -> Layout:
     """The layout of a tensor of so many dimensions (None: as it is) with as many as wanted, new ones in front."""
     more = wanted - rank

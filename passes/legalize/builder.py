@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.ir import Operation, OpView, Type, Value
+from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
@@ -30,7 +30,7 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import TARGET, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.kernels import FreshSymbols, Kernel, fresh_name, kernel_symbol, parameter_type
@@ -48,18 +48,27 @@ _ASSERT = "tir.assert"
 class PrimFuncs:
     """The PrimFuncs that one run of legalization has made in a module."""
 
-    def __init__(self, module: Operation):
+    def __init__(self, module: Operation, target: str = "", beside: PrimFuncs | None = None):
+        """`target`: which they are for, where it is not the module's. `beside`: those of this run for another one."""
         self.module = module
-        self._names = {symbol_name(op) for op in operations_of(body_of(module))}
+        self._target = target
+        names = {symbol_name(op) for op in operations_of(body_of(module))} if beside is None else beside._names
+        self._names: set[str] = names
         self._by_key: dict[Any, str] = {}
         #: Those that were written by hand.
         self._kernels: dict[Any, str] = {}
-        self.symbols = FreshSymbols(module)
+        self.symbols: FreshSymbols = FreshSymbols(module) if beside is None else beside.symbols
+
+    def attributes(self, operator: str) -> dict[str, Attribute]:
+        """Those of a PrimFunc that computes an operator, in the current context."""
+        # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
+        held = {OPERATOR: operator, VISIBILITY: "private", **({TARGET: self._target} if self._target else {})}
+        return {name: ir.StringAttr.get(text) for name, text in held.items()}
 
     def get(self, key: Any, wanted: str, make: Callable[[str], Any]) -> str:
         """The name of the PrimFunc for a key; `make(name)` builds it the first time."""
         if key not in self._by_key:
-            name = fresh_name(wanted, self._names)
+            name = fresh_name("_".join(filter(None, (wanted, self._target.replace("-", "_")))), self._names)
             make(name)
             self._names.add(name)
             self._by_key[key] = name
@@ -71,8 +80,8 @@ class PrimFuncs:
         if name not in self._names:
             self._names.add(name)
             function = ir.SymbolTable(self.module)[name]
-            function.attributes[OPERATOR] = ir.StringAttr.get(operator)
-            function.attributes[VISIBILITY] = ir.StringAttr.get("private")
+            for key, attribute in self.attributes(operator).items():
+                function.attributes[key] = attribute
         return name
 
 
@@ -208,8 +217,7 @@ class RuleBuilder:
 
         def make(symbol: str) -> None:
             with ir.InsertionPoint(body_of(self._prim_funcs.module)):
-                # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
-                attributes = {OPERATOR: ir.StringAttr.get(operation.name), VISIBILITY: ir.StringAttr.get("private")}
+                attributes = self._prim_funcs.attributes(operation.name)
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
             # What can raise is done where it stands, and once: nothing is fused with it.
             if any(inner.name == _ASSERT for inner in operations_in(function)):

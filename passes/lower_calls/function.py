@@ -21,12 +21,12 @@ from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import is_prim_func
 from ...emit import numbers
 from . import memrefs, scalars
+from .bounds import size_bounds, symbol_ranges
 from .memrefs import Extent, as_value, plus
 from .notes import note_plan
 from .plan import Buffer, Plan, dims_of
 from .sites import maker
 from .sizes import Sizes, round_up
-from .stated import plan_of
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
@@ -46,7 +46,7 @@ Lower = Callable[["FunctionLowering", Operation], None]
 class FunctionLowering:
     """What is known while a function's operations are lowered one after the other."""
 
-    def __init__(self, function: Operation, lower: Lower):
+    def __init__(self, function: Operation, lower: Lower, plan: Plan):
         """`lower` makes code of one of its operations."""
         self.function = function
         self._lower = lower
@@ -54,12 +54,14 @@ class FunctionLowering:
         self.name = symbol_name(function)
         self._body = body_of(function)
         self.sizes = Sizes()
-        self.plan = Plan()
+        self.plan = plan
         self._values: dict[Value, Lowered] = {}
         self._outputs: list[Value] = []
         #: Where a buffer has a place in it.
         self._arena: Value
         self._slots: list[Extent] = []
+        #: Buffers that are in memory of their own already.
+        self._own: dict[Buffer, Value] = {}
         #: Memory to give back where a block ends, the innermost block last.
         self.owned: list[list[Value]] = []
 
@@ -94,8 +96,13 @@ class FunctionLowering:
 
     def _place(self, buffer: Buffer, value: Value) -> Value:
         info = buffer.info
-        if buffer.output is not None:
-            return memrefs.reshape_if_needed(self._outputs[buffer.output], self.extents(info), buffer.is_whole_output)
+        root = buffer.root
+        if root.output is not None and root.is_divided and buffer is not root:
+            element = memrefs.memref_type(info, self.context).element_type
+            return memrefs.view(memrefs.as_bytes(self._outputs[root.output]), buffer.start, self.extents(info), element)
+        if root.output is not None:
+            is_whole = memrefs.is_same_shape(info, self._results[root.output])
+            return memrefs.reshape_if_needed(self._outputs[root.output], self.extents(info), is_whole)
         unknown = [dim for dim in dims_of(info) if not self.sizes.knows(dim)]
         if unknown:
             raise located_error(
@@ -104,13 +111,16 @@ class FunctionLowering:
             )
         element = memrefs.memref_type(info, self.context).element_type
         extents = self.extents(info)
-        if buffer.offset is not None:
-            return memrefs.view(self._arena, buffer.offset, extents, element)
-        if buffer.slot is not None:
-            return memrefs.view(self._arena, self._slots[buffer.slot], extents, element)
+        if root.offset is not None:
+            return memrefs.view(self._arena, root.offset + buffer.start, extents, element)
+        if root.slot is not None:
+            return memrefs.view(self._arena, plus(self._slots[root.slot], buffer.start), extents, element)
+        if root in self._own:
+            return memrefs.reshape_if_needed(self._own[root], extents)
         self.sizes.require_room(extents, element, memrefs.shape_text(info))
         memref = self.own(memrefs.allocate(extents, element))
         memref.owner.attributes[COUNTED] = ir.UnitAttr.get()
+        self._own[root] = memref
         return memref
 
     def writable(self, value: Value) -> Value:
@@ -189,11 +199,27 @@ class FunctionLowering:
             info = decode(argument.type)
             self._values[argument] = scalars.received(value, info) if isinstance(info, ScalarInfo) else value
             self.define_dims(info, value)
+        self._require_ranges()
         self._outputs = self._arguments[count:]
-        self.plan = plan_of(self.function, self.sizes.knows)
         note_plan(self.name, argument_names(self.function), self.plan)
         self.owned.append([])
         self._make_arena()
+
+    def _require_ranges(self) -> None:
+        """An error at run time for sizes that the program is not made for, before anything is computed."""
+        ranges = symbol_ranges(self.function)
+        names, seen = argument_names(self.function), set()
+        for position, argument in enumerate(self._body.arguments if ranges else ()):
+            for where, size in _sizes_in(decode(argument.type)):
+                least, most = size_bounds(size, ranges)
+                if str(size) in seen or least is None or most is None:
+                    continue
+                seen.add(str(size))
+                extent = numbers.as_index(as_value(self.sizes.compute(size)))
+                named = f" '{names[position]}'" if names[position] else ""
+                message = f"argument #{position}{named}{where}: {size} is {{}}, expected {least} to {most}"
+                inside = (extent >= least) & (extent <= most)
+                tir.ops["assert"](inside, [numbers.as_i64(extent)], kind="ValueError", message=message)
 
     def define_dims(self, info: Info, value: Value) -> None:
         """The symbols in a tensor's type have the sizes of the memory."""
@@ -207,7 +233,7 @@ class FunctionLowering:
     def _make_arena(self) -> None:
         plan = self.plan
         for buffer in plan.buffers.values():
-            if buffer.slot is not None:
+            if buffer.slot is not None or (buffer.root.offset is not None and self._may_be_negative(buffer)):
                 self._require_room(buffer)
         total: Extent = plan.fixed_bytes
         for size in plan.slots:
@@ -217,6 +243,11 @@ class FunctionLowering:
             i8 = ir.IntegerType.get_signless(8)
             self._arena = self.own(memrefs.allocate([total or memrefs.ALIGNMENT], i8))
             self._arena.owner.attributes[ARENA] = ir.UnitAttr.get()
+
+    def _may_be_negative(self, buffer: Buffer) -> bool:
+        sizes = [dim for dim in dims_of(buffer.info) if isinstance(dim, SymExpr)]
+        ranges = symbol_ranges(self.function) if sizes else {}
+        return any(least is None or least < 0 for least, _ in (size_bounds(dim, ranges) for dim in sizes))
 
     def _require_room(self, buffer: Buffer) -> None:
         """An error at run time where sizes are absurd, also all slots together."""
@@ -278,6 +309,13 @@ def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
     dims = [dim for info in inputs if isinstance(info, TensorInfo) for dim in info.shape or ()]
     scalars = [info.value for info in inputs if isinstance(info, ScalarInfo)]
     return frozenset(str(dim) for dim in (*dims, *scalars) if isinstance(dim, SymExpr))
+
+
+def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
+    """The symbolic sizes that an argument tells, and where."""
+    if isinstance(info, TensorInfo):
+        return [(f" dimension {axis}", dim) for axis, dim in enumerate(info.shape or ()) if isinstance(dim, SymExpr)]
+    return [("", info.value)] if isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr) else []
 
 
 def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:

@@ -135,6 +135,13 @@ def view(arena: Value, offset: Extent, extents: Sequence[Extent], element: Type)
     return result_of("memref.view", [arena, as_value(offset), *dynamic], typed(extents, element))
 
 
+def as_bytes(memref: Value) -> Value:
+    """The memory of a dense memref for views of parts. To LLVM both are the same: where it begins, and one size."""
+    flat = memref if memref.type.rank == 1 else _flat(memref)
+    type_ = ir.MemRefType.get([DYNAMIC], ir.IntegerType.get_signless(8), memory_space=flat.type.memory_space)
+    return result_of("builtin.unrealized_conversion_cast", [flat], type_)
+
+
 def dims(memref: Value) -> list[Extent]:
     return [dim(memref, axis) for axis in range(memref.type.rank)]
 

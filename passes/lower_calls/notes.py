@@ -20,12 +20,12 @@ def note_plan(function: str, inputs: Sequence[str], plan: Plan) -> None:
     journal = Journal.active()
     if journal is None:
         return
-    numbers = {buffer: number for number, buffer in enumerate(plan.buffers.values())}
+    numbers = {buffer: number for number, buffer in enumerate(plan.roots.values())}
 
     def place(value: Value) -> dict[str, object]:
         described: dict[str, object] = {"type": type_text(decode(value.type))}
         if value in plan.memory_of:
-            return {**described, "buffer": numbers[plan.memory_of[value]]}
+            return {**described, "buffer": numbers[plan.memory_of[value].root]}
         root = root_of(value)
         if isinstance(root.owner, ir.Block):
             is_input = root.owner.owner.operation.name == "func.func"
@@ -36,7 +36,7 @@ def note_plan(function: str, inputs: Sequence[str], plan: Plan) -> None:
     for position, op in filter(_is_call, plan.operations):
         places = [[place(value) for value in values] for values in (op.operands, op.results)]
         journal.add(CallFact(function, position, op.name, _callee(op), origins_of(op), *places))
-    buffers = [_buffer(numbers[buffer], value, buffer) for value, buffer in plan.buffers.items()]
+    buffers = [_buffer(numbers[buffer], value, buffer) for value, buffer in plan.roots.items()]
     journal.add(MemoryFact(function, plan.fixed_bytes, list(map(str, plan.slots)), buffers))
 
 

@@ -44,6 +44,8 @@ def lower_operation(into: FunctionLowering, op: Operation) -> None:
 
 
 def _refusal(op: Operation) -> str:
+    if op.name == "relax.call_external":
+        return f"'{op.name}' op of @{op.opview.func} is still to be compiled: run its codegen first (relax-run-codegen)"
     types = ", ".join(str(operand.type) for operand in op.operands)
     if op.name.partition(".")[0] == "relax":
         return f"'{op.name}' op ({types}) is still an operator: legalize it first (relax-legalize-ops)"
@@ -70,6 +72,8 @@ def _copy(into: FunctionLowering, op: Operation) -> None:
 
 def _call_tir(into: FunctionLowering, op: Operation) -> None:
     outputs = [into.new_tensor(result) for result in op.results]
+    if any(result in into.plan.needless for result in op.results):
+        return
     _call(into, op, [into.lowered(value) for value in op.operands], outputs)
 
 

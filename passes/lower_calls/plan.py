@@ -2,8 +2,9 @@
 """Where a graph function's tensors lie: which share memory, how long each lives, its place in the arena.
 
 Positions count operations in program order; what a loop reads from outside lives until the loop has ended. Buffers
-of fixed size share one region, the largest are placed first; buffers of a symbolic size take turns in slots of equal
-size. A buffer whose size is not known when the function begins is allocated where it is made.
+of fixed size, or of one that has an upper bound, share one region, the largest are placed first; others of a symbolic
+size take turns in slots of equal size. A buffer whose size is not known when the function begins is allocated where it
+is made.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from dataclasses import dataclass, field
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
-from ...dialects.core.aliases import aliases
+from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
 from ...dialects.core.symbols import Dim, SymExpr, equal, product
-from .memrefs import ALIGNMENT, is_same_shape
+from .bounds import Ranges, size_bounds, symbol_ranges
+from .memrefs import ALIGNMENT
 
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
@@ -36,16 +38,35 @@ class Buffer:
     path: tuple[Block, ...]
     #: Which result of the function it is, where it is one.
     output: int | None = None
-    #: Whether it has that result's shape, whatever the symbols stand for.
-    is_whole_output: bool = False
     #: Its place in the arena: bytes from the start, or the slot of its size.
     offset: int | None = None
     slot: int | None = None
+    #: The memory that it lies in, so many bytes behind the start, if it has none for itself.
+    within: Buffer | None = None
+    shift: int = 0
+    #: What may lie below it although both are alive for a moment: it is written when that has been read.
+    covers: set[Buffer] = field(default_factory=set)
+    #: Whether it shows what is there, and nothing is computed.
+    is_view: bool = False
+    #: Whether others lie in it, of other types or behind its start; whether it is changed after it was made.
+    is_divided: bool = False
+    is_written: bool = False
 
     @property
-    def size(self) -> Dim:
-        """In bytes; None where nothing tells, or no expression that is short enough."""
-        return product((*dims_of(self.info), storage_bytes(self.info.dtype)))
+    def root(self) -> Buffer:
+        """The memory that it lies in, which lies in no other."""
+        return self if self.within is None else self.within.root
+
+    @property
+    def start(self) -> int:
+        """So many bytes behind the root's."""
+        return 0 if self.within is None else self.shift + self.within.start
+
+    def __post_init__(self) -> None:
+        #: In bytes; None where nothing tells, or no expression that is short enough.
+        self.size = product((*dims_of(self.info), storage_bytes(self.info.dtype)))
+        #: So many bytes at most; None where nothing tells.
+        self.room = self.size if isinstance(self.size, int) else None
 
 
 def dims_of(info: TensorInfo) -> tuple[Dim, ...]:
@@ -70,20 +91,30 @@ class Plan:
     memory_of: dict[Value, Buffer] = field(default_factory=dict)
     #: The operations with their positions.
     operations: list[tuple[int, Operation]] = field(default_factory=list)
+    #: Results that are written over an operand: which one.
+    over: dict[Value, int] = field(default_factory=dict)
+    #: The kernels that do so by their names, with the parameters that are the same memory: the input, the output.
+    written_over: set[tuple[str, int, int]] = field(default_factory=set)
+    #: Results that are there without the calls that would make them; what is not called for that.
+    needless: set[Value] = field(default_factory=set)
+    left_out: set[str] = field(default_factory=set)
+
+    @property
+    def roots(self) -> dict[Value, Buffer]:
+        """The buffers that lie in no other."""
+        return {value: buffer for value, buffer in self.buffers.items() if buffer.within is None}
 
 
-def make_plan(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
+def place_all(plan: Plan, knows: Callable[[Dim], bool]) -> None:
     """`knows(dim)`: whether a size can be computed when the function begins."""
-    plan = lifetimes(function, knows)
-    inside = [each for each in plan.buffers.values() if each.output is None and is_sized_at_entry(each, knows)]
-    _place_fixed(plan, [buffer for buffer in inside if isinstance(buffer.size, int)])
-    _place_symbolic(plan, [buffer for buffer in inside if not isinstance(buffer.size, int)])
-    return plan
+    inside = [each for each in plan.roots.values() if each.output is None and is_sized_at_entry(each, knows)]
+    _place_fixed(plan, [buffer for buffer in inside if buffer.room is not None])
+    _place_symbolic(plan, [buffer for buffer in inside if buffer.room is None])
 
 
 def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
     """What makes memory, how long it is read, and which of it the function's results can be written into."""
-    planner = _Planner(knows)
+    planner = _Planner(knows, symbol_ranges(function))
     block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)
@@ -95,8 +126,9 @@ def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
 
 
 class _Planner:
-    def __init__(self, knows: Callable[[Dim], bool]):
+    def __init__(self, knows: Callable[[Dim], bool], ranges: Ranges):
         self.plan = Plan()
+        self._ranges = ranges
         self._knows = knows
         self._position = 0
         self._owner = self.plan.memory_of
@@ -109,6 +141,9 @@ class _Planner:
             self.plan.operations.append((self._position, op))
             for operand in op.operands:
                 self._use(operand, path)
+            for value in op.operands if op.name == "func.call" else written_by(op):
+                if value in self._owner:
+                    self._owner[value].is_written = True
             if op.regions:
                 self._visit_regions(op, path)
             else:
@@ -138,6 +173,8 @@ class _Planner:
                 self._owner[result] = self._owner[source]
             elif source is None and makes_memory and isinstance(info := decode(result.type), TensorInfo):
                 buffer = Buffer(info, self._position, self._position, path)
+                if buffer.room is None and self._ranges:
+                    _, buffer.room = size_bounds(buffer.size, self._ranges)
                 self.plan.buffers[result] = self._owner[result] = buffer
 
     def choose_outputs(self, block: Block) -> None:
@@ -154,19 +191,52 @@ class _Planner:
                 continue
             if all(self._knows(dim) for dim in (*dims_of(buffer.info), *dims_of(returned))):
                 buffer.output = index
-                buffer.is_whole_output = is_same_shape(buffer.info, returned)
 
 
 def _place_fixed(plan: Plan, buffers: Iterable[Buffer]) -> None:
     """The largest first, each at the lowest place that nothing that is alive with it has."""
-    placed_at: dict[int, list[Buffer]] = defaultdict(list)  # by position, what is alive there
+    timeline = _Timeline()
     for buffer in sorted(buffers, key=lambda each: (-padded(each), each.first)):
-        positions = range(buffer.first, buffer.last + 1)
-        around = {id(each): each for position in positions for each in placed_at[position]}
-        buffer.offset = _lowest_gap(list(around.values()), padded(buffer))
+        around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
+        buffer.offset = _lowest_gap(around, padded(buffer))
         plan.fixed_bytes = max(plan.fixed_bytes, end_of(buffer))
-        for position in positions:
-            placed_at[position].append(buffer)
+        timeline.add(buffer)
+
+
+def may_meet(one: Buffer, other: Buffer) -> bool:
+    """Whether they may lie over each other while both are alive."""
+    return one in other.covers or other in one.covers
+
+
+class _Timeline:
+    """Buffers by when they are alive: a life is cut into spans of which each is half of a larger one."""
+
+    def __init__(self) -> None:
+        self._spans: dict[tuple[int, int], list[Buffer]] = defaultdict(list)  # by length (a power of 2) and number
+        self._begun: dict[int, list[Buffer]] = defaultdict(list)
+        self._levels = 1
+
+    def add(self, buffer: Buffer) -> None:
+        self._begun[buffer.first].append(buffer)
+        low, high, level = buffer.first, buffer.last + 1, 0
+        while low < high:
+            if low & 1:
+                self._spans[level, low].append(buffer)
+                low += 1
+            if high & 1:
+                high -= 1
+                self._spans[level, high].append(buffer)
+            low, high, level = low >> 1, high >> 1, level + 1
+        self._levels = max(self._levels, level)
+
+    def alive_with(self, buffer: Buffer) -> list[Buffer]:
+        """Those that are alive when it is made, and those that are made while it is alive."""
+        spans = ((level, buffer.first >> level) for level in range(self._levels))
+        found = [each for span in spans if span in self._spans for each in self._spans[span]]
+        for position in range(buffer.first + 1, buffer.last + 1):
+            if position in self._begun:
+                found += self._begun[position]
+        return found
 
 
 def _lowest_gap(around: list[Buffer], size: int) -> int:
@@ -180,9 +250,8 @@ def _lowest_gap(around: list[Buffer], size: int) -> int:
 
 
 def padded(buffer: Buffer) -> int:
-    size = buffer.size
-    assert isinstance(size, int)
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    assert buffer.room is not None
+    return -(-buffer.room // ALIGNMENT) * ALIGNMENT
 
 
 def end_of(buffer: Buffer) -> int:

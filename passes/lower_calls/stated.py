@@ -3,8 +3,10 @@
 
 On an operation `relax.memory = ["arena 64; 128 bytes; live 3 to 5"]`, for each result what comes first counts: bytes
 from the start of the arena, `slot 0` of those of a symbolic size, `result 0` of the function, `own` memory allocated
-where it is made, or nothing where no memory is made. On the function `relax.memory_plan`: the arena's bytes, the sizes
-of the slots, and for people the largest sum of what is alive at a time (`peak`) and the sum of all (`sum`).
+where it is made, or nothing where no memory is made. `operand 1` is written over operand 1; a `view` shows a part of an
+operand, a `part` is made where the call that reads it would put it: such calls are left out.
+On the function `relax.memory_plan`: the arena's bytes, the sizes of the slots, and for people the largest sum of what
+is alive at a time (`peak`) and the sum of all (`sum`).
 """
 
 from __future__ import annotations
@@ -16,8 +18,11 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols import Dim, SymExpr
 from ...support.errors import RelaxError
+from .bounds import symbol_ranges
 from .memrefs import ALIGNMENT
-from .plan import Buffer, Plan, end_of, is_sized_at_entry, lifetimes, make_plan, padded
+from .overwriting import Kernels
+from .plan import Buffer, Plan, end_of, is_sized_at_entry, lifetimes, may_meet, padded, place_all
+from .sharing import OPERAND, PART, VIEW, Sharing
 
 MEMORY = "relax.memory"
 MEMORY_PLAN = "relax.memory_plan"
@@ -29,12 +34,13 @@ def state_plan(function: Operation, plan: Plan) -> None:
     for value, buffer in plan.buffers.items():
         owner = value.owner.operation
         own = texts.setdefault(owner, [""] * len(owner.results))
-        own[list(owner.results).index(value)] = _text(buffer)
+        own[list(owner.results).index(value)] = _text(value, buffer, plan)
     for operation, own in texts.items():
         operation.attributes[MEMORY] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in own])
     i64 = ir.IntegerType.get_signless(64)
-    fixed = [buffer for buffer in plan.buffers.values() if buffer.offset is not None]
-    numbers = {"arena": plan.fixed_bytes, "peak": most_alive(fixed), "sum": sum(map(padded, fixed))}
+    fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
+    peak = most_alive([buffer for buffer in fixed if buffer.within is None])
+    numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": sum(map(padded, fixed))}
     function.attributes[MEMORY_PLAN] = ir.DictAttr.get(
         {
             **{name: ir.IntegerAttr.get(i64, number) for name, number in numbers.items()},
@@ -49,15 +55,20 @@ def memory_of(function: Operation) -> dict[str, object]:
         return {}
     stated = function.attributes[MEMORY_PLAN]
     numbers = {name: stated[name].value for name in ("arena", "peak", "sum")}
-    return {"memory": {**numbers, "slots": [size.value for size in stated["slots"]]}}
+    memory = {**numbers, "slots": [size.value for size in stated["slots"]]}
+    ranges = {name: list(range_) for name, range_ in symbol_ranges(function).items()}
+    # Then the numbers are for the largest sizes.
+    return {"memory": {**memory, "ranges": ranges} if ranges else memory}
 
 
 def most_alive(buffers: list[Buffer]) -> int:
     """The largest sum of bytes that are alive at one time."""
     changes: dict[int, int] = {}
+    covered = {each for buffer in buffers for each in buffer.covers}
     for buffer in buffers:
+        end = buffer.last if buffer in covered else buffer.last + 1
         changes[buffer.first] = changes.get(buffer.first, 0) + padded(buffer)
-        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - padded(buffer)
+        changes[end] = changes.get(end, 0) - padded(buffer)
     alive = most = 0
     for _, change in sorted(changes.items()):
         alive += change
@@ -65,38 +76,56 @@ def most_alive(buffers: list[Buffer]) -> int:
     return most
 
 
-def _text(buffer: Buffer) -> str:
+def _text(value: Value, buffer: Buffer, plan: Plan) -> str:
     place = "own"
     for name in ("offset", "slot", "output"):
         number = getattr(buffer, name)
         if number is not None:
             place = f"{_WORDS[name]} {number}"
+    if buffer.within is not None:
+        place = _place_within(value, buffer, plan)
     size = "unknown size" if buffer.size is None else f"{buffer.size} bytes"
+    if buffer.room is not None and buffer.room != buffer.size:
+        size += f", at most {buffer.room}"
     return f"{place}; {size}; live {buffer.first} to {buffer.last}"
+
+
+def _place_within(value: Value, buffer: Buffer, plan: Plan) -> str:
+    if buffer.is_view:
+        return VIEW
+    return f"{OPERAND} {plan.over[value]}" if value in plan.over else PART
 
 
 _WORDS = {"offset": "arena", "slot": "slot", "output": "result"}
 
 
-def plan_of(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
+def make_plan(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> Plan:
+    """`knows(dim)`: whether a size can be computed when the function begins; `kernels` are those that are known."""
+    plan = lifetimes(function, knows)
+    Sharing(plan, function, knows, kernels).share_all()
+    place_all(plan, knows)
+    return plan
+
+
+def plan_of(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> Plan:
     """The plan that is stated, if it works, or one made now. Raises RelaxError for one that does not."""
     if MEMORY_PLAN not in function.attributes:
-        return make_plan(function, knows)
+        return make_plan(function, knows, kernels)
     plan = lifetimes(function, knows)
-    for value, buffer in plan.buffers.items():
-        problem = _follow(_stated(value), buffer, knows)
+    sharing = Sharing(plan, function, knows, kernels, {each: _place(value) for value, each in plan.buffers.items()})
+    sharing.share_all()
+    for value, buffer in plan.roots.items():
+        problem = _not_shared(value, sharing) or _follow(_place(value), buffer, knows)
         if problem:
             raise _refusal(value, problem)
     _check_apart(plan)
-    plan.fixed_bytes = max((end_of(each) for each in plan.buffers.values() if each.offset is not None), default=0)
+    plan.fixed_bytes = max((end_of(each) for each in plan.roots.values() if each.offset is not None), default=0)
     _take_slots(plan)
     return plan
 
 
-def check_plan(function: Operation, knows: Callable[[Dim], bool]) -> None:
-    """Raises RelaxError for a plan that is stated and does not work."""
-    if MEMORY_PLAN in function.attributes:
-        plan_of(function, knows)
+def _place(value: Value) -> str:
+    return _stated(value).partition(";")[0].strip()
 
 
 def _stated(value: Value) -> str:
@@ -110,14 +139,25 @@ def _refusal(value: Value, problem: str) -> RelaxError:
     return located_error(f'{MEMORY} = "{_stated(value)}": {problem}', value.owner.location)
 
 
+def _not_shared(value: Value, sharing: Sharing) -> str:
+    """Why what has memory for itself does not lie in another's, if that is stated."""
+    word, _, number = _place(value).partition(" ")
+    name = value.owner.name
+    if word == OPERAND and number.isdecimal():
+        untried = "is made in its place" if int(number) < len(value.owner.operands) else "is not there"
+        return f"operand {number} of '{name}' {sharing.problems.get(value, untried)}"
+    problems = {VIEW: f"'{name}' does not just show parts of what it reads", PART: "nobody just puts it beside others"}
+    return problems.get(word, "")
+
+
 def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
     """Gives a buffer the place that is stated, or tells why it cannot have it."""
-    word, _, number = text.partition(";")[0].strip().partition(" ")
+    word, _, number = text.partition(" ")
     written, buffer.output = buffer.output, None
     if word == "own":
         return ""
     if word not in _WORDS.values() or not number.isdecimal():
-        return "expected 'arena <bytes>', 'slot <number>', 'result <number>' or 'own'"
+        return "expected 'arena <bytes>', 'slot <number>', 'result <number>', 'operand <number>' or 'own'"
     where = int(number)
     if word == "result":
         buffer.output = where
@@ -128,7 +168,7 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
         buffer.slot = where
         return "" if isinstance(buffer.size, SymExpr) else "its size is a number: it lies in the arena"
     buffer.offset = where
-    if not isinstance(buffer.size, int):
+    if buffer.room is None:
         return "its size is symbolic: it lies in a slot"
     return "" if where % ALIGNMENT == 0 else f"places are multiples of {ALIGNMENT} bytes"
 
@@ -136,10 +176,10 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
 def _check_apart(plan: Plan) -> None:
     """Raises RelaxError where two that are alive at one time lie over each other."""
     alive: list[tuple[Value, Buffer]] = []
-    for value, buffer in sorted(plan.buffers.items(), key=lambda item: item[1].first):
+    for value, buffer in sorted(plan.roots.items(), key=lambda item: item[1].first):
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]
         for other, each in alive:
-            if _meet(each, buffer):
+            if _meet(each, buffer) and not may_meet(each, buffer):
                 raise _refusal(value, f"it lies over the result of '{other.owner.name}', which is read later still")
         alive.append((value, buffer))
 
@@ -153,7 +193,7 @@ def _meet(one: Buffer, other: Buffer) -> bool:
 def _take_slots(plan: Plan) -> None:
     """The slots that are in use, each of one size."""
     sizes: dict[int, SymExpr] = {}
-    for value, buffer in plan.buffers.items():
+    for value, buffer in plan.roots.items():
         if buffer.slot is not None:
             assert isinstance(buffer.size, SymExpr)
             if sizes.setdefault(buffer.slot, buffer.size) != buffer.size:

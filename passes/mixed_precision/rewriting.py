@@ -7,23 +7,23 @@ cast behind it, once for all of them. So no value is cast there and back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in, use_count
-from ...bindings.rewriting import is_used
-from ...dialects.core.codec import decode
+from ...bindings.navigation import made_by, operations_in
+from ...dialects.core.codec import decode, element_type
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpDef
-from ...dialects.relax import const
-from ..canonicalize.constants import floats_of, is_constant
+from ...dialects.relax.constants import elements_attribute, storage_dtype
+from ..canonicalize.constants import floats_in
 from ..canonicalize.support import is_valid, with_dtype
 from ..scales.weights import are_numbers
 from .registry import Precision
 
 _HIGH = "f32"
+_CAST = "relax.astype"
 
 
 class TwoPrecisions:
@@ -39,21 +39,35 @@ class TwoPrecisions:
         #: Those whose place a value of 16 bits has taken, and casts of these.
         self._gone: dict[Value, Value] = {}
         self._highs: dict[Value, Value] = {}
+        self._constants: dict[Value, Operation | None] = {}
         self._superfluous: list[Operation] = []
+        self._dtypes: dict[Type, str] = {}
+        #: What operations of one kind give in 16 bits, which is asked once.
+        self._made_types: dict[Hashable, list[Type] | None] = {}
 
     def run(self, root: Operation) -> None:
         for operation in operations_in(root):
             row = row_of(operation)
-            is_done = self._pass_cast(operation) if operation.name == "relax.astype" else False
-            if not is_done and (row is None or not self._make_low(operation, row)):
+            is_done = operation.name == _CAST and self._pass_cast(operation)
+            if not is_done and (row is None or not self._make_low(operation, row)) and self._gone:
                 self._give_high(operation)
         for operation in reversed(self._superfluous):
             # Blocks that stand before may use what has been made anew behind them.
-            for result in operation.results:
-                if result in self._gone and use_count(result):
+            used = [result for result in operation.results if any(True for _ in result.uses)]
+            for result in used:
+                if result in self._gone:
                     result.replace_all_uses_with(self._high(result))
-            if not is_used(operation):
+            if all(result in self._gone for result in used):
                 operation.erase()
+
+    def _dtype(self, value: Value) -> str:
+        """The element type of a tensor; empty for anything else."""
+        type_ = value.type
+        found = self._dtypes.get(type_)
+        if found is None:
+            info = decode(type_)
+            found = self._dtypes[type_] = info.dtype if isinstance(info, TensorInfo) else ""
+        return found
 
     # ---- values ----
 
@@ -66,12 +80,13 @@ class TwoPrecisions:
 
     def _to_low(self, value: Value) -> Value | None:
         """The value in 16 bits; None for a constant with a number that there is not."""
-        if value not in self._lows:
-            made = self._constant(value) if is_constant(value) else self._cast(value, with_dtype(value, self._low))
-            if made is None:
-                return None
-            self._lows[value] = made
-        return self._lows[value]
+        found = self._lows.get(value)
+        if found is None:
+            constant = self._constant_behind(value)
+            found = self._constant(constant) if constant else self._cast(value, with_dtype(value, self._low))
+            if found is not None:
+                self._lows[value] = found
+        return found
 
     def _cast(self, value: Value, type_: Type) -> Value:
         made = _cast_behind(value, type_)
@@ -79,15 +94,21 @@ class TwoPrecisions:
         self._superfluous.append(made.owner.operation)
         return made
 
-    def _constant(self, value: Value) -> Value | None:
-        numbers = floats_of(value)
+    def _constant_behind(self, value: Value) -> Operation | None:
+        if value not in self._constants:
+            self._constants[value] = made_by(value, "arith.constant")
+        return self._constants[value]
+
+    def _constant(self, constant: Operation) -> Value | None:
+        numbers = floats_in(constant)
         if numbers is None or not are_numbers(numbers, self._low):
             return None
-        owner = value.owner.operation
-        with ir.InsertionPoint(owner), owner.location:
-            made = const(numbers, self._low)
-        self._superfluous.append(owner)
-        return made
+        lower = numbers.astype(storage_dtype(self._low), order="C")
+        attribute = elements_attribute(lower, element_type(self._low, constant.context))
+        attributes, point = {"value": attribute}, ir.InsertionPoint(constant)
+        made = ir.Operation.create(constant.name, [attribute.type], (), attributes, loc=constant.location, ip=point)
+        self._superfluous.append(constant)
+        return made.results[0]
 
     # ---- operations ----
 
@@ -99,15 +120,16 @@ class TwoPrecisions:
     def _pass_cast(self, operation: Operation) -> bool:
         """A cast to 16 bits of what is there in them, or from them to anything."""
         (value,), result = operation.operands, operation.results[0]
-        if _dtype(value) == self._low and _dtype(result) == _HIGH:
+        given, wanted = self._dtype(value), self._dtype(result)
+        if given == self._low and wanted == _HIGH:
             # Somebody wants to compute in f32 here; what is always computed in 16 bits need not cast back.
             self._lows[result] = value
-        if _dtype(value) != _HIGH:
+        if given != _HIGH:
             return True
-        if _dtype(result) == self._low and value in self._lows and self._lows[value].type == result.type:
+        if wanted == self._low and value in self._lows and self._lows[value].type == result.type:
             result.replace_all_uses_with(self._lows[value])
             self._superfluous.append(operation)
-        elif value in self._gone and _dtype(result) != _HIGH:
+        elif value in self._gone and wanted != _HIGH:
             operation.operands[0] = self._gone[value]
         else:
             return False
@@ -116,18 +138,24 @@ class TwoPrecisions:
     def _make_low(self, operation: Operation, row: OpDef) -> bool:
         """Makes an operation anew in 16 bits, if it is to be computed so, and can be."""
         precision = self._precision(operation, row)
-        floats = [value for value in operation.operands if _dtype(value) == _HIGH]
-        if precision == "never" or not floats or row.infer is None:
+        if precision == "never" or row.infer is None:
             return False
-        if precision == "follow" and not self._are_there(floats):
+        given = list(operation.operands)
+        floats = [value for value in given if self._dtype(value) == _HIGH]
+        if not floats or precision == "follow" and not self._are_there(floats):
             return False
         lows = {value: self._to_low(value) for value in floats}
-        operands = [lows.get(value, value) for value in operation.operands]
-        made = self._made(operation, row, [value for value in operands if value is not None])
+        operands = [low for value in given if (low := lows.get(value, value)) is not None]
+        if len(operands) != len(given):
+            return False
+        results = list(operation.results)
+        stated = [result.type for result in results]
+        made = self._made(operation, row, operands, stated)
         if made is None:
             return False
-        for result, low in zip(operation.results, made.results, strict=True):
-            if _dtype(result) == _HIGH and _dtype(low) == self._low:
+        # What is made has the type that was stated, or one of 16 bits in its place.
+        for result, type_, low in zip(results, stated, made.results, strict=True):
+            if low.type != type_:
                 self._gone[result] = self._lows[result] = low
             else:
                 result.replace_all_uses_with(low)
@@ -136,41 +164,47 @@ class TwoPrecisions:
 
     def _are_there(self, values: Sequence[Value]) -> bool:
         """Whether values that the run computes have been computed in 16 bits, one of them at least."""
-        computed = [value for value in values if not is_constant(value)]
-        return bool(computed) and all(value in self._gone for value in computed)
+        others = [value for value in values if value not in self._gone]
+        return len(others) < len(values) and all(map(self._constant_behind, others))
 
-    def _made(self, operation: Operation, row: OpDef, operands: Sequence[Value]) -> Operation | None:
-        """The operation on these operands; None where it does not take them, or one is missing."""
-        if len(operands) != len(operation.operands):
-            return None
+    def _made(
+        self, operation: Operation, row: OpDef, operands: Sequence[Value], stated: Sequence[Type]
+    ) -> Operation | None:
+        """The operation on these operands; None where it does not take them."""
         attributes = dict(operation.attributes)
         if self._wide_results and "out_dtype" in row.attrs and "out_dtype" not in attributes:
             attributes["out_dtype"] = row.attrs["out_dtype"].encode(_HIGH, operation.context)
-        stated = [result.type for result in operation.results]
-        lower = [with_dtype(each, self._low) if _dtype(each) == _HIGH else each.type for each in operation.results]
-        for types in (lower, stated):
-            with ir.InsertionPoint(operation), operation.location:
-                made = ir.Operation.create(operation.name, types, operands=list(operands), attributes=attributes)
-            if is_valid(made):
-                return made
-            made.erase()
-        return None
+        location, point = operation.location, ir.InsertionPoint(operation)
 
+        def make(types: Sequence[Type]) -> Operation:
+            return ir.Operation.create(operation.name, list(types), list(operands), attributes, loc=location, ip=point)
 
-def _dtype(value: Value) -> str:
-    info = decode(value.type)
-    return info.dtype if isinstance(info, TensorInfo) else ""
+        def find() -> tuple[Operation | None, list[Type] | None]:
+            lower = [
+                with_dtype(each, self._low) if self._dtype(each) == _HIGH else each.type for each in operation.results
+            ]
+            for types in (lower, list(stated)):
+                made = make(types)
+                if is_valid(made):
+                    return made, types
+                made.erase()
+            return None, None
+
+        if row.value_dependent or row.verify is not None:
+            return find()[0]
+        key = (row, *(value.type for value in operands), None, *stated, *attributes.items())
+        if key not in self._made_types:
+            made, self._made_types[key] = find()
+            return made
+        types = self._made_types[key]
+        return None if types is None else make(types)
 
 
 def _cast_behind(value: Value, type_: Type) -> Value:
     """The value cast to a tensor type of the same shape, where all that can use the value can use it too."""
     owner = value.owner
     is_argument = isinstance(owner, ir.Block)
-    point = ir.InsertionPoint.at_block_begin(owner) if is_argument else ir.InsertionPoint(owner)
+    point = ir.InsertionPoint.at_block_begin(owner) if is_argument else ir.InsertionPoint.after(owner)
     location = owner.owner.location if is_argument else owner.location
-    dtype = find_op("relax.astype").attrs["dtype"].encode(str(type_.element_type), value.context)
-    with point, location:
-        made = ir.Operation.create("relax.astype", [type_], operands=[value], attributes={"dtype": dtype})
-    if not is_argument:
-        made.move_after(owner.operation)
-    return made.results[0]
+    attributes = {"dtype": find_op(_CAST).attrs["dtype"].encode(str(type_.element_type), value.context)}
+    return ir.Operation.create(_CAST, [type_], [value], attributes, loc=location, ip=point).results[0]

@@ -120,9 +120,9 @@ def add_arguments(function: Operation, names: Sequence[str], types: Sequence[Typ
 
 
 def _without(groups: Collection[Group], places: Collection[int], what: str) -> Iterator[Group]:
-    start = 0
+    start, given = 0, set(places)
     for group in groups:
-        taken = sum(start <= place < start + group.size for place in places)
+        taken = sum(place in given for place in range(start, start + group.size))
         start += group.size
         if taken and (group.is_optional or group.has_rest):
             raise RelaxError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import defining_op
 from ...bindings.rewriting import made_again
-from ...dialects.core.verifier import call_of
+from ...dialects.core.opdef import Call
 from ...dialects.relax import const
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..canonicalize.constants import floats_of, is_constant
@@ -116,7 +116,8 @@ def _are_weights(value: Value) -> bool:
 def _convolution(op: OpView) -> Weighted | None:
     if not _are_weights(op.weight):
         return None
-    layouts = layouts_of(call_of(op.definition, op.operation))
+    named = {fact.attribute for fact in op.definition.layouts.values()}
+    layouts = layouts_of(Call(op.definition, {}, {name: getattr(op, name) for name in named}))
     if any(axis.block is not None for layout in layouts.values() for axis in layout.axes):
         return None
     kernel = layouts["weight"]
@@ -175,4 +176,7 @@ def spread_along(numbers: ndarray, axis: int, rank: int, dtype: str) -> Value:
 
 def are_numbers(array: ndarray, dtype: str) -> bool:
     """Whether an element type has such numbers: none is infinite, or NaN."""
-    return bool((abs(array) <= _LARGEST[dtype]).all())
+    import numpy
+
+    # NaN is the largest of all.
+    return bool(numpy.maximum.reduce(abs(array), axis=None, initial=0) <= _LARGEST[dtype])

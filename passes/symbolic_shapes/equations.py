@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import gcd
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ class Equation(NamedTuple):
     one: Size
     other: Size
     operation: Operation
+    #: Whether the operation runs whenever the function does. What cannot hold is else never run.
+    is_certain: bool = True
 
     def __str__(self) -> str:
         return f"{self.one} = {self.other}"
@@ -34,6 +36,10 @@ class Answer(NamedTuple):
     equation: Equation
 
 
+#: Whether an operation may say what a symbol is, in terms of others.
+MayTell = Callable[[Operation, str, Iterable[str]], bool]
+
+
 class Equations:
     """What is known of a function's symbols.
 
@@ -42,9 +48,10 @@ class Equations:
     that are kept.
     """
 
-    def __init__(self, places: Mapping[str, int], kept: Iterable[str] = ()):
+    def __init__(self, places: Mapping[str, int], kept: Iterable[str] = (), may_tell: MayTell | None = None):
         self._places = places
         self._kept = frozenset(kept)
+        self._may_tell = may_tell
         self.answers: dict[str, Answer] = {}
         #: Equations that say nothing yet, by the symbols in them.
         self._open: dict[str, list[Equation]] = {}
@@ -94,9 +101,11 @@ class Equations:
         try:
             one, other = self.resolve(equation.one), self.resolve(equation.other)
             if equal(one, other) is False:
+                if not equation.is_certain:
+                    return None
                 raise self._contradiction(equation, f"sizes that must be the same are {one} and {other}")
             difference = 0 if one is None or other is None else one - other
-            found = self._solve(difference)
+            found = self._solve(difference, equation.operation)
         except SymbolError:  # too large to say anything
             return None
         if found is None:
@@ -105,11 +114,13 @@ class Equations:
             return None
         symbol, size = found
         if isinstance(size, int) and size < 0:
+            if not equation.is_certain:
+                return None
             raise self._contradiction(equation, f"{symbol} would have to be {size}")
         self.answers[symbol] = Answer(size, equation)
         return symbol
 
-    def _solve(self, difference: Size) -> tuple[str, Size] | None:
+    def _solve(self, difference: Size, operation: Operation) -> tuple[str, Size] | None:
         """A symbol and what it must be for this to be 0: the one that is defined last."""
         terms = terms_of(difference)
         scale = gcd(*terms.values())
@@ -120,7 +131,7 @@ class Equations:
             sign = -1 if coefficient > 0 else 1
             rest = {other: sign * count // scale for other, count in terms.items() if other != monomial}
             name, size = str(monomial[0]), make(rest)
-            if self._may_be_told(name, size):
+            if self._may_be_told(name, size, operation):
                 is_size = bounds(terms_of(size))[0] is not None
                 found.append((self._places[name], is_size, order, name, size))
         if not found:
@@ -128,10 +139,13 @@ class Equations:
         *_, name, size = max(found, key=lambda each: each[:3])
         return name, size
 
-    def _may_be_told(self, name: str, size: Size) -> bool:
+    def _may_be_told(self, name: str, size: Size, operation: Operation) -> bool:
         """Whether the size says what the symbol is where that is defined."""
         place = self._places.get(name)
         if place is None or name in self._kept:
+            return False
+        variables = size.variables if isinstance(size, SymExpr) else frozenset()
+        if self._may_tell is not None and not self._may_tell(operation, name, variables):
             return False
         if isinstance(size, int):
             return True

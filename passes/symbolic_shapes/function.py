@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
-from ...bindings.navigation import body_of, operations_in, operations_of
+from ...bindings.mlir import ir
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import TypeProblem, decode
 from ...dialects.core.dialect import row_of
@@ -15,11 +14,12 @@ from ...dialects.core.equalities import told_to
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from ...dialects.core.opdef import Call, OpDef, OpProblem
 from ...dialects.core.operands import operand_info
-from ...dialects.core.substitute import dims_of, symbols_of, symbols_of_operation, with_dims
+from ...dialects.core.substitute import dims_of, symbols_of_operation, with_dims
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, equal
 from ...dialects.core.verifier import call_of, compatible, items_of
 from ..legalize.known_sizes import by_name
 from .equations import Equation, Equations
+from .scopes import Scopes
 
 # What is learned late makes operations say more; each round costs a walk.
 _MOST_ROUNDS = 8
@@ -36,72 +36,91 @@ class _Said(NamedTuple):
 class FunctionShapes:
     """What is known of the sizes in a function once it has returned. Raises RelaxError where it never does.
 
-    An operation speaks for the whole function if it runs whenever the function does: one in the body's first block,
-    and not one that may go because nobody uses it.
+    An operation speaks where it runs: one in the body's first block for the whole function, one in a branch or in a
+    loop's body for symbols that are known there alone. It says nothing if it may go because nobody uses it.
     """
 
     def __init__(self, function: Operation):
-        self._function = function
-        self._operations = operations_in(function, lambda operation: operation.name == "builtin.module")
-        entry = operations_of(body_of(function))
-        self._always = {each: place for place, each in enumerate(entry)}
-        places = self._places(entry)
+        self._scopes = Scopes(function)
         kept: set[str] = set()
         while True:
-            self.equations = Equations(places, kept)
+            self.equations = Equations(self._scopes.places, kept, self._scopes.may_tell)
             #: Values whose types leave sizes open that are known.
             self.refined: dict[Value, Info] = {}
             self._said: dict[Any, _Said] = {}
+            #: Operations that have nothing to say, by what they are and see, as long as nothing more is known.
+            self._silent: set[Any] = set()
             conflicts = self._learn()
             if not conflicts - kept:
                 break
             # Where a branch contradicts what holds in general, it is not taken: its types stay as they are.
             kept |= conflicts
 
-    def _places(self, entry: Iterable[Operation]) -> dict[str, int]:
-        """Where each symbol occurs first: parameters', then those of operations."""
-        places: dict[str, int] = {}
-        for argument in body_of(self._function).arguments:
-            for name in sorted(symbols_of(argument.type)):
-                places.setdefault(name, -1)
-        for place, operation in enumerate(entry):
-            for name in sorted(symbols_of_operation(operation)):
-                places.setdefault(name, place)
-        return places
-
     def _learn(self) -> set[str]:
         """Asks every operation until none has more to say; symbols that are not the same in a branch."""
+        operations = [(each, row) for each in self._scopes.operations if (row := row_of(each)) is not None]
         for _ in range(_MOST_ROUNDS):
             before = len(self.equations.answers), len(self.refined)
             conflicts: set[str] = set()
-            for operation in self._operations:
-                row = row_of(operation)
-                if row is not None:
-                    conflicts |= self._ask(operation, row)
+            for operation, row in operations:
+                conflicts |= self._ask(operation, row)
             if conflicts or before == (len(self.equations.answers), len(self.refined)):
                 return conflicts
         return set()
 
     def _ask(self, operation: Operation, row: OpDef) -> set[str]:
+        key = self._seen_by(operation)
+        if key in self._silent:
+            return set()
+        known = len(self.equations.answers)
+        said = self._said_by(operation, row)
+        conflicts: set[str] = set()
+        if said is not None:
+            is_certain = self._scopes.is_always_run(operation)
+            if is_certain or self._may_hold(said):
+                self._learn_from(operation, row, said, is_certain)
+                self._refine(operation, said.results)
+            else:
+                conflicts = {name for name in symbols_of_operation(operation) if name in self.equations.answers}
+        if known != len(self.equations.answers):
+            self._silent.clear()
+        elif key is not None and (said is None or not (said.equalities or said.problem or self._refines(operation))):
+            self._silent.add(key)
+        return conflicts
+
+    def _seen_by(self, operation: Operation) -> Any:
+        """All that decides what an operation says; None where values of scalars, or what is refined, do so too."""
+        operands, results = operation.operands, operation.results
+        types = [value.type for value in operands]
+        if not all(isinstance(type_, ir.RankedTensorType) for type_ in types):
+            return None
+        if self.refined and any(value in self.refined for value in (*operands, *results)):
+            return None
+        return (operation.name, *types, None, *results.types, *items_of(operation.attributes))
+
+    def _refines(self, operation: Operation) -> bool:
+        return bool(self.refined) and any(result in self.refined for result in operation.results)
+
+    def _said_by(self, operation: Operation, row: OpDef) -> _Said | None:
+        """What an operation says of sizes; nothing where all of them are numbers."""
         written = [operand_info(value) for value in operation.operands]
         stated = [decode(type_) for type_ in operation.results.types]
         if all(map(_is_known, written)) and all(map(_is_known, stated)):
-            return set()
+            return None
         infos = [self.resolved(self.refined.get(*each)) for each in zip(operation.operands, written, strict=True)]
         key = (row, *infos, None, *stated, *items_of(operation.attributes))
         said = self._said.get(key)
         if said is None:
             said = self._said[key] = self._say(operation, row, infos, stated)
-        if operation not in self._always:
-            return self._conflicts(operation, said)
-        if not row.pure or is_used(operation):
-            for one, other in said.equalities:
-                self.equations.add(Equation(one, other, operation))
-            if said.problem:
-                message = f"'{operation.name}' op can never run: {said.problem}"
-                raise self.equations.error(operation, message)
-        self._refine(operation, said.results)
-        return set()
+        return said
+
+    def _learn_from(self, operation: Operation, row: OpDef, said: _Said, is_certain: bool) -> None:
+        if row.pure and not is_used(operation):
+            return
+        for one, other in said.equalities:
+            self.equations.add(Equation(one, other, operation, is_certain))
+        if said.problem:
+            raise self.equations.error(operation, f"'{operation.name}' op can never run: {said.problem}")
 
     def _say(self, operation: Operation, row: OpDef, infos: list[Info], stated: list[Info]) -> _Said:
         equalities: list[tuple[Size, Size]] = []
@@ -126,13 +145,11 @@ class FunctionShapes:
             return _Said(equalities, [], str(problem))
         return _Said(equalities, results, "")
 
-    def _conflicts(self, operation: Operation, said: _Said) -> set[str]:
+    def _may_hold(self, said: _Said) -> bool:
         resolve = self.equations.resolve
-        never = any(equal(resolve(one), resolve(other)) is False for one, other in said.equalities)
-        if never or said.problem:
-            return {name for name in symbols_of_operation(operation) if name in self.equations.answers}
-        self._refine(operation, said.results)
-        return set()
+        return not said.problem and all(
+            equal(resolve(one), resolve(other)) is not False for one, other in said.equalities
+        )
 
     def _refine(self, operation: Operation, results: list[Info]) -> None:
         for result, inferred in zip(operation.results, results or (), strict=False):

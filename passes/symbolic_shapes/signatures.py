@@ -20,8 +20,9 @@ from ...bindings.navigation import (
 from ...bindings.rewriting import replace_op
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import Info
 from ...dialects.core.substitute import dims_of, substitute, substituted_type, with_dims
-from ...dialects.core.symbols import sym
+from ...dialects.core.symbols import Dim, sym
 from ..inline.splice import cast
 from .equations import names_in
 from .function import FunctionShapes, merge
@@ -144,17 +145,26 @@ def _cast_results(function: Operation, declared: Sequence[Type], changes_signatu
 
 def _declared(type_: Type, returned: Sequence[Type]) -> Type:
     """A result's type with the numbers that all returns agree on; names belong to the function's inside."""
-    infos = [decode(each) for each in returned]
-    dims = [dims_of(info) for info in infos]
-    info = decode(type_)
-    if not dims_of(info) or any(len(each) != len(dims_of(info)) for each in dims):
+    info, agreed = decode(type_), agreed_numbers([decode(each) for each in returned])
+    dims = dims_of(info)
+    if len(agreed) != len(dims):
         return type_
-    agreed = [set(sizes) for sizes in zip(*dims, strict=True)]
-    known = tuple(
-        next(iter(sizes)) if len(sizes) == 1 and all(isinstance(size, int) for size in sizes) else own
-        for own, sizes in zip(dims_of(info), agreed, strict=True)
-    )
+    known = tuple(own if number is None else number for own, number in zip(dims, agreed, strict=True))
     return encode(with_dims(info, known), type_.context)
+
+
+def agreed_numbers(infos: Sequence[Info]) -> tuple[int | None, ...]:
+    """Of types of one rank the sizes that are the same number in all of them; nothing where ranks differ."""
+    dims = [dims_of(info) for info in infos]
+    if any(len(each) != len(dims[0]) for each in dims):
+        return ()
+    return tuple(_number_in(set(sizes)) for sizes in zip(*dims, strict=True))
+
+
+def _number_in(sizes: set[Dim]) -> int | None:
+    """The one number, where there is one and nothing else."""
+    size = sizes.pop()
+    return size if not sizes and isinstance(size, int) else None
 
 
 def set_signature(function: Operation, inputs: Sequence[Type], results: Sequence[Type]) -> bool:

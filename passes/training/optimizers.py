@@ -11,6 +11,7 @@ parameters and the states as they are afterwards. At first all states are zeros.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -43,11 +44,8 @@ class Update:
     def rate(self, like: Tensor, scale: Tensor | None = None) -> Tensor:
         """The learning rate, times a 64-bit number, in a tensor's element type."""
         rate = Tensor(self._rate if isinstance(self._rate, Value) else const(self._rate, "f64"))
-        return (
-            _cast(rate, dtype_of(like.value))
-            if scale is None
-            else _cast(_cast(rate, "f64") * scale, dtype_of(like.value))
-        )
+        scaled = rate if scale is None else _cast(rate, "f64") * scale
+        return _cast(scaled, dtype_of(like.value))
 
 
 def _cast(number: Tensor, dtype: str) -> Tensor:
@@ -55,7 +53,7 @@ def _cast(number: Tensor, dtype: str) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class Optimizer(ABC):
     """`lr` is the rate, None where each update is given it."""
 
     lr: float | None
@@ -77,9 +75,9 @@ class Optimizer:
     def _refused(self, name: str, problem: str) -> RelaxError:
         return RelaxError(f"{type(self).__name__}: {name} {problem}, got {getattr(self, name)!r}")
 
+    @abstractmethod
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
         """What a parameter and its states become."""
-        raise NotImplementedError
 
     def states(self, parameters: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:
         """The names and types of what is remembered, in the function's order."""

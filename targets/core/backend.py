@@ -95,6 +95,10 @@ class Backend(ABC):
         """The code of such a module as text, to be looked at. Raises RelaxError where there is none."""
         raise RelaxError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
 
+    def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str]:
+        """The program of such a module as source files, by name. Raises RelaxError where there are none."""
+        raise RelaxError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
+
 
 def check_backend(backend: object) -> None:
     """Raises RelaxError for what is no backend, or lacks a method."""

@@ -15,6 +15,7 @@ from ...passes.core.stages import Stage, Stages
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from .backend import Backend, ChosenTarget
+from .externals import taken_externals
 from .registry import all_targets, host_chain, parse_target
 
 if TYPE_CHECKING:
@@ -74,11 +75,12 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions, version: s
     from ...runtime.artifact import Artifact
 
     backend = find_backend(target.name)
+    externals, objects = taken_externals(module.operation)
     made: object = backend.build(module, target, options)
     if not isinstance(made, Artifact):
         name = type(backend).__name__
         raise RelaxError(f"{name}.build() must return an rx.runtime.Artifact, got {type(made).__name__}")
-    return replace(made, version=version)
+    return replace(made, version=version, externals=externals, objects=(*made.objects, *objects))
 
 
 # ---- as users ask for it ----

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import Context
 from dataclasses import replace
 from functools import partial
@@ -32,6 +33,11 @@ _MOST_KEPT = 64 << 20
 def host_evaluator(options: CodeOptions | None = None) -> Evaluator:
     """Computes by this compiler's own code for this machine. Code and results are kept in the options' cache."""
     return Evaluator(HOST, partial(_run, options or code_options(USUAL_LEVEL, None, None)))
+
+
+def folding_at(opt_level: int, options: CodeOptions) -> AbstractContextManager[None]:
+    """Inside, constants are computed by code with these options; at -O0 by nobody: that takes more than it saves."""
+    return evaluating_by(host_evaluator(options) if opt_level else None)
 
 
 def _run(options: CodeOptions, module: Module) -> list[ndarray]:

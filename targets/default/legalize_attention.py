@@ -63,7 +63,7 @@ def _attention(op: OpView, operands: dict[str, Value], builder: RuleBuilder) -> 
     return _Attention(**infos, scale=op.scale, causal_mask=op.causal_mask, window=op.window_size)
 
 
-@register_legalize(["relax.nn.attention", "relax.nn.attention_bias"])
+@register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
 def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     what = _attention(op, by_name(op, operands), builder)
 
@@ -78,7 +78,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.prim(body)
 
 
-@register_legalize("relax.nn.attention_var_len")
+@register_legalize("relax.nn.attention_var_len", by_types=True)
 def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """One sequence after the other. Queries that are in none give zeros."""
     given = by_name(op, operands)

@@ -20,7 +20,7 @@ from ...passes.legalize.convolution import Convolution, Lettered, check_channels
 from ...passes.legalize.rules import register_legalize
 
 
-@register_legalize(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"])
+@register_legalize(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"], by_types=True)
 def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
@@ -38,7 +38,9 @@ def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 # ---- transposed ----
 
 
-@register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])
+@register_legalize(
+    ["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"], by_types=True
+)
 def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:

@@ -23,7 +23,7 @@ class _Block(NamedTuple):
     divisor: int = 1
 
 
-@register_legalize("relax.layout_transform")
+@register_legalize("relax.layout_transform", by_types=True)
 def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     index_map, pad_value = op.index_map.value, op.pad_value or 0
     expressions = list(index_map.results)
@@ -129,7 +129,7 @@ def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
 # ---- blocks of pixels ----
 
 
-@register_legalize("relax.nn.pixel_shuffle")
+@register_legalize("relax.nn.pixel_shuffle", by_types=True)
 def pixel_shuffle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
     factor = op.upscale_factor

@@ -20,7 +20,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-@register_legalize("relax.nn.pad")
+@register_legalize("relax.nn.pad", by_types=True)
 def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
     if mode != "constant":

@@ -88,7 +88,7 @@ def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Ca
     return builder.prim(body)
 
 
-@register_legalize([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)])
+@register_legalize([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     windows, dtype, is_ceiled = _windows(builder), builder.dtype(operands[0]), op.ceil_mode
     if is_small_float(dtype):
@@ -102,7 +102,7 @@ def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _pooled(op, operands, builder, compute)
 
 
-@register_legalize([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)])
+@register_legalize([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     windows, dtype = _windows(builder), builder.dtype(operands[0])
     is_ceiled, counts_padding = op.ceil_mode, op.count_include_pad
@@ -118,7 +118,7 @@ def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _pooled(op, operands, builder, compute)
 
 
-@register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)])
+@register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
 

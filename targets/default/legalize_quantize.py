@@ -20,7 +20,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-@register_legalize("relax.quantize")
+@register_legalize("relax.quantize", by_types=True)
 def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
@@ -36,7 +36,7 @@ def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _along_axis(op, operands, builder, body)
 
 
-@register_legalize("relax.dequantize")
+@register_legalize("relax.dequantize", by_types=True)
 def dequantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()

@@ -56,7 +56,7 @@ class _Table(NamedTuple):
         return [*self.indices, *self.weights, *self.is_inside]
 
 
-@register_legalize(["relax.image.resize2d", "relax.image.resize3d"])
+@register_legalize(["relax.image.resize2d", "relax.image.resize3d"], by_types=True)
 def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     layout = layouts_of(builder.call)["data"]
     spatial = layout.dimensions[2:]

@@ -80,7 +80,15 @@ STAGES = (
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage(
         "fuse",
-        ("relax-annotate-op-pattern", "relax-fuse-ops{epilogues=true}", "tir-fuse"),
+        # What nobody reads goes first, at last the functions that nobody calls any more.
+        (
+            "trivial-dce",
+            "relax-annotate-op-pattern",
+            "relax-fuse-ops{epilogues=true}",
+            "tir-fuse",
+            "tir-inline-constants",
+            "symbol-dce",
+        ),
         "calls of PrimFuncs become fewer",
     ),
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),

@@ -50,7 +50,7 @@ def load() -> Corpus:
     corpus = Corpus([], [], [])
     operations: dict[SampleOp, None] = {}
     for folder in ("dialects", "passes"):
-        for path in sorted((TEST_FOLDER / folder).rglob("*.*")):
+        for path in _tests_in(TEST_FOLDER / folder):
             text = _COMMENT.sub("", _text(path))
             corpus.texts.extend(_FUNCTION.findall(text))
             # One after the other: a module has a context of megabytes, and every case is a fork of all this.
@@ -58,6 +58,13 @@ def load() -> Corpus:
     corpus.operations.extend(operations)
     gc.collect()
     return corpus
+
+
+def _tests_in(folder: Path) -> list[Path]:
+    """The lit tests of a folder; what they read is in Inputs."""
+    return sorted(
+        path for path in folder.rglob("*.*") if path.suffix in (".mlir", ".py") and "Inputs" not in path.parts
+    )
 
 
 def _text(path: Path) -> str:

@@ -44,6 +44,26 @@ class Module:
         wide = R.broadcast_to(R.const([0.0, 1.0], "float32"), R.shape([4096, 2]))
         return R.sum(wide, axis=[0])
 
+    # What is spread while it is read stays; a table that is looked up is read for less.
+    # CHECK-LABEL: def looked_up(
+    # CHECK-NOT: R.take(
+    # CHECK: R.broadcast_to(
+    @R.function
+    def looked_up() -> R.Tuple(R.Tensor((40, 8), "float32"), R.Tensor((40, 8), "float32")):
+        table = R.const([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]], "float32")
+        rows = R.take(table, R.repeat(R.const([0, 1], "int64"), repeats=20, axis=0), axis=0)
+        wide = R.broadcast_to(R.const([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "float32"), R.shape([40, 8]))
+        return rows, wide
+
+    # Numbers of four bits stay two in a byte: what is taken out of them would be read as twice as many bytes.
+    # CHECK-LABEL: def packed(
+    # CHECK: R.right_shift(
+    # CHECK: R.bitwise_and(
+    @R.function
+    def packed() -> R.Tensor((128, 2), "uint8"):
+        bytes_ = R.expand_dims(I.const(I.attr("dense<165> : tensor<128xui8>")), axis=[1])
+        return R.bitwise_and(R.right_shift(bytes_, R.const([0, 4], "uint8")), R.const(15, "uint8"))
+
     # A PrimFunc is called, with all that it calls.
     # CHECK-LABEL: def called(
     # CHECK-NEXT: return R.const([2.0, 3.0], "float32")

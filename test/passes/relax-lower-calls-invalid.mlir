@@ -81,3 +81,16 @@ func.func @object_as_shape(%x: tensor<4x4xf32>) -> !relax.shape<[4, 4]> {
   %u = "relax.match_cast"(%o) : (!relax.object) -> !relax.shape<[4, 4]>
   return %u : !relax.shape<[4, 4]>
 }
+
+// -----
+
+module @part attributes {relax.codegen = "npu"} {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'relax.call_external' op of @part::f is still to be compiled: run its codegen first (relax-run-codegen)}}
+  %0 = "relax.call_external"(%x) {func = @part::@f} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

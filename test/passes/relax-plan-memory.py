@@ -11,20 +11,20 @@ class Chain:
     # Three temporaries take turns in the room for two; the last one is written into the function's result.
     # CHECK: "relax.memory_plan": {"arena": 512, "peak": 512, "slots": [], "sum": 768}
     # CHECK: def chain(
-    # CHECK: cls.exp, (x,), attrs={"relax.memory": ["arena 0; 256 bytes; live 1 to 2"]},
-    # CHECK: cls.negative, (a,), attrs={"relax.memory": ["arena 256; 256 bytes; live 2 to 3"]},
-    # CHECK: cls.tanh, (b,), attrs={"relax.memory": ["arena 0; 256 bytes; live 3 to 4"]},
-    # CHECK: cls.abs, (c,), attrs={"relax.memory": ["result 0; 256 bytes; live 4 to 5"]},
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["arena 0; 256 bytes; live 1 to 2"]},
+    # CHECK: cls.flip, (a,), attrs={"relax.memory": ["arena 256; 256 bytes; live 2 to 3"]},
+    # CHECK: cls.flip, (b,), attrs={"relax.memory": ["arena 0; 256 bytes; live 3 to 4"]},
+    # CHECK: cls.flip, (c,), attrs={"relax.memory": ["result 0; 256 bytes; live 4 to 5"]},
     # LOWERED-LABEL: def chain(
     # LOWERED-NOT: relax.memory
     # LOWERED: memref.alloc({{.*}}T.Buffer((512,), "int8"){{.*}}
     # LOWERED: def
     @R.function
     def chain(x: R.Tensor((64,), "float32")) -> R.Tensor((64,), "float32"):
-        a = R.exp(x)
-        b = R.negative(a)
-        c = R.tanh(b)
-        d = R.abs(c)
+        a = R.flip(x, axis=0)
+        b = R.flip(a, axis=0)
+        c = R.flip(b, axis=0)
+        d = R.flip(c, axis=0)
         return d
 
 
@@ -36,19 +36,41 @@ class Symbolic:
     # Tensors of the same symbolic size take turns in slots; a view has its source's memory, which lives for as long.
     # CHECK: "relax.memory_plan": {"arena": 0, "peak": 0, "slots": ["32*n", "32*n"], "sum": 0}
     # CHECK: def symbolic(
-    # CHECK: cls.exp, (x,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 1 to 3"]},
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 1 to 3"]},
     # CHECK: same = R.match_cast(a, out_sinfo
-    # CHECK: cls.negative, (same,), attrs={"relax.memory": ["slot 1; 32*n bytes; live 3 to 4"]},
-    # CHECK: cls.tanh, (b,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 4 to 5"]},
-    # CHECK: cls.abs, (c,), attrs={"relax.memory": ["result 0; 32*n bytes; live 5 to 6"]},
+    # CHECK: cls.flip, (same,), attrs={"relax.memory": ["slot 1; 32*n bytes; live 3 to 4"]},
+    # CHECK: cls.flip, (b,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 4 to 5"]},
+    # CHECK: cls.flip, (c,), attrs={"relax.memory": ["result 0; 32*n bytes; live 5 to 6"]},
     @R.function
     def symbolic(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
-        a = R.exp(x)
+        a = R.flip(x, axis=0)
         same = R.match_cast(a, out_sinfo=R.Tensor(("n", 8), "float32"))
-        b = R.negative(same)
-        c = R.tanh(b)
-        d = R.abs(c)
+        b = R.flip(same, axis=0)
+        c = R.flip(b, axis=0)
+        d = R.flip(c, axis=0)
         return d
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Bounded:
+    # What ranges are known of has a place for the most that it can be, and calls with other sizes are refused.
+    # CHECK: "relax.memory_plan": {"arena": 2048, "peak": 2048, "slots": [], "sum": 2048}
+    # CHECK: def bounded(
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["arena 0; 32*n bytes, at most 2048; live 1 to 2"]},
+    # CHECK: cls.flip, (a,), attrs={"relax.memory": ["result 0; 32*n bytes, at most 2048; live 2 to 3"]},
+    # LOWERED-LABEL: def bounded(
+    # LOWERED: T.assert_((v0 >= 1) & (v0 <= 64), {{.*}} message="argument #0 'x' dimension 0: n is {}, expected 1 to 64")
+    # LOWERED-NOT: T.assert_
+    # LOWERED: memref.alloc({{.*}}T.Buffer((2048,), "int8"){{.*}}
+    # LOWERED: def
+    @R.function(attrs={"relax.symbol_ranges": {"n": (1, 64)}})
+    def bounded(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
+        a = R.flip(x, axis=0)
+        b = R.flip(a, axis=0)
+        return b
 
 
 # -----

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import example_counts
+import numpy
 import pytest
 from hypothesis import settings
 from relax_mlir.targets.core.code import USUAL_LEVEL
@@ -51,7 +52,21 @@ def _unoptimized(opt_level: int, *arguments: Any, **options: Any) -> Any:
     return _code_options(0 if opt_level == USUAL_LEVEL else opt_level, *arguments, **options)
 
 
+#: Modules' generators of random numbers as they were when the module was imported, by module and name.
+_states: dict[tuple[str, str], Any] = {}
+
+
+def _draw_again(item: pytest.Item) -> None:
+    """What a module's generator gives to a test does not depend on the tests that ran before."""
+    module = getattr(item, "module", None)
+    for name, value in vars(module).items() if module else ():
+        if isinstance(value, numpy.random.Generator):
+            bits = value.bit_generator
+            bits.state = _states.setdefault((item.module.__name__, name), bits.state)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    _draw_again(item)
     is_optimized = not _is_compiling(item) or example_counts.is_optimized(item.nodeid)
     _COMPILE["code_options"] = _code_options if is_optimized else _unoptimized
 

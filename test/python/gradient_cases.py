@@ -133,6 +133,12 @@ call("nn.conv2d", (2, 2, 4, 5), (3, 2, 3, 2), padding=[1, 0, 2, 1])
 call("nn.conv2d", (2, 2, 6, 7), (3, 2, 3, 2), strides=[2, 3], padding=[1, 1], dilation=[1, 2])
 call("nn.conv2d", (1, 2, 5, 6), (2, 2, 2, 3), strides=[2, 2], padding=[0, 2, 1, 1])
 call("nn.conv2d", (2, 4, 5, 4), (6, 2, 2, 2), groups=2, strides=2)
+call("nn.conv2d", (1, 2, 5, 6), (2, 2, 2, 3), strides=[2, 3], padding=[0, 2, 1, 1],
+     dims=[("n", 2, "h", "w"), (2, 2, 2, 3)])  # fmt: skip
+call("nn.conv2d", (2, 2, 6, 6), (2, 1, 2, 2), strides=[4, 2], dilation=[2, 1], groups=2,
+     dims=[(2, 2, "h", 6), (2, 1, 2, 2)])  # fmt: skip
+call("nn.conv1d", (1, 8, 2), (3, 2, 2), strides=3, data_layout="NWC", kernel_layout="OWI",
+     dims=[(1, "w", 2), (3, 2, 2)])  # fmt: skip
 call("nn.conv2d", (2, 2, 4, 4), (3, 2, 3, 3), padding=[1], dims=[("n", 2, "h", "w"), (3, 2, 3, 3)])
 call("nn.conv3d", (1, 1, 3, 3, 3), (1, 1, 2, 2, 2))
 call("nn.conv1d_transpose", (2, 4, 3), (4, 2, 3), groups=2, strides=2)
@@ -209,14 +215,14 @@ use("dropout", lambda x: relax["multiply"](*relax["nn.dropout"](x)), (2, 3))
 use("take wrapped", lambda x: relax["take"](x, indices(0, -4, 5), axis=1, mode="wrap"), (2, 3))
 use("take clipped", lambda x: relax["take"](x, indices([0, 7], [-9, 1]), mode="clip"), (2, 3))
 use("gather_nd of batches", lambda x: relax["gather_nd"](x, indices([[0], [2]], [[1], [1]]), batch_dims=1), (2, 3, 2))
-for _reduction in ("update", "max", "min", "mean"):
+for _reduction in ("update", "max", "min", "mean", "mul"):
     use(
         f"scatter_elements {_reduction}",
         lambda x, y, how=_reduction: relax["scatter_elements"](x, indices([0, 0], [1, 1]), y, axis=1, reduction=how),
         (2, 3),
         (2, 2),
     )
-for _reduction in ("update", "max", "min"):
+for _reduction in ("update", "max", "min", "mul"):
     use(
         f"scatter_nd {_reduction}",
         lambda x, y, how=_reduction: relax["scatter_nd"](x, indices([0], [1], [0]), y, reduction=how),

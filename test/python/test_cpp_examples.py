@@ -18,6 +18,8 @@ import numpy
 import pytest
 import tvm_ffi_orcjit
 
+import relax_mlir as rx
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cpp"
 LOADER = str(tvm_ffi_orcjit._lib_path)
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -86,12 +88,15 @@ def _put(place: int, kind: str, value: Any) -> Callable[[bytes], bytes]:
         (lambda data: b"", "cannot be read"),
         (lambda data: data[:63], "not a program: too short"),
         (lambda data: b"\x7fELF" + data[4:], "not a program: it does not begin like one"),
-        (_put(8, "<I", 7), "its format version is 7, this reads version 2"),
+        (_put(8, "<I", 7), "its format version is 7, this reads version 3"),
         (lambda data: data[:-64], "damaged: its header tells another size"),
         (_put(12, "<I", 2**32 - 1), "damaged: its parts reach beyond its end"),
         (_put(16, "<Q", 2**64 - 1), "damaged: its parts reach beyond its end"),
         (lambda data: data[:64] + b"?" + data[65:], "damaged: its manifest is not JSON"),
-        (lambda data: re.sub(rb'("objects":\[)\d', rb"\g<1>9", data), "damaged: its objects reach beyond the code"),
+        (
+            lambda data: re.sub(rb'("objects":\[)(\d+)', lambda found: found[1] + b"9" * len(found[2]), data),
+            "damaged: its objects reach beyond the code",
+        ),
         (lambda data: data.replace(b'"constants":', b'"constantz":'), "damaged: its manifest lacks 'constants'"),
         (lambda data: data.replace(b'"offset":0', b'"offset":7'), "damaged: a constant is not in it"),
     ],
@@ -109,3 +114,17 @@ def test_what_is_not_there(built: Path, tmp_path: Path) -> None:
     status, _, errors = run(built / "run_program", tmp_path / "none.so", built / "model.rxa", 1, 4)
     assert status == 1 and "none.so" in errors
     assert run(built / "run_program")[0] == 2
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C, which the codegen `c` needs")
+def test_parts_of_codegens(built: Path, tmp_path: Path) -> None:
+    """Those whose code is in the program run here too; the others are refused by name."""
+    module = rx.Module.from_file(built / "model.mlir")
+    own, bytes_ = tmp_path / "own.rxa", tmp_path / "bytes.rxa"
+    rx.compile(module, partition=["c"], strict_partition=True).save(own)
+    rx.compile(module, partition=["onnxruntime"], strict_partition=True).save(bytes_)
+    program = built / "run_program"
+    assert run(program, LOADER, own, 5, 4) == run(program, LOADER, built / "model.rxa", 5, 4)
+    status, _, errors = run(program, LOADER, bytes_, 5, 4)
+    assert status == 1 and errors.startswith(f"RuntimeError: {bytes_}: its part ")
+    assert errors.endswith("is run by codegen 'onnxruntime' in Python only\n")

@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The blocks of docs/onnx.md are run by test_onnx_docs.py; those of compiling.md need a model of the reader's own.
-PAGES = ["extending.md", "script.md", "targets.md", "training.md"]
+DOCS = ROOT / "docs"
+PAGES = ["extending.md", "patterns.md", "script.md", "targets.md", "training.md"]
+PAGES += sorted(str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -27,7 +29,7 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
         start = text.count("\n", 0, block.start()) + 1
         for offset, line in enumerate(block[1].splitlines()):
             lines[start + offset] = line
-    program = tmp_path / f"{page}.py"
+    program = tmp_path / "page.py"
     program.write_text("\n".join(lines), encoding="utf-8")
     done = subprocess.run([sys.executable, str(program)], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -79,6 +79,8 @@ def test_the_digits_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert example.main() == 0
     shown = capsys.readouterr().out
     assert "it is a 4" in shown and "@@" in shown
+    pictures = (EXAMPLES.parent / "README.md").read_text().partition("```text\n")[2].partition("\n\n")[0]
+    assert pictures in shown, "the README shows something else"
     assert "Where the time of one picture goes" in shown and "nn.conv2d" in shown
 
 

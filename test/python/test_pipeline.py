@@ -19,7 +19,7 @@ module {
   }
 }
 """
-NESTED = f'module @a attributes {{relax.codegen = "x"}} {{\n{TWICE}}}\nmodule @b {{\n{TWICE}}}\n{TWICE}'
+NESTED = f'module @a attributes {{test.a = "x"}} {{\n{TWICE}}}\nmodule @b {{\n{TWICE}}}\n{TWICE}'
 
 
 @rx.register_pass
@@ -122,7 +122,7 @@ def test_own_and_upstream_passes_run_in_order() -> None:
 def test_groups_run_on_what_is_directly_inside() -> None:
     text = run("builtin.module(builtin.module(test-mark))", NESTED)
     assert text.count("test.mark") == 3
-    assert 'module @a attributes {relax.codegen = "x", test.mark}' in text
+    assert 'module @a attributes {test.a = "x", test.mark}' in text
     assert "module @b attributes {test.mark}" in text
     assert exps(run("builtin.module(builtin.module(builtin.module(cse)))", NESTED)) == 4
     assert run("any(any(test-mark))", "func.func private @g()\nmodule @a {}").count("test.mark") == 2
@@ -130,7 +130,7 @@ def test_groups_run_on_what_is_directly_inside() -> None:
 
 @pytest.mark.parametrize(
     ("group", "marked"),
-    [("{relax.codegen=x}", 1), ("{relax.codegen}", 1), ("{relax.codegen=y}", 0), ("{no}", 0), ("", 3)],
+    [("{test.a=x}", 1), ("{test.a}", 1), ("{test.a=y}", 0), ("{no}", 0), ("", 3)],
 )
 def test_attributes_of_a_group_select(group: str, marked: int) -> None:
     assert run(f"builtin.module(builtin.module{group}(test-mark))", NESTED).count("test.mark") == marked

@@ -26,7 +26,7 @@ def blocks(language: str) -> list[object]:
 def consoles_in_docs() -> list[object]:
     """The commands of each page that shows any, in their order: later ones use what earlier ones write."""
     texts = {
-        page.name: FENCE.findall(page.read_text(encoding="utf-8")) for page in sorted((ROOT / "docs").glob("*.md"))
+        page.name: FENCE.findall(page.read_text(encoding="utf-8")) for page in sorted((ROOT / "docs").rglob("*.md"))
     }
     shown = {name: "".join(text for language, text in found if language == "console") for name, found in texts.items()}
     return [pytest.param(text, id=name) for name, text in shown.items() if text]

@@ -154,7 +154,7 @@ def test_grad() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("los",), "the module has no function @los to differentiate; did you mean 'loss'?"),
+        (("los",), "the module has no function @los; did you mean 'loss'?"),
         (("loss", ["ww"]), "@loss has no parameter 'ww'; did you mean 'w'?"),
         (("loss", ["w", "b", "w"]), "'w' is to be differentiated by twice"),
         (("count", ["n"]), "parameter 'n' of @count is tensor<i64>: only tensors of floats have gradients"),

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
+from ...bindings.diagnostics import PassWarning
 from ...dialects.core.elements import print_short
-from ...passes.core.evaluating import evaluating_by
+from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
+from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
@@ -21,13 +24,13 @@ from ...support.files import is_special, refuse_overwriting, refuse_unwritable, 
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
-from ...targets.core.evaluation import host_evaluator
+from ...targets.core.evaluation import folding_at
 from ...targets.core.registry import parse_target
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import tell_long_stages
 from ..information import tells
 from ..report.page import Reporting
-from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, STAGE
+from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
@@ -65,6 +68,9 @@ class Driver:
             load_plugin(name)
         if arguments["list-onnx-operators"]:
             write_text(self.stdout, _operators_text())
+            return 0
+        if arguments["list-codegens"]:
+            write_text(self.stdout, _codegens_text())
             return 0
         source = arguments.files[0]
         if arguments["check"]:
@@ -109,17 +115,27 @@ class Compilation:
         self.target = parse_target(arguments["target"])
         self.stages: Stages = _stages_for(self.emit, arguments)
         self._shapes = parse_shapes(arguments["shape"], unknown=True)
+        self._bound = _bound(arguments["bind"])
         self._reporting = Reporting(arguments)
         self._saved = 0
 
     def run(self, source: str) -> None:
         self._prepare_output(source)
         self._prepare_processes(source)
-        with self._reporting.recording(), evaluating_by(host_evaluator(self.code_options)):
+        with self._reporting.recording(), folding_at(self.arguments["O"], self.code_options), warnings.catch_warnings():
+            warnings.simplefilter("ignore", PassWarning)  # what is declined stands in the table
             artifact = self._run(source)
+        self._tell_partition()
         if artifact is not None and self._reporting.is_asked_for:
             with self.progress.step("report"):
                 self._reporting.write(artifact, source)
+
+    def _tell_partition(self) -> None:
+        if self.arguments["partition"]:
+            from ...passes.partition.table import explanation, partition_table
+
+            facts = self._reporting.journal.facts
+            self.driver.stderr.write(partition_table(facts) + explanation(facts))
 
     def _run(self, source: str) -> Artifact | None:
         """What was written, where it is a program."""
@@ -127,6 +143,8 @@ class Compilation:
         self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
+            if self._bound is not None:
+                Pipeline(self._bound).run(module)
         self._save_ir("import", module)
         for stage in self.stages:
             with self.progress.step(stage.name):
@@ -139,6 +157,9 @@ class Compilation:
             # What goes on keeps where it comes from: programs name a model's nodes.
             self._write(lambda: module.print(debug_info=self.emit == STAGE).rstrip("\n") + "\n")
             return None
+        if self.emit == SOURCE:
+            self._write_sources(module)
+            return None
         return self._write_code(module)
 
     def _keep_inputs(self, *files: str) -> None:
@@ -150,7 +171,8 @@ class Compilation:
 
     def _prepare_output(self, source: str) -> None:
         """Refuses before the work what could not be written after it."""
-        refuse_unwritable(self.arguments["o"])
+        if self.emit != SOURCE:
+            refuse_unwritable(self.arguments["o"])
         refuse_unwritable(self.arguments["report"])
         self._keep_inputs(source)
         if self.arguments["sign"] is not None:
@@ -158,10 +180,7 @@ class Compilation:
             private_key(self.arguments["sign"])
         folder = self.arguments["save-ir-dir"]
         if folder is not None:
-            try:
-                os.makedirs(folder, exist_ok=True)
-            except OSError as error:
-                raise RelaxError(f"--save-ir-dir: cannot make folder '{folder}': {error.strerror}") from None
+            make_folder("--save-ir-dir", folder)
 
     def _prepare_processes(self, source: str) -> None:
         """Starts processes for the kernels of a large model: they are there when the kernels are."""
@@ -214,6 +233,21 @@ class Compilation:
                 sign(path, self.arguments["sign"])
         return artifact
 
+    def _write_sources(self, module: Module) -> None:
+        folder: str = self.arguments["o"]
+        with self.progress.step("code"):
+            files = find_backend(self.target.name).sources(module.owner, self.target, __version__)
+        paths = {os.path.join(folder, name): text for name, text in files.items()}
+        self._keep_inputs_from(paths)
+        with self.progress.step("write"):
+            make_folder("-o", folder)
+            for path, text in paths.items():
+                write_whole(path, text.encode())
+
+    def _keep_inputs_from(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            refuse_overwriting({"-o": path}, [self.arguments.files[0], *self.files])
+
     def _write(self, text: Callable[[], str]) -> None:
         path = self.arguments["o"] or "-"
         with self.progress.step("write"):
@@ -221,6 +255,13 @@ class Compilation:
                 write_text(self.driver.stdout, text())
             else:
                 write_whole(path, text().encode("utf-8", "surrogateescape"))
+
+
+def make_folder(option: str, folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise RelaxError(f"{option}: cannot make folder '{folder}': {error.strerror}") from None
 
 
 def problems_of(source: str, shapes: Mapping[str, Any]) -> Any:
@@ -241,9 +282,45 @@ def _stages_for(emit: str, arguments: Arguments) -> Stages:
     chosen = stages(arguments["target"], arguments["O"])
     if emit == "relax":
         return replace(chosen, stages=())
+    if arguments["partition"]:
+        chosen = _partitioned(chosen, arguments)
     chosen = chosen.between(arguments["start"] or "", "fuse" if emit == "tir" else arguments["stop"] or "")
     # An object file has no other place for them.
     return chosen.drop(_CONSTANTS) if emit == "obj" and _CONSTANTS in chosen.names else chosen
+
+
+def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
+    """With the stages that give parts to codegens."""
+    from ...passes.partition.stages import with_partition
+    from ...passes.relax_partition import Partition
+
+    codegens = tuple(name.strip() for text in arguments["partition"] for name in text.split(",") if name.strip())
+    wanted = Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
+    return with_partition(chosen, wanted, strict=arguments["strict-partition"])
+
+
+def _codegens_text() -> str:
+    """Each codegen with its patterns."""
+    from ... import all_codegens
+
+    lines = []
+    for codegen in all_codegens():
+        lines.append(f"{codegen.name}: {(codegen.__doc__ or '').strip().partition(chr(10))[0]}".rstrip(": "))
+        lines += [f"  option {name}: {doc}" for name, doc in codegen.options.items()]
+        lines += [f"  {each.name}: {each.pattern}" for each in codegen.composites()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _bound(texts: Sequence[str] | None) -> BindSymbolicVars | None:
+    """What --bind n:8 and --bind n:1..64 ask for."""
+    sizes: dict[str, str] = {}
+    for text in texts or ():
+        name, colon, size = text.partition(":")
+        if not colon or name in sizes:
+            problem = f"size '{name}' is given twice" if colon else f"expected name:size, got '{text}'"
+            raise RelaxError(f"option --bind: {problem}")
+        sizes[name] = size
+    return BindSymbolicVars(vars=sizes) if sizes else None
 
 
 def _size_of(source: str) -> int:

@@ -10,26 +10,34 @@ from collections.abc import Sequence
 from ...support.errors import RelaxError
 from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
-_GENERAL, _MODEL, _SPEED, _WATCH = "Output", "Model", "Speed", "Watching"
+_GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
 #: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
 TEXTS, FILES = ("relax", "tir", "llvm", "asm"), {"obj": ".o", "artifact": ".rxa"}
+#: And a folder of source files, which `-o folder/` asks for by its end.
+SOURCE = "source"
 #: What --stop makes of --emit.
 STAGE = "stage"
 #: What the names of files end with.
 ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc", ".py")
 
 OPTIONS: dict[str, Option] = {
-    "o": Option("text", _GENERAL, "the file to write; without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
-    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES)), "artifact", (*TEXTS, *FILES)),
+    "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
+    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
     "stop": Option("text", _GENERAL, "write the module as it is after this stage, as text that can be looked at, edited, kept, and goes on with --start", "stage"),
     "start": Option("text", _GENERAL, "go on from this stage, with a module that --stop has written after the one before", "stage"),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
     "O": Option("level", _GENERAL, "how much is done to the graph, and how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
     "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
+    "bind": Option("list", _MODEL, "what a size with a name is, n:8, or what range it is from, n:1..64: memory is planned for the largest then, and calls with others are refused; may be given for several sizes", "name:size"),
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written beside it, to <file>.sig", "key.pem"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
+    "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table tells what went where", "codegens"),
+    "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
+    "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
+    "explain-partition": Option("flag", _PARTS, "tell of each operator that stays the pattern that came nearest, and why it does not match", default=False),
+    "list-codegens": Option("flag", _PARTS, "list the external codegens that there are, with their patterns", default=False),
     "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),
     "cache-dir": Option("text", _SPEED, "where programs and kernels are kept; the default is $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),
     "no-cache": Option("flag", _SPEED, "compile all anew, and keep nothing", default=False),
@@ -45,7 +53,7 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 #: Options that need no input file.
-_ALONE = ("cache-info", "clear-cache", "list-onnx-operators")
+_ALONE = ("cache-info", "clear-cache", "list-onnx-operators", "list-codegens")
 
 HELP_HEAD = (
     "relax-compile: compiles an ONNX model or a module of relax operators",
@@ -54,6 +62,7 @@ HELP_HEAD = (
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
+    "  relax-compile model.onnx --target c -o folder/",
     "  relax-compile model.onnx --check",
     "  relax-compile module.mlir --emit=llvm --target='llvm{cpu=haswell}'",
 )
@@ -74,6 +83,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments["O"] > 3:
         raise RelaxError(f"option -O expects 0 to 3, got {arguments['O']}")
     _check_stages(arguments)
+    _check_sources(arguments)
+    _check_partition(arguments)
     is_file = arguments["emit"] in FILES and not arguments["check"]
     if is_file and (arguments["o"] == "-" or (arguments["o"] is None and arguments.files[0] == "-")):
         raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
@@ -102,6 +113,24 @@ def _check_stages(arguments: Arguments) -> None:
         raise RelaxError(
             f"--start is for modules that --stop has written: {arguments.files[0]} begins at the beginning"
         )
+
+
+def _check_sources(arguments: Arguments) -> None:
+    folder = arguments["o"] or ""
+    if folder.endswith("/") and arguments["emit"] == OPTIONS["emit"].default:
+        arguments.values["emit"] = SOURCE
+    if arguments["emit"] == SOURCE and not arguments["check"]:
+        if folder in ("", "-"):
+            raise RelaxError("--emit=source needs a folder to write to: -o <folder>/")
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise RelaxError(f"--emit=source needs a folder to write to: '{folder}' is none")
+
+
+def _check_partition(arguments: Arguments) -> None:
+    if not arguments["partition"]:
+        for name in ("partition-plan", "strict-partition", "explain-partition"):
+            if arguments[name] != OPTIONS[name].default:
+                raise RelaxError(f"--{name} is for external codegens: --partition=<codegens> names some")
 
 
 def _check_report(arguments: Arguments, is_file: bool) -> None:

@@ -37,6 +37,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "frontends": _BELOW_TARGETS,
     # An artifact is what targets make; the runtime itself needs nothing of the compiler.
     "targets": (*_BELOW_TARGETS, "runtime"),
+    # Codegens may hand a part on in another format, which a frontend writes.
+    "targets/external": (*_BELOW_TARGETS, "runtime", "frontends"),
     "runtime": ("support",),
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),

@@ -37,6 +37,8 @@ ELSEWHERE = {
     "passes/gradient": ("test_gradients", "test_gradient_loops", "relax_gradient"),
     "passes/gradient/rules": ("test_gradients",),
     "passes/training": ("test_training",),
+    "passes/decompose": ("test_decompose_ops", "relax_decompose_ops"),
+    "passes/decompose/definitions": ("test_decompose_ops", "relax_decompose_ops"),
     "targets/llvm/passes": ("test_compile",),
     "targets/llvm/plans": ("test_schedule", "tir_plan"),
     "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics", "test_lower_intrinsics"),
@@ -44,6 +46,8 @@ ELSEWHERE = {
     "passes/core": ("test_pipeline", "test_instruments", "test_plugins", "relax_opt"),
     "relax_mlir": ("test_compile", "test_module", "test_function", "test_pipeline", "test_plugins"),
     "frontends/onnx": ("test_node_suite",),
+    "frontends/onnx/export": ("test_export", "test_onnxruntime"),
+    "frontends/onnx/export/operators": ("test_export",),
 }
 #: Words that many files share say nothing.
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}

@@ -165,8 +165,11 @@ def _failing_test(output: str, tests: list[str]) -> list[str]:
 
 
 def _first_failure(output: str) -> str:
-    named = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR", "FAIL:"))]
-    return (named or ["it did not end, or died"])[0][:200]
+    said = [line for line in output.splitlines() if line.strip()]
+    named = [line for line in said if line.startswith(("FAILED", "ERROR", "FAIL:"))]
+    # Where no test runs, as what all of them import is broken, the last line tells it.
+    last = " ".join(said[-1].split()) if said else "without a word"
+    return (named or [f"it did not end, or died: {last}"])[0][:200]
 
 
 def changed_files(base: str) -> list[str]:

@@ -10,7 +10,8 @@ from ...dialects.core.dialect import all_ops
 from ...dialects.core.documentation import docstring
 from ...dialects.core.operator import Operator
 from ...frontends.onnx.registry import Converter, all_converters
-from ...passes.gradient.registry import find_gradient
+from ...passes.decompose.registry import find_decomposition
+from ...passes.gradient.registry import find_gradient, reason_against
 from ...passes.intrinsics.registry import all_intrinsic_rules
 from ...passes.layout.registry import find_layout_rule
 from ...passes.legalize.rules import all_rules
@@ -102,8 +103,11 @@ def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
     for column, what in _FUNCTIONS.items():
         if (function := getattr(row, column)) is not None:
             yield what, function.__name__, place_of(function)
-    if (gradient := find_gradient(name)) is not None:
-        yield "gradient", gradient.function.__name__, gradient.place
+    for what, rule in (("gradient", find_gradient(name)), ("decomposition", find_decomposition(name))):
+        if rule is not None:
+            yield what, rule.function.__name__, rule.place
+        elif what == "gradient" and (reason := reason_against(name)) is not None:
+            yield what, "none", reason
     if (layout := find_layout_rule(row)) is not None:
         yield "layouts", layout.function.__name__, layout.place
     for pattern in Canonicalize().patterns():

@@ -204,16 +204,16 @@ class Job:
         )
         announce(f"running {pipeline}")
         if not always and not on_failure:
-            pipeline.run(module)
+            pipeline.run(module, all_or_nothing=False)
             return
         data = reproducer_text(str(module), str(pipeline), pipeline.verify_each).encode("utf-8", "surrogateescape")
         if always:
             write_whole(always, data)
         if not on_failure:
-            pipeline.run(module)
+            pipeline.run(module, all_or_nothing=False)
             return
         with kept_on_failure(on_failure, data):
-            pipeline.run(module)
+            pipeline.run(module, all_or_nothing=False)
 
     def _print(self, module: Module) -> str | bytes:
         arguments = self.arguments

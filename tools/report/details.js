@@ -143,7 +143,7 @@ function kernelDetails(number) {
   return [
     heading("Kernel", kernel.name, number),
     facts([
-      ["operators", operatorText(kernel.operator)], ["pattern", kernel.pattern],
+      ["codegen", kernel.codegen], ["operators", operatorText(kernel.operator)], ["pattern", kernel.pattern],
       ["schedule", kernel.schedule.schedule ? `${kernel.schedule.schedule} (${kernel.schedule.place})` : kernel.pattern ? "plain loops" : ""],
       ["machine code", kernel.code.bytes === undefined ? "" : bytesText(kernel.code.bytes)],
       ["compiled in", kernel.code.seconds ? secondsText(kernel.code.seconds) : kernel.code.cached ? "nothing: it was in the cache" : ""],

@@ -168,6 +168,10 @@ class GraphView {
       const heat = share === null ? 0 : Math.sqrt(share / this.mostShare);
       return share === null ? this.ink.idle : `hsl(${(58 - 52 * heat).toFixed(0)} ${(14 + 76 * heat).toFixed(0)}% ${this.lightness})`;
     }
+    if (this.colours === "codegen") {
+      const codegen = box.kernel === null ? "" : data.kernels[box.kernel].codegen;
+      return codegen ? `hsl(${hue(codegens.indexOf(codegen)).toFixed(1)} ${this.saturation} ${this.lightness})` : this.ink.idle;
+    }
     return box.kernel === null ? this.ink.idle : `hsl(${hue(box.kernel).toFixed(1)} ${this.saturation} ${this.lightness})`;
   }
 

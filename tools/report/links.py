@@ -60,9 +60,13 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
     for fact in journal.of("loops"):
         loops[fact["kernel"]].append(_without(fact, "kind", "kernel"))
     names = dict.fromkeys(fact["callee"] for fact in journal.of("call") if fact["callee"])
+    made = [fact for fact in journal.of("external") if not fact["reason"]]
+    codegens = {f"{fact['name']}.{function}": fact["codegen"] for fact in made for function in fact["functions"]}
     return [
         {
             "name": name,
+            # Whose code it is, where it is not the target's.
+            "codegen": codegens.get(name, ""),
             **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
             "marks": marks(told.get(name, {}).get("text", "")),
             "schedule": _without(schedules.get(name, {}), "kind", "kernel"),

@@ -55,7 +55,8 @@ function start() {
   if (data.graphs.length) {
     const graph = new GraphView();
     switches("levels", data.graphs.map((each) => each.name), (number) => graph.show(number));
-    switches("colours", isMeasured ? ["Kernel", "Time"] : ["Kernel"], (number) => { graph.colours = ["kernel", "time"][number]; graph.draw(); });
+    const colours = ["Kernel", ...(isMeasured ? ["Time"] : []), ...(codegens.length ? ["Codegen"] : [])];
+    switches("colours", colours, (number) => { graph.colours = colours[number].toLowerCase(); graph.draw(); });
     at("find").addEventListener("input", (event) => graph.find(event.target.value));
     at("find").addEventListener("keydown", (event) => { if (event.key === "Enter") graph.nextHit(); });
   } else {

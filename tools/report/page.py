@@ -34,11 +34,12 @@ class Reporting:
         self.is_asked_for: bool = arguments["report"] is not None
         self._shapes = _shapes(arguments)
         self._before = _earlier(arguments)
-        self._journal = Journal()
+        self.journal = Journal()
+        self._is_told = self.is_asked_for or bool(arguments["partition"])
 
     def recording(self) -> AbstractContextManager[Any]:
         """Around the work that the report tells of."""
-        return self._journal.recording() if self.is_asked_for else nullcontext()
+        return self.journal.recording() if self._is_told else nullcontext()
 
     def check(self, artifact: Artifact) -> None:
         """Refuses, before anything is written, shapes that do not fit."""
@@ -54,7 +55,7 @@ class Reporting:
 
         measured = measure(artifact, self._shapes)
         subject = Subject(os.path.basename(source), self._arguments["target"], __version__, self._options())
-        text = page(report_data(self._journal, subject, artifact, measured, self._before))
+        text = page(report_data(self.journal, subject, artifact, measured, self._before))
         write_whole(self._arguments["report"], text.encode())
 
     def _options(self) -> list[tuple[str, str]]:

@@ -78,6 +78,8 @@ data.nodes.forEach((node, number) => {
 });
 data.operators.forEach((operator, number) => operator.calls.forEach((call) => operatorsOfCall[call].push(number)));
 
+// Those that have made parts of the program.
+const codegens = [...new Set(data.kernels.map((kernel) => kernel.codegen).filter(Boolean))];
 const isMeasured = data.calls.some((call) => call.seconds !== undefined);
 // The sum over calls of what each of them has, or null where one has none.
 const sumOf = (calls, value) => (calls.some((call) => value(call) === null) ? null : sum(calls.map(value)));

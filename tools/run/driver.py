@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
 from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls, percentile
+from ...support.array_files import write_npz
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
@@ -75,7 +76,7 @@ class Driver:
         if folder is not None:
             outputs.write_folder(folder, results, _files_read(arguments))
         elif path is not None:
-            (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
+            (write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
     def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Given], arguments: Arguments) -> None:
         from ...runtime.profile import profile_text  # seldom needed

@@ -3,24 +3,20 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.arrays import to_numpy
 from ...runtime.manifest import Signature, Value
 from ...support import registry
+from ...support.array_files import npy_bytes
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.suggest import counted
 from .inputs import Array
 from .sizes import shape_text
-
-# In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.
-_NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array], list[str]]:
@@ -70,19 +66,10 @@ def number_text(number: float) -> str:
     return f"{number:.6g}"
 
 
-def write_npz(path: str, arrays: Mapping[str, Array]) -> None:
-    """One archive, whole or not at all: the same arrays give the same bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in arrays.items():
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _NO_TIME), _npy(array))
-    write_whole(path, buffer.getvalue())
-
-
 def write_npy(path: str, arrays: Mapping[str, Array]) -> None:
     if len(arrays) != 1:
         raise RelaxError(f"--output: there are {counted(len(arrays), 'output')}, which need an .npz file, got '{path}'")
-    write_whole(path, _npy(next(iter(arrays.values()))))
+    write_whole(path, npy_bytes(next(iter(arrays.values()))))
 
 
 def write_folder(folder: str, arrays: Mapping[str, Array], kept: Sequence[str] = ()) -> None:
@@ -100,12 +87,4 @@ def write_folder(folder: str, arrays: Mapping[str, Array], kept: Sequence[str] =
     for file in files:
         refuse_overwriting({"--output-dir": os.path.join(folder, file)}, kept)
     for file, name in files.items():
-        write_whole(os.path.join(folder, file), _npy(arrays[name]))
-
-
-def _npy(array: Array) -> bytes:
-    import numpy
-
-    buffer = io.BytesIO()
-    numpy.lib.format.write_array(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
+        write_whole(os.path.join(folder, file), npy_bytes(arrays[name]))

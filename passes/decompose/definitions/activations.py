@@ -15,51 +15,51 @@ _GELU_CUBIC = 0.044715
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-@register_decomposition("relax.nn.gelu")
+@register_decomposition("relax.nn.gelu", by_types=True)
 @computed_wide
 def gelu(op: Any, x: Tensor) -> Tensor:
     return x * 0.5 * (apply("erf", x * math.sqrt(0.5)) + 1.0)
 
 
-@register_decomposition("relax.nn.gelu_tanh")
+@register_decomposition("relax.nn.gelu_tanh", by_types=True)
 @computed_wide
 def gelu_tanh(op: Any, x: Tensor) -> Tensor:
     return x * 0.5 * (apply("tanh", (x + _GELU_CUBIC * x * x * x) * math.sqrt(2 / math.pi)) + 1.0)
 
 
-@register_decomposition("relax.nn.silu")
+@register_decomposition("relax.nn.silu", by_types=True)
 @computed_wide
 def silu(op: Any, x: Tensor) -> Tensor:
     return x * apply("sigmoid", x)
 
 
-@register_decomposition("relax.nn.selu")
+@register_decomposition("relax.nn.selu", by_types=True)
 @computed_wide
 def selu(op: Any, x: Tensor) -> Tensor:
     return (x > 0.0).where(x, (apply("exp", x) - 1.0) * _SELU_ALPHA) * _SELU_SCALE
 
 
-@register_decomposition("relax.nn.leakyrelu")
+@register_decomposition("relax.nn.leakyrelu", by_types=True)
 @computed_wide
 def leakyrelu(op: Any, x: Tensor) -> Tensor:
     return (x > 0.0).where(x, x * op.alpha)
 
 
-@register_decomposition("relax.nn.prelu")
+@register_decomposition("relax.nn.prelu", by_types=True)
 @computed_wide
 def prelu(op: Any, x: Tensor, alpha: Tensor) -> Tensor:
     is_one = list(alpha.value.type.shape) == [1]
     return (x > 0.0).where(x, x * (alpha if is_one else along(alpha, [op.axis], x.value)))
 
 
-@register_decomposition("relax.nn.softplus")
+@register_decomposition("relax.nn.softplus", by_types=True)
 @computed_wide
 def softplus(op: Any, x: Tensor) -> Tensor:
     scaled = x * op.beta
     return (scaled > op.threshold).where(x, apply("log", apply("exp", scaled) + 1.0) / op.beta)
 
 
-@register_decomposition("relax.nn.softmax")
+@register_decomposition("relax.nn.softmax", by_types=True)
 @computed_wide
 def softmax(op: Any, x: Tensor) -> Tensor:
     """The largest element is taken out of the exponents, so that no exp overflows."""
@@ -67,14 +67,14 @@ def softmax(op: Any, x: Tensor) -> Tensor:
     return powers / apply("sum", powers, axis=[op.axis], keepdims=True)
 
 
-@register_decomposition("relax.nn.log_softmax")
+@register_decomposition("relax.nn.log_softmax", by_types=True)
 @computed_wide
 def log_softmax(op: Any, x: Tensor) -> Tensor:
     below = x - apply("max", x, axis=[op.axis], keepdims=True)
     return below - apply("log", apply("sum", apply("exp", below), axis=[op.axis], keepdims=True))
 
 
-@register_decomposition("relax.nn.dropout")
+@register_decomposition("relax.nn.dropout", by_types=True)
 def dropout(op: Any, data: Value) -> list[Value]:
     """Nothing is dropped: the mask is 1 everywhere."""
     return [data, relax["ones_like"](data)]

@@ -15,7 +15,7 @@ from ..registry import register_decomposition
 from ..wide import Decline, known_shape, relax, require_same, rounded, wide_dtype, widened
 
 
-@register_decomposition(["relax.nn.attention", "relax.nn.attention_bias"])
+@register_decomposition(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
 def attention(op: Any, query: Value, key: Value, value: Value, bias: Value | None = None) -> Value:
     shape, keys, values = (known_shape(each) for each in (query, key, value))
     if not all(map(is_known, (shape, keys, values))):

@@ -13,27 +13,27 @@ from ..registry import register_decomposition
 from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax
 
 
-@register_decomposition("relax.nn.layer_norm")
+@register_decomposition("relax.nn.layer_norm", by_types=True)
 @computed_wide
 def layer_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     result = _by_deviation(op, _centered(data, op.axes), op.axes)
     return _affine(op, result, along(gamma, op.axes, data.value), along(beta, op.axes, data.value))
 
 
-@register_decomposition("relax.nn.rms_norm")
+@register_decomposition("relax.nn.rms_norm", by_types=True)
 @computed_wide
 def rms_norm(op: Any, data: Tensor, weight: Tensor) -> Tensor:
     return _by_deviation(op, data, op.axes) * along(weight, op.axes, data.value)
 
 
-@register_decomposition("relax.nn.instance_norm")
+@register_decomposition("relax.nn.instance_norm", by_types=True)
 @computed_wide
 def instance_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     result = _by_deviation(op, _centered(data, op.axes), op.axes)
     return _affine(op, result, *(along(each, [op.channel_axis], data.value) for each in (gamma, beta)))
 
 
-@register_decomposition("relax.nn.group_norm")
+@register_decomposition("relax.nn.group_norm", by_types=True)
 @computed_wide
 def group_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """The channels become two dimensions, the groups and what is in them."""
@@ -50,7 +50,7 @@ def group_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     return _affine(op, whole, *(along(each, [axis], data.value) for each in (gamma, beta)))
 
 
-@register_decomposition("relax.nn.batch_norm")
+@register_decomposition("relax.nn.batch_norm", by_types=True)
 @computed_wide
 def batch_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor) -> list[Tensor]:
     channel = [op.axis]

@@ -10,7 +10,7 @@ from ..registry import register_decomposition
 from ..wide import computed_wide, known_shape, rank_of, require_same
 
 
-@register_decomposition("relax.mean")
+@register_decomposition("relax.mean", by_types=True)
 @computed_wide
 def mean(op: Any, x: Tensor) -> Tensor:
     axes = [axis % rank_of(x.value) for axis in (range(rank_of(x.value)) if op.axis is None else op.axis)]
@@ -18,13 +18,13 @@ def mean(op: Any, x: Tensor) -> Tensor:
     return total / Tensor(count_over(x.value, axes))
 
 
-@register_decomposition("relax.variance")
+@register_decomposition("relax.variance", by_types=True)
 @computed_wide
 def variance(op: Any, x: Tensor) -> Tensor:
     return _variance(op, x)
 
 
-@register_decomposition("relax.std")
+@register_decomposition("relax.std", by_types=True)
 @computed_wide
 def std(op: Any, x: Tensor) -> Tensor:
     return apply("sqrt", _variance(op, x))
@@ -37,7 +37,7 @@ def _variance(op: Any, x: Tensor) -> Tensor:
     return apply("mean", distances * distances, axis=axes, keepdims=op.keepdims)
 
 
-@register_decomposition("relax.nn.cross_entropy_with_logits")
+@register_decomposition("relax.nn.cross_entropy_with_logits", by_types=True)
 @computed_wide
 def cross_entropy_with_logits(op: Any, predictions: Tensor, labels: Tensor) -> Tensor:
     shape = known_shape(predictions.value)

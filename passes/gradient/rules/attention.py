@@ -15,7 +15,7 @@ from ..registry import GradientCall, register_gradient
 from ..tensors import cast, known_shape, numbers, relax
 
 
-@register_gradient(["relax.nn.attention", "relax.nn.attention_bias"])
+@register_gradient(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
 def attention(call: GradientCall) -> list[Any]:
     queries, keys = known_shape(call, call.query)[1], known_shape(call, call.key)[1]
     rows, columns = _numbers(queries, [1]), _numbers(keys, [])
@@ -27,7 +27,7 @@ def attention(call: GradientCall) -> list[Any]:
     return _Attention(call, bias, _seen(call, distance)).gradients()
 
 
-@register_gradient("relax.nn.attention_var_len")
+@register_gradient("relax.nn.attention_var_len", by_types=True)
 def attention_var_len(call: GradientCall) -> list[Any]:
     """One attention over everything, in which a query sees the keys of its own sequence alone."""
     starts_of_queries = relax["astype"](call.seqstart_q, dtype="i64")

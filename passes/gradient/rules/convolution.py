@@ -8,11 +8,12 @@ from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
+from ....dialects.relax import const
 from ....dialects.relax.infer.windows import windows_of
-from ...canonicalize.support import dtype_of, shape_of
+from ...canonicalize.support import dtype_of, shape_of, stated
 from ..layouts import in_own_order
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, relax
+from ..tensors import cast, known_shape, relax, shape_operand
 
 _CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
 
@@ -42,20 +43,28 @@ class _Windows:
         """The transposed convolution that has the size of what was convolved."""
         wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
         rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
-        attributes = {"strides": self.strides, "dilation": self.dilation, "padding": self._all_padding}
-        convolve = relax[f"nn.conv{self.rank}d_transpose"]
-        return convolve(data, weight, **attributes, output_padding=rests, groups=self.call.groups)
+        known = [rest for rest in rests if isinstance(rest, int)]
+        if len(known) == self.rank:
+            return self._transposed(data, weight, self._all_padding, known)
+        # Up to the largest rest there may be, zeros; then as far as the data went.
+        before, zeros = list(self.padding[0]), [0] * self.rank
+        wide = self._transposed(data, weight, [*before, *zeros], zeros)
+        more = [width for stride in self.strides for width in (0, stride - 1)]
+        wide = relax["nn.pad"](wide, pad_width=[0, 0, 0, 0, *more])
+        rank = 2 + self.rank
+        bounds = [[0] * rank, shape_operand(like), [1] * rank]
+        return relax["dynamic_strided_slice"](wide, *(_as_tensor(each) for each in bounds))
 
-    def _rest(self, axis: int, size: Dim, taps: Dim) -> int:
+    def _transposed(self, data: Value, weight: Value, padding: Sequence[int], output_padding: Sequence[int]) -> Value:
+        attributes = {"strides": self.strides, "dilation": self.dilation, "padding": padding}
+        convolve = relax[f"nn.conv{self.rank}d_transpose"]
+        return convolve(data, weight, **attributes, output_padding=output_padding, groups=self.call.groups)
+
+    def _rest(self, axis: int, size: Dim, taps: Dim) -> Dim:
         """How many of the (padded) data's last elements no window reaches."""
         window = dim_add(dim_mul(dim_sub(taps, 1), self.dilation[axis]), 1)
         reach = dim_sub(dim_add(size, sum(side[axis] for side in self.padding)), window)
-        rest = dim_mod(reach, self.strides[axis])
-        if not isinstance(rest, int):
-            raise self.call.fail(
-                f"with strides {list(self.strides)}, the spatial sizes of the data must be numbers: {size}"
-            )
-        return rest
+        return dim_mod(reach, self.strides[axis])
 
     def by_weight(self, data: Value, result: Value, weight: Value) -> Value:
         """Of a convolution of data, by its weight: batches are what is summed over, as channels were."""
@@ -72,9 +81,13 @@ class _Windows:
         taps = self.shape(weight)[2:]
         if shape_of(turned) == self.shape(weight):
             return turned
-        if not all(isinstance(tap, int) for tap in taps):
-            raise self.call.fail(f"the sizes of the kernel must be numbers: {', '.join(map(str, taps))}")
-        return relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
+        first = relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
+        # There are as many, which nobody can tell of symbols.
+        return stated(first, weight.type)
+
+
+def _as_tensor(sizes: Any) -> Value:
+    return const(sizes, "i64") if isinstance(sizes, list) else relax["shape_to_tensor"](sizes)
 
 
 def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
@@ -93,7 +106,7 @@ def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
     return relax["reshape"](x, relax["shape_expr"](dims=shape))
 
 
-@register_gradient(_CONVOLUTIONS)
+@register_gradient(_CONVOLUTIONS, by_types=True)
 @in_own_order
 def convolution(call: GradientCall) -> list[Any]:
     windows, gradient = _Windows(call), cast(call.gradient, dtype_of(call.data))
@@ -103,7 +116,7 @@ def convolution(call: GradientCall) -> list[Any]:
     ]
 
 
-@register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS])
+@register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS], by_types=True)
 @in_own_order
 def transposed_convolution(call: GradientCall) -> list[Any]:
     """The convolution that it transposes goes from the result to the data."""

@@ -106,17 +106,17 @@ def _rule_of_two(by_first: Formula, by_second: Formula) -> Callable[[GradientCal
 
 
 for _name, _formula in OF_ONE.items():
-    register_gradient(_name)(_rule_of_one(_formula))
+    register_gradient(_name, by_types=True)(_rule_of_one(_formula))
 for _name, _formulas in OF_TWO.items():
-    register_gradient(_name)(_rule_of_two(*_formulas))
+    register_gradient(_name, by_types=True)(_rule_of_two(*_formulas))
 
 
-@register_gradient([*STEPS, *STEPS_OF_SEVERAL])
+@register_gradient([*STEPS, *STEPS_OF_SEVERAL], by_types=True)
 def step(call: GradientCall) -> None:
     return None
 
 
-@register_gradient("relax.where")
+@register_gradient("relax.where", by_types=True)
 def where(call: GradientCall) -> list[Any]:
     g, condition = Tensor(call.gradient), Tensor(call.condition)
     return [
@@ -126,19 +126,19 @@ def where(call: GradientCall) -> list[Any]:
     ]
 
 
-@register_gradient("relax.clip")
+@register_gradient("relax.clip", by_types=True)
 def clip(call: GradientCall) -> Any:
     """Where the operand is inside of the bounds, or on one, the result is the operand."""
     return Tensor(call.x).equals(Tensor(call.result)).where(Tensor(call.gradient), 0.0).value
 
 
-@register_gradient("relax.ewise_fma")
+@register_gradient("relax.ewise_fma", by_types=True)
 def fma(call: GradientCall) -> list[Any]:
     g = call.gradient
     return [lambda: relax["multiply"](g, call.x2), lambda: relax["multiply"](g, call.x1), g]
 
 
-@register_gradient("relax.dequantize")
+@register_gradient("relax.dequantize", by_types=True)
 def dequantize(call: GradientCall) -> list[Any]:
     """(data - zero_point) * scale; the operands that are floats change."""
     dtype, rank = call.out_dtype, rank_of(call, call.data)
@@ -159,6 +159,6 @@ def dequantize(call: GradientCall) -> list[Any]:
     return [next(made) if changes else None for changes in floats]
 
 
-@register_gradient("relax.astype")
+@register_gradient("relax.astype", by_types=True)
 def astype(call: GradientCall) -> Any:
     return relax["astype"](call.gradient, dtype=str(call.x.type.element_type))

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
+from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, same_known_shape, shape_of
+from ...layout.conversion import permuted
 from ..positions import moved_by_itself, positions_of
 from ..registry import GradientCall, register_gradient
 from ..tensors import relax
 
 
-@register_gradient("relax.take")
+@register_gradient("relax.take", by_types=True)
 def take(call: GradientCall) -> list[Any]:
     if call.mode == "nan":
         raise call.fail("indices out of bounds give NaN (mode 'nan')")
@@ -28,22 +31,18 @@ def take(call: GradientCall) -> list[Any]:
     front = [axis, *(each for each in range(rank) if each != axis)]
     back = [front.index(each) for each in range(rank)]
     read = [*range(axis, axis + count), *range(axis), *range(axis + count, rank + count - 1)]
-    zeros = relax["zeros_like"](_moved(call.x, front))
+    zeros = relax["zeros_like"](permuted(call.x, front))
     places = relax["expand_dims"](call.indices, axis=[count])
-    return [_moved(relax["scatter_nd"](zeros, places, _moved(call.gradient, read), reduction="add"), back)]
+    return [permuted(relax["scatter_nd"](zeros, places, permuted(call.gradient, read), reduction="add"), back)]
 
 
-def _moved(x: Value, axes: list[int]) -> Value:
-    return x if axes == sorted(axes) else relax["permute_dims"](x, axes=axes)
-
-
-@register_gradient("relax.gather_elements")
+@register_gradient("relax.gather_elements", by_types=True)
 def gather_elements(call: GradientCall) -> Any:
     zeros = relax["zeros_like"](call.data)
     return relax["scatter_elements"](zeros, call.indices, call.gradient, axis=call.axis, reduction="add")
 
 
-@register_gradient("relax.gather_nd")
+@register_gradient("relax.gather_nd", by_types=True)
 def gather_nd(call: GradientCall) -> Any:
     if call.batch_dims:
         return moved_by_itself(call)
@@ -67,12 +66,9 @@ class _Scatter:
         return relax[name](data, self._call.indices, **self._axis)
 
 
-@register_gradient(["relax.scatter_nd", "relax.scatter_elements"])
+@register_gradient(["relax.scatter_nd", "relax.scatter_elements"], by_types=True)
 def scatter(call: GradientCall) -> list[Any]:
-    by_reduction = {"add": _added, "update": _replaced, "max": _chosen, "min": _chosen, "mean": _averaged}
-    if call.reduction not in by_reduction:
-        raise call.fail(f"only with reduction {', '.join(map(repr, by_reduction))}, not '{call.reduction}'")
-    by_data, by_updates = by_reduction[call.reduction](call, _Scatter(call))
+    by_data, by_updates = _BY_REDUCTION[call.reduction](call, _Scatter(call))
     return [by_data, None, by_updates]
 
 
@@ -111,11 +107,45 @@ def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     return share, lambda: scatter.read(share)
 
 
+def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+    """The product of the others, which no element is divided by: it may be 0.
+
+    What is 0 counts apart: the product of what is not, and how many of one place are. An element that is 0 gets the
+    product where it is the only one, others where none is.
+    """
+    dtype = dtype_of(call.data)
+    one, none = const(1, dtype), const(0, dtype)
+
+    def counted(x: Value) -> Value:
+        return relax["astype"](relax["equal"](x, none), dtype=dtype)
+
+    def not_zero(x: Value) -> Value:
+        return relax["where"](relax["equal"](x, none), one, x)
+
+    product = scatter.write(not_zero(call.data), not_zero(call.updates), "mul")
+    zeros = scatter.write(counted(call.data), counted(call.updates), "add")
+    arriving = relax["multiply"](call.gradient, product)
+
+    def by(x: Value, arriving: Value, zeros: Value) -> Value:
+        is_free = relax["equal"](relax["subtract"](zeros, counted(x)), none)
+        return _where(is_free, relax["divide"](arriving, not_zero(x)))
+
+    return (
+        lambda: by(call.data, arriving, zeros),
+        lambda: by(call.updates, scatter.read(arriving), scatter.read(zeros)),
+    )
+
+
+_BY_REDUCTION: dict[str, Callable[[GradientCall, _Scatter], tuple[Any, Any]]] = {
+    "add": _added, "update": _replaced, "max": _chosen, "min": _chosen, "mean": _averaged, "mul": _multiplied,
+}  # fmt: skip
+
+
 def _where(condition: Value, gradient: Value) -> Value:
     return relax["where"](condition, gradient, relax["zeros_like"](gradient))
 
 
-@register_gradient("relax.index_put")
+@register_gradient("relax.index_put", by_types=True)
 def index_put(call: GradientCall) -> list[Any]:
     indices = list(call.indices)
     read = relax["index_tensor"]
@@ -139,7 +169,7 @@ def index_put(call: GradientCall) -> list[Any]:
     return [by_data, *(None for _ in indices), by_values]
 
 
-@register_gradient("relax.slice_scatter")
+@register_gradient("relax.slice_scatter", by_types=True)
 def slice_scatter(call: GradientCall) -> list[Any]:
     """What was written over gets nothing; what was written gets what is read there."""
     bounds = (call.start, call.end, call.step)

@@ -12,7 +12,7 @@ from ..reverse import gradients_at
 from ..tensors import known_shape, relax
 
 
-@register_gradient("relax.nn.nll_loss")
+@register_gradient("relax.nn.nll_loss", by_types=True)
 def nll_loss(call: GradientCall) -> list[Any]:
     """The sum of products with 1 at each target, 0 elsewhere, is a function of operators with rules."""
     shape = known_shape(call, call.predictions, "its predictions")
@@ -45,17 +45,3 @@ def _at_targets(call: GradientCall, axis: int, shape: Any) -> Any:
     is_counted = relax["not_equal"](targets, const(call.ignore_index, dtype))
     chosen = relax["logical_and"](relax["equal"](targets, classes), is_counted)
     return relax["astype"](chosen, dtype=dtype_of(call.predictions))
-
-
-@register_gradient("relax.nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(call: GradientCall) -> list[Any]:
-    shape = known_shape(call, call.predictions, "its predictions")
-
-    def forward(predictions: Any, labels: Any) -> Any:
-        total = relax["negative"](relax["sum"](relax["multiply"](predictions, labels)))
-        if len(shape) == 1:
-            return total
-        batch = relax["shape_to_tensor"](relax["shape_expr"](dims=(shape[0],)))
-        return relax["divide"](total, relax["astype"](relax["reshape"](batch, ()), dtype=dtype_of(predictions)))
-
-    return gradients_at(call.operands, forward, call.gradient)

@@ -12,22 +12,22 @@ from ..registry import GradientCall, register_gradient
 from ..tensors import rank_of, relax
 
 
-@register_gradient(["relax.dynamic_strided_slice", "relax.nn.pixel_shuffle", "relax.reverse_sequence"])
+@register_gradient(["relax.dynamic_strided_slice", "relax.nn.pixel_shuffle", "relax.reverse_sequence"], by_types=True)
 def moved(call: GradientCall) -> list[Any]:
     return [moved_by_itself(call)]
 
 
-@register_gradient("relax.index_tensor")
+@register_gradient("relax.index_tensor", by_types=True)
 def index_tensor(call: GradientCall) -> list[Any]:
     return [moved_back(call.gradient, call.data, lambda places: relax["index_tensor"](places, list(call.indices)))]
 
 
-@register_gradient("relax.layout_transform")
+@register_gradient("relax.layout_transform", by_types=True)
 def layout_transform(call: GradientCall) -> list[Any]:
     return [moved_by_itself(call, has_others=True, pad_value=-1)]
 
 
-@register_gradient("relax.meshgrid")
+@register_gradient("relax.meshgrid", by_types=True)
 def meshgrid(call: GradientCall) -> list[Any]:
     """Each tensor lies along an axis of its grid: the sum over the others."""
     count = len(call.operands)
@@ -40,13 +40,13 @@ def meshgrid(call: GradientCall) -> list[Any]:
     return [lambda index=index: total(index) for index in range(count)]
 
 
-@register_gradient("relax.sort")
+@register_gradient("relax.sort", by_types=True)
 def sort(call: GradientCall) -> Any:
     order = relax["argsort"](call.data, axis=call.axis, descending=call.descending, dtype="i64")
     return _put(call, call.gradient, order)
 
 
-@register_gradient("relax.topk")
+@register_gradient("relax.topk", by_types=True)
 def topk(call: GradientCall) -> Any:
     """The values; positions do not change, not even as floats."""
     if call.ret_type == "indices" or not call.arrives_at(0):
@@ -63,7 +63,7 @@ def _put(call: GradientCall, gradient: Value, places: Value) -> Value:
     )
 
 
-@register_gradient("relax.unique")
+@register_gradient("relax.unique", by_types=True)
 def unique(call: GradientCall) -> list[Any]:
     """Goes to the first of equal elements (slices)."""
     axis = call.inferred.operands["axis"]

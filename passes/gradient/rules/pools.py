@@ -65,7 +65,7 @@ class _Window:
             yield relax["strided_slice"](data, axes=self.axes, begin=begin, end=end, strides=self.strides)
 
 
-@register_gradient([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)])
+@register_gradient([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 @in_own_order
 def max_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
@@ -76,7 +76,7 @@ def max_pool(call: GradientCall) -> list[Any]:
     return gradients_at([call.data], forward, call.gradient)
 
 
-@register_gradient([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)])
+@register_gradient([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 @in_own_order
 def avg_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)

@@ -15,7 +15,7 @@ from ..reverse import gradients_at
 from ..tensors import cast, rank_of, relax, shape_operand
 
 
-@register_gradient("relax.matmul")
+@register_gradient("relax.matmul", by_types=True)
 def matmul(call: GradientCall) -> list[Any]:
     """A vector is a matrix of one row on the left, of one column on the right."""
     left, right, gradient = call.x1, call.x2, call.gradient
@@ -46,7 +46,7 @@ def _like(product: Value, matrix: Value, operand: Value) -> Value:
     return summed if matrix is operand else relax["reshape"](summed, shape_operand(operand))
 
 
-@register_gradient("relax.outer")
+@register_gradient("relax.outer", by_types=True)
 def outer(call: GradientCall) -> list[Any]:
     return [
         lambda: relax["matmul"](call.gradient, call.x2),
@@ -54,7 +54,7 @@ def outer(call: GradientCall) -> list[Any]:
     ]
 
 
-@register_gradient("relax.einsum")
+@register_gradient("relax.einsum", by_types=True)
 def einsum(call: GradientCall) -> list[Any]:
     """The product of the gradient and the other operands, under the operand's labels."""
     subscripts = _spelled_out(call)

@@ -15,24 +15,24 @@ from ..reverse import gradients_at
 from ..tensors import cast, count_over, known_shape, rank_of, reduced_axes, relax, shape_operand, spread
 
 
-@register_gradient("relax.sum")
+@register_gradient("relax.sum", by_types=True)
 def sum(call: GradientCall) -> Any:
     return spread(call.gradient, call.x, reduced_axes(call, call.x), call.keepdims)
 
 
-@register_gradient("relax.mean")
+@register_gradient("relax.mean", by_types=True)
 def mean(call: GradientCall) -> Any:
     axes = reduced_axes(call, call.x)
     total = spread(call.gradient, call.x, axes, call.keepdims)
     return relax["divide"](total, count_over(call.x, axes))
 
 
-@register_gradient("relax.variance")
+@register_gradient("relax.variance", by_types=True)
 def variance(call: GradientCall) -> Any:
     return _with_distances(call, call.gradient)
 
 
-@register_gradient("relax.std")
+@register_gradient("relax.std", by_types=True)
 def std(call: GradientCall) -> Any:
     # The root of the variance: half of its derivative, divided by the root.
     halved = relax["divide"](call.gradient, relax["add"](call.result, call.result))
@@ -47,7 +47,7 @@ def _with_distances(call: GradientCall, gradient: Any) -> Any:
     return relax["divide"](scaled, count_over(call.x, axes))
 
 
-@register_gradient(["relax.max", "relax.min", "relax.median"])
+@register_gradient(["relax.max", "relax.min", "relax.median"], by_types=True)
 def chosen(call: GradientCall) -> Any:
     """Goes to the elements that are the result, in equal shares where several are."""
     x = call.operands[0]
@@ -58,7 +58,7 @@ def chosen(call: GradientCall) -> Any:
     return relax["multiply"](shares, spread(call.gradient, x, axes, call.keepdims))
 
 
-@register_gradient("relax.prod")
+@register_gradient("relax.prod", by_types=True)
 def prod(call: GradientCall) -> Any:
     """The product of the others: of those in front and those behind, so that no element is divided by."""
     axes = reduced_axes(call, call.x)
@@ -82,7 +82,7 @@ def _others(x: Value, axis: int) -> Value:
     return relax["multiply"](in_front, relax["flip"](turned, axis=axis))
 
 
-@register_gradient(["relax.cumsum", "relax.cumprod"])
+@register_gradient(["relax.cumsum", "relax.cumprod"], by_types=True)
 def scan(call: GradientCall) -> Any:
     """Along an axis, in the operand's element type; what went before and behind it has rules."""
 

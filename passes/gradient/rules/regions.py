@@ -46,7 +46,7 @@ def _column(x: Tensor, after: int = 1) -> Tensor:
 # ---- roi_align ----
 
 
-@register_gradient("relax.vision.roi_align")
+@register_gradient("relax.vision.roi_align", by_types=True)
 def roi_align(call: GradientCall) -> list[Any]:
     if call.sample_ratio <= 0:
         raise call.fail("the number of samples must be given: without sample_ratio each region has its own")
@@ -133,7 +133,7 @@ def _neighbours(position: Tensor, size: int) -> tuple[Value, Value, Tensor]:
 # ---- roi_pool ----
 
 
-@register_gradient("relax.vision.roi_pool")
+@register_gradient("relax.vision.roi_pool", by_types=True)
 def roi_pool(call: GradientCall) -> list[Any]:
     """Goes to the largest elements; where a region ends is rounded, so that nothing changes with it."""
     regions = _Regions(call)
@@ -172,7 +172,7 @@ def _bins(regions: _Regions, axis: int, count: int, size: int) -> Value:
 # ---- multibox_transform_loc ----
 
 
-@register_gradient("relax.vision.multibox_transform_loc")
+@register_gradient("relax.vision.multibox_transform_loc", by_types=True)
 def multibox_transform_loc(call: GradientCall) -> list[Any]:
     classes, locations, anchors = call.operands
     made: list[Any] = [None, None, None]

@@ -13,7 +13,7 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, equal, product
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of
-from ..layouts import plain_layouts, times_matrix
+from ..layouts import plain_layouts, times_matrix, turned
 from ..registry import GradientCall, register_gradient
 from ..tensors import cast, known_shape, relax
 
@@ -36,11 +36,10 @@ def _backwards(call: GradientCall, matrix: Matrix) -> Value:
         # What is made of each place becomes what each place gets.
         table = relax["permute_dims"](relax["reshape"](rows, relax["shape_expr"](dims=(before, after))), axes=[1, 0])
         gradient = times_matrix(gradient, result.text.index(letter), rank, table)
-    order = [result.text.index(letter) for letter in layout.text]
-    return gradient if order == sorted(order) else relax["permute_dims"](gradient, axes=order)
+    return turned(gradient, result.text, layout.text)
 
 
-@register_gradient(["relax.image.resize2d", "relax.image.resize3d"])
+@register_gradient(["relax.image.resize2d", "relax.image.resize3d"], by_types=True)
 def resize(call: GradientCall) -> list[Any]:
     name, attributes = call.operation.name.removeprefix("relax."), dict(call.inferred.attributes)
     letters = plain_layouts(call)["data"].dimensions[2:]
@@ -54,7 +53,7 @@ def resize(call: GradientCall) -> list[Any]:
     return [_backwards(call, matrix)]
 
 
-@register_gradient([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)])
+@register_gradient([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 def adaptive_avg_pool(call: GradientCall) -> list[Any]:
     if call.output_size is None:
         return [_backwards(call, lambda letter, units, size: units)]
@@ -67,7 +66,7 @@ def adaptive_avg_pool(call: GradientCall) -> list[Any]:
     return [_backwards(call, matrix)]
 
 
-@register_gradient("relax.image.affine_grid")
+@register_gradient("relax.image.affine_grid", by_types=True)
 def affine_grid(call: GradientCall) -> list[Any]:
     """A grid is a matrix times positions, which the operator makes of unit matrices."""
     import numpy

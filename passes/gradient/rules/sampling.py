@@ -88,7 +88,7 @@ def _cubic(part: Tensor) -> list[Tensor]:
     return [far(part + 1.0), near(part), near(1 - part), far(2 - part)]
 
 
-@register_gradient("relax.image.grid_sample")
+@register_gradient("relax.image.grid_sample", by_types=True)
 def grid_sample(call: GradientCall) -> list[Any]:
     layout = plain_layouts(call)["data"]
     order = layout.dimensions

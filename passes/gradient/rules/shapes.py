@@ -13,29 +13,31 @@ from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, relax, shape_operand
 
 
-@register_gradient(["relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims", "relax.nn.batch_flatten"])
+@register_gradient(
+    ["relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims", "relax.nn.batch_flatten"], by_types=True
+)
 def reshape(call: GradientCall) -> Any:
     """The same elements: the gradient's in the shape of the operand."""
     return relax["reshape"](call.gradient, shape_operand(call.operands[0]))
 
 
-@register_gradient("relax.broadcast_to")
+@register_gradient("relax.broadcast_to", by_types=True)
 def broadcast_to(call: GradientCall) -> Any:
     return relax["collapse_sum_like"](call.gradient, call.x)
 
 
-@register_gradient(["relax.collapse_sum_like", "relax.collapse_sum_to"])
+@register_gradient(["relax.collapse_sum_like", "relax.collapse_sum_to"], by_types=True)
 def collapse_sum(call: GradientCall) -> Any:
     return relax["broadcast_to"](call.gradient, shape_operand(call.data))
 
 
-@register_gradient("relax.match_cast")
+@register_gradient("relax.match_cast", by_types=True)
 def match_cast(call: GradientCall) -> Any:
     """The run has checked that sizes are what the type says: only the type changes back."""
     return relax["match_cast"](call.gradient, ty=call.operands[0].type)
 
 
-@register_gradient("relax.permute_dims")
+@register_gradient("relax.permute_dims", by_types=True)
 def permute_dims(call: GradientCall) -> Any:
     if call.axes is None:
         return relax["permute_dims"](call.gradient)
@@ -44,12 +46,12 @@ def permute_dims(call: GradientCall) -> Any:
     return relax["permute_dims"](call.gradient, axes=[places[axis] for axis in range(rank)])
 
 
-@register_gradient("relax.flip")
+@register_gradient("relax.flip", by_types=True)
 def flip(call: GradientCall) -> Any:
     return relax["flip"](call.gradient, axis=call.axis)
 
 
-@register_gradient("relax.concat")
+@register_gradient("relax.concat", by_types=True)
 def concat(call: GradientCall) -> list[Any]:
     """Each tensor gets the part of the gradient where it lies."""
     shapes = [known_shape(call, tensor) for tensor in call.tensors]
@@ -73,7 +75,7 @@ def _part(x: Any, axis: int, begin: Dim, end: Dim) -> Any:
     return relax["dynamic_strided_slice"](x, *bounds)
 
 
-@register_gradient("relax.stack")
+@register_gradient("relax.stack", by_types=True)
 def stack(call: GradientCall) -> list[Any]:
     shape = shape_of(call.gradient)
     axis = call.axis % len(shape) if shape else 0
@@ -84,12 +86,12 @@ def stack(call: GradientCall) -> list[Any]:
     return [lambda at=at: part(at) for at in range(len(call.tensors))]
 
 
-@register_gradient("relax.split")
+@register_gradient("relax.split", by_types=True)
 def split(call: GradientCall) -> Any:
     return relax["concat"](call.gradients, axis=call.axis)
 
 
-@register_gradient("relax.strided_slice")
+@register_gradient("relax.strided_slice", by_types=True)
 def strided_slice(call: GradientCall) -> Any:
     """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
     strides = call.strides or [1] * len(call.axes)
@@ -106,7 +108,7 @@ def strided_slice(call: GradientCall) -> Any:
     return gradient
 
 
-@register_gradient("relax.nn.pad")
+@register_gradient("relax.nn.pad", by_types=True)
 def pad(call: GradientCall) -> Any:
     """Without what was added; what was removed gets zeros."""
     if call.pad_mode != "constant":
@@ -114,7 +116,7 @@ def pad(call: GradientCall) -> Any:
     return relax["nn.pad"](call.gradient, pad_width=[-width for width in call.pad_width])
 
 
-@register_gradient("relax.tile")
+@register_gradient("relax.tile", by_types=True)
 def tile(call: GradientCall) -> Any:
     """The sum of the copies: repeats and sizes become dimensions of their own."""
     shape = known_shape(call, call.data)
@@ -127,7 +129,7 @@ def tile(call: GradientCall) -> Any:
     return relax["reshape"](total, shape_operand(call.data))
 
 
-@register_gradient("relax.repeat")
+@register_gradient("relax.repeat", by_types=True)
 def repeat(call: GradientCall) -> Any:
     if call.axis is None:
         return moved_by_itself(call)

@@ -69,3 +69,22 @@ func.func @unused(%x: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   // CSE-NEXT: return %[[CALL:.*]]#0, %[[CALL]]#1
   return %0#0, %1#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+module @part attributes {relax.codegen = "npu"} {
+  func.func @f(%x: tensor<?x4xf32, #relax.sym<["n", 4]>>, %i: i64) -> tensor<?x4xf32, #relax.sym<["n", 4]>> {
+    return %x : tensor<?x4xf32, #relax.sym<["n", 4]>>
+  }
+}
+
+// Symbols are names within one function. An external module stays as it is, its calls are like others.
+// CHECK-LABEL: func.func @external
+// CSE-LABEL: func.func @external
+func.func @external(%x: tensor<?x4xf32, #relax.sym<["m", 4]>>, %i: i64) -> tensor<?x4xf32, #relax.sym<["m", 4]>> {
+  // CHECK: "relax.call_external"(%{{.*}}, %{{.*}}) {func = @part::@f} : (tensor<?x4xf32, #relax.sym<["m", 4]>>, i64)
+  // CSE-COUNT-1: "relax.call_external"
+  %0 = "relax.call_external"(%x, %i) {func = @part::@f}
+      : (tensor<?x4xf32, #relax.sym<["m", 4]>>, i64) -> tensor<?x4xf32, #relax.sym<["m", 4]>>
+  %1 = "relax.call_external"(%x, %i) {func = @part::@f}
+      : (tensor<?x4xf32, #relax.sym<["m", 4]>>, i64) -> tensor<?x4xf32, #relax.sym<["m", 4]>>
+  return %0 : tensor<?x4xf32, #relax.sym<["m", 4]>>
+}

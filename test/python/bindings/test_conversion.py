@@ -29,7 +29,7 @@ def test_a_pattern_converts() -> None:
 
 
 def test_what_patterns_make_is_converted_further() -> None:
-    """MLIR's driver does not see operations that Python makes: rounds do."""
+    """In the next round."""
     code = chain("relax.exp", "relax.exp")
     conversion = Conversion("test")
     conversion.illegal("relax")
@@ -189,6 +189,31 @@ def test_a_full_conversion_refuses_what_is_not_declared() -> None:
         conversion.run(chain("relax.sin"))
     conversion.legal("relax")
     conversion.run(chain("relax.sin"))
+
+
+def test_what_the_last_round_makes_must_be_legal() -> None:
+    conversion = Conversion("test")
+    conversion.add("relax.exp", to("relax.sin"))
+    conversion.run(chain("relax.exp"))
+    conversion.illegal("relax.sin")
+    with pytest.raises(RelaxError, match=r"test cannot convert 'relax.sin' op"):
+        conversion.run(chain("relax.exp"))
+    conversion.legal_if(lambda op: False, "relax.sin")
+    with pytest.raises(RelaxError, match=r"test cannot convert 'relax.sin' op"):
+        conversion.run(chain("relax.exp"))
+
+
+def test_a_full_conversion_refuses_what_was_made_elsewhere() -> None:
+    def elsewhere(op: Any, operands: Any, rewriter: Any) -> Any:
+        body = op.operation.block
+        ir.Operation.create("relax.sin", [operands[0].type], list(operands), ip=ir.InsertionPoint.at_block_begin(body))
+        return to("relax.cos")(op, operands, rewriter)
+
+    conversion = Conversion("test", full=True)
+    conversion.legal("func", "relax.cos")
+    conversion.add("relax.exp", elsewhere)
+    with pytest.raises(RelaxError, match=r"test cannot convert 'relax.sin' op"):
+        conversion.run(chain("relax.exp"))
 
 
 def test_dynamic_legality_decides_by_operation() -> None:

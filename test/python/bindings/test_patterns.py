@@ -22,6 +22,7 @@ from relax_mlir.bindings.patterns import (
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 DRIVERS = [apply_greedy, apply_walk]
 
@@ -276,3 +277,37 @@ def test_nothing_replaces_what_nobody_uses() -> None:
     code = module("%1 = {sin}(%0)", returned="%0")
     assert apply_walk(code, [Pattern("relax.sin", lambda op, rewriter: ())])
     assert op_names(code) == ["func.return"]
+
+
+@pytest.mark.parametrize("apply", DRIVERS)
+@pytest.mark.parametrize(
+    ("condition", "asked"),
+    [
+        ({"after": ("relax.sin",)}, ["relax.cos", "relax.add"]),
+        ({"after": ("relax.cos", "relax.exp")}, ["relax.add"]),
+        ({"only_after": ("relax.sin",)}, ["relax.cos"]),
+        ({"only_after": ("relax.sin", "relax.cos")}, ["relax.cos", "relax.add"]),
+        ({"after": ("relax.cos",), "only_after": ("relax.sin",)}, []),
+        ({}, ["relax.sin", "relax.cos", "relax.add"]),
+    ],
+)
+def test_patterns_are_asked_behind_what_they_name(apply: Any, condition: dict[str, Any], asked: list[str]) -> None:
+    code = rx.Module()
+    with code.function("main", {"x": rx.tensor((4,))}) as f:
+        y = relax.sin(next(iter(f)))
+        f.returns(relax.add(relax.cos(y), y))
+    seen: list[str] = []
+
+    def pattern(op: Any, rewriter: Any) -> None:
+        seen.append(op.operation.name)
+
+    apply(code, [Pattern(["relax.sin", "relax.cos", "relax.add"], pattern, **condition)])
+    assert seen == asked
+
+
+def test_a_filtered_pattern_leaves_its_place_to_the_next() -> None:
+    code = module()
+    first = Pattern("relax.sin", replace_by("relax.exp"), after=("relax.cos",), benefit=2)
+    apply_greedy(code, [first, Pattern("relax.sin", replace_by("relax.cos"))])
+    # What the second one has made of the first operation is what the first pattern waits for.
+    assert op_names(code) == ["relax.cos", "relax.exp", "func.return"]

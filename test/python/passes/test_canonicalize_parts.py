@@ -220,3 +220,26 @@ def test_one_scale_for_each_channel() -> None:
     assert len(by(1, moved=False)) == 2
     # Channels that are moved are those of another axis.
     assert len(by(0, moved=True)) == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "begin", "end", "wanted", "is_split"),
+    [
+        ((3, 24), 1, 8, 16, (3, 2, 4), True),
+        ((3, 24), -1, -8, 1000, (3, 2, 4), True),
+        ((12, 5), 0, 4, 8, (2, 2, 5), True),
+        ((2, 12, 5), 1, 0, 6, (2, 3, 2, 1, 5), True),
+        (("n", 24), 1, 8, 16, ("n", 2, 4), True),
+        # Not at the seams of the parts, not only this axis, joined with another one.
+        ((3, 24), 1, 6, 14, (3, 2, 4), False),
+        ((3, 22), 1, 8, 16, (3, 2, 4), False),
+        ((4, 24), 1, 8, 16, (2, 2, 8), False),
+        ((3, 24), 1, 8, 16, (24,), False),
+    ],
+)
+def test_an_axis_is_split_before_it_is_cut(
+    shape: Any, axis: int, begin: int, end: int, wanted: Any, is_split: bool
+) -> None:
+    left = exactly(built([shape], lambda x: relax.reshape(part(x, axis, begin, end), wanted)))
+    order = [name for name in left if name in ("relax.reshape", "relax.strided_slice")]
+    assert order == sorted(order, reverse=not is_split)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.fuse.marks import GROUP, group_of
+from relax_mlir.passes.fuse.marks import GROUP
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
@@ -25,6 +25,10 @@ FUSE = "relax-fuse-ops{epilogues=true},tir-fuse"
 
 def calls(module: rx.Module) -> list[Any]:
     return [op for op in operations_in(module.operation) if op.name == "relax.call_tir"]
+
+
+def group_of(call: Any) -> int | None:
+    return call.attributes[GROUP].value if GROUP in call.attributes else None
 
 
 def built(inputs: Any, body: Any) -> rx.Module:
@@ -81,6 +85,13 @@ def test_every_other_element_is_no_row() -> None:
 def test_what_a_product_reads_is_not_computed_in_it() -> None:
     square = [rx.tensor((6, 6)), rx.tensor((6, 6))]
     assert kernels(square, lambda x, y: relax.matmul(relax.exp(x), y)) == ["exp", "matmul"]
+
+
+def test_a_tensor_of_one_number_is_nothing_that_moves() -> None:
+    def body(x: Any) -> Any:
+        return relax.matmul(relax.add(x, x), relax.ones((6, 6), dtype="float32"))
+
+    assert kernels([rx.tensor((6, 6))], body) == ["add", "ones", "matmul"]
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(64, 1), (256, 2), ("n", 2)])

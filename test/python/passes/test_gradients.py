@@ -17,7 +17,7 @@ from example_counts import draws
 from gradient_cases import USES, Use, indices, relax
 from hypothesis import given
 from hypothesis import strategies as st
-from own_rules import without_new_gradients
+from own_rules import without_new_decompositions, without_new_gradients
 from relax_mlir.dialects.relax import const
 from relax_mlir.passes.gradient.registry import reason_against
 from relax_mlir.passes.gradient.reverse import gradients, gradients_at
@@ -53,11 +53,12 @@ def check(build: Callable[..., Any], arrays: Sequence[Any], dims: Any = None) ->
     shapes = dims or [each.shape for each in arrays]
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, "float64") for shape in shapes]) as f:
-        value = build(*f)
-        f.returns(value, *gradients(value, f.args))
+        f.returns(build(*f))
+    module = rx.grad(module)
     module.verify()
-    main = rx.compile(module, opt_level=0, jobs=1)["main"]
-    _, *made = map(array, main(*arrays))
+    program = rx.compile(module, opt_level=0, jobs=1)
+    main = program["main"]
+    _, *made = map(array, program["main_adjoint"](*arrays))
     for index, tensor in enumerate(arrays):
         expected = numpy.empty_like(tensor)
         for place in numpy.ndindex(tensor.shape):
@@ -65,7 +66,7 @@ def check(build: Callable[..., Any], arrays: Sequence[Any], dims: Any = None) ->
             for step in (_STEP, -_STEP):
                 moved = [each.copy() for each in arrays]
                 moved[index][place] += step
-                near.append(float(array(main(*moved)[0])))
+                near.append(float(array(main(*moved))))
             expected[place] = (near[0] - near[1]) / (2 * _STEP)
         assert made[index].dtype == tensor.dtype and made[index].shape == tensor.shape
         numpy.testing.assert_allclose(made[index], expected, rtol=1e-6, atol=1e-6)
@@ -75,7 +76,40 @@ def check(build: Callable[..., Any], arrays: Sequence[Any], dims: Any = None) ->
 def test_rule(use: Use) -> None:
     own = numpy.random.default_rng(zlib.crc32(use.name.encode()))
     arrays = [own.uniform(use.low, use.high, shape) for shape in use.shapes]
-    check(lambda *tensors: number(use.build(*tensors)), arrays, use.dims)
+
+    def twice(*tensors: Any) -> Any:
+        """The second time on other tensors of the same types: what a rule has made is made again."""
+        others = [
+            relax["flip"](each, axis=0) if shape else each for each, shape in zip(tensors, use.shapes, strict=True)
+        ]
+        return relax["add"](number(use.build(*tensors)), number(use.build(*others)))
+
+    check(twice, arrays, use.dims)
+
+
+@pytest.mark.usefixtures("own_rules")
+@pytest.mark.parametrize(("by_types", "asked"), [(True, 2), (False, 4)])
+def test_rules_that_look_at_types_alone_are_asked_once_for_all_of_them(by_types: bool, asked: int) -> None:
+    calls = []
+
+    @rx.register_gradient("relax.bitcast", by_types=by_types)
+    def bitcast(call: Any) -> Any:
+        calls.append(call)
+        return [relax["multiply"](call.gradient, relax["exp"](call.operands[0]))]
+
+    def build(x: Any, y: Any) -> Any:
+        made = [relax["bitcast"](each, dtype="f64") for each in (x, relax["sin"](x), relax["cos"](x), y)]
+        return relax["add"](relax["sum"](relax["add"](relax["add"](*made[:2]), made[2])), relax["sum"](made[3]))
+
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3,), "float64"), rx.tensor((2,), "float64")]) as f:
+        f.returns(build(*f))
+    x, y = rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 2)
+    _, by_x, by_y = map(array, rx.compile(rx.grad(module), opt_level=0)["main_adjoint"](x, y))
+    sin, cos = numpy.sin(x), numpy.cos(x)
+    numpy.testing.assert_allclose(by_x, numpy.exp(x) + numpy.exp(sin) * cos - numpy.exp(cos) * sin)
+    numpy.testing.assert_allclose(by_y, numpy.exp(y))
+    assert len(calls) == asked
 
 
 def test_every_rule_is_tested() -> None:
@@ -86,7 +120,7 @@ def test_every_rule_is_tested() -> None:
             use.build(*f)
             f.returns()
         used.update(op.operation.name for op in f.block.operations)
-    assert {rule.op for rule in rx.all_gradients()} <= used
+    assert {rule.op for rule in (*rx.all_gradients(), *rx.all_decompositions())} <= used
 
 
 _ONES = ["exp", "sin", "tanh", "sigmoid", "square", "negative", "nn.gelu", "nn.softmax", "nn.silu", "erf"]
@@ -242,13 +276,17 @@ def test_a_registered_rule() -> None:
 
 def test_the_documentation_lists_the_rules() -> None:
     text = (Path(__file__).resolve().parents[3] / "docs" / "training.md").read_text()
-    listed = text.partition("There are rules for\n")[2].partition(".\n")[0]
+    listed, _, others = text.partition("There are rules for\n")[2].partition(".\n")
     expected = [rule.op.removeprefix("relax.") for rule in rx.all_gradients() if rule.place.startswith("rules/")]
     assert re.findall(r"`([^`]*)`", listed) == expected
+    decomposed = [rule.op.removeprefix("relax.") for rule in rx.all_decompositions()]
+    assert re.findall(r"`([^`]*)`", others.partition(".\n")[0])[1:] == [
+        each for each in decomposed if each not in expected
+    ]
 
 
 def test_every_operator_has_a_rule_or_a_reason() -> None:
-    has_rule = {rule.op.removeprefix("relax.") for rule in rx.all_gradients()}
+    has_rule = {rule.op.removeprefix("relax.") for rule in (*rx.all_gradients(), *rx.all_decompositions())}
     has_reason = {name for name in relax if reason_against(f"relax.{name}")}
     assert has_rule | has_reason == set(relax) and not has_rule & has_reason
 
@@ -290,8 +328,6 @@ def test_refusals() -> None:
     message = refused(third, (3,))
     assert "no rule tells the derivative of 'relax.bitcast' (node 'third'): it takes the bits of numbers" in message
     assert 'rx.register_gradient("relax.bitcast") teaches it' in message
-    strided = lambda x, w: relax["nn.conv2d"](x, w, strides=2)  # noqa: E731
-    assert "the spatial sizes of the data must be numbers: h" in refused(strided, (1, 1, "h", 4), (1, 1, 2, 2))
     blocks = lambda x, w: relax["nn.conv2d"](x, w, data_layout="NCHW2c")  # noqa: E731
     assert "only in layouts without blocks, not NCHW2c" in refused(blocks, (1, 1, 4, 4, 2), (1, 2, 2, 2))
     unknown = lambda x, y: relax["concat"]([x, y])  # noqa: E731
@@ -302,7 +338,6 @@ def test_refusals() -> None:
     ("op", "shapes", "attributes", "expected"),
     [
         ("take", [(3, 2)], {"axis": 0, "mode": "nan"}, "indices out of bounds give NaN (mode 'nan')"),
-        ("scatter_elements", [(2, 1), (2, 1)], {"reduction": "mul"}, "'min', 'mean', not 'mul'"),
         ("nn.max_pool2d", [(1, 1, "h", 5)], {"pool_size": 2, "ceil_mode": True}, "data must be numbers: h"),
         ("nn.max_pool2d", [(1, 1, 20, 20)], {"pool_size": [12, 11]}, "its window has 132 taps, more than 128"),
         ("nn.avg_pool2d", [(1, 2, 4, 4, 2)], {"layout": "NCHW2c"}, "only in layouts without blocks, not NCHW2c"),
@@ -337,8 +372,110 @@ def test_refused_rules() -> None:
     rx.register_gradient("relax.bitcast")(lambda call: made[0](call.gradient))
     for makes, expected in (
         (lambda gradient: relax["sum"](gradient), "gives tensor<f64> for an operand that is tensor<3xf64>"),
+        (
+            lambda gradient: relax["astype"](gradient, dtype="f32"),
+            "gives tensor<3xf32> for an operand that is tensor<3xf64>",
+        ),
         (lambda gradient: [gradient, gradient], "gives 2 gradients for 1 operands"),
         (lambda gradient: 1.0, "gives float for an operand that is tensor<3xf64>"),
     ):
         made[:] = [makes]
         assert expected in refused(lambda x: relax["bitcast"](x, dtype="f64"), (3,))
+
+
+@pytest.mark.parametrize("zeros", [[], [(0, 0)], [(0, 0), (1, 0)]])
+def test_products_of_what_is_written_are_not_divided_by(zeros: list[tuple[int, int]]) -> None:
+    """Of a place of the data and two updates, none, one or two are 0."""
+
+    def build(x: Any, y: Any) -> Any:
+        return number(relax["scatter_elements"](x, indices([[0, 0, 1]]), y, axis=1, reduction="mul"))
+
+    data, updates = rng.uniform(0.5, 1, (1, 2)), rng.uniform(0.5, 1, (1, 3))
+    for which, place in zeros:
+        (data, updates)[which][0, place] = 0
+    check(build, [data, updates])
+
+
+def test_a_strided_convolution_reaches_what_the_run_has() -> None:
+    """One compilation for all sizes: the last elements that no window reaches have zeros."""
+    infos = [rx.tensor((1, 1, "h", "w"), "float64"), rx.tensor((1, 1, 2, 3), "float64")]
+    made = rx.compile(with_gradients(lambda x, w: relax["sum"](relax["nn.conv2d"](x, w, strides=[3, 2])), infos))
+    kernel = numpy.arange(1.0, 7).reshape(1, 1, 2, 3)
+    for height, width in ((2, 3), (4, 5), (6, 8), (7, 6)):
+        by_x, by_kernel = map(array, made["gradients"](numpy.ones((1, 1, height, width)), kernel))
+        expected, windows = numpy.zeros((height, width)), 0
+        for row in range(0, height - 1, 3):
+            for column in range(0, width - 2, 2):
+                expected[row : row + 2, column : column + 3] += kernel[0, 0]
+                windows += 1
+        numpy.testing.assert_allclose(by_x[0, 0], expected)
+        numpy.testing.assert_allclose(by_kernel[0, 0], numpy.full((2, 3), windows))
+
+
+# ---- operators without a rule, in terms of others ----
+
+
+def test_a_decomposition_is_differentiated_until_there_is_a_rule() -> None:
+    with without_new_gradients(), without_new_decompositions():
+        module = rx.Module()
+        with module.function("main", [rx.tensor((3,), "float64")]) as f:
+            (x,) = f
+            f.returns(relax["sum"](relax["bitcast"](x, dtype="f64")))
+        with pytest.raises(rx.RelaxError, match=r"no rule tells the derivative of 'relax\.bitcast'"):
+            rx.grad(module.copy())
+
+        @rx.register_decomposition("relax.bitcast")
+        def bitcast(op: Any, x: Any) -> Any:
+            if op.dtype != "f64":
+                raise rx.Decline(f"nobody knows what {op.dtype} means")
+            return relax["multiply"](x, relax["multiply"](x, x))
+
+        def by_x(module: rx.Module) -> list[float]:
+            return list(array(rx.compile(rx.grad(module))["main_adjoint"](numpy.array([1.0, 2, 3]))[1]))
+
+        assert by_x(module.copy()) == [3, 12, 27]
+        other = rx.Module()
+        with other.function("main", [rx.tensor((3,), "float32")]) as f:
+            (x,) = f
+            f.returns(relax["sum"](relax["bitcast"](x, dtype="f32")))
+        with pytest.raises(rx.RelaxError, match=r"'relax\.bitcast' cannot be .*: nobody knows what f32 means"):
+            rx.grad(other)
+
+        rx.register_gradient("relax.bitcast")(lambda call: call.gradient)
+        assert by_x(module) == [1, 1, 1]
+
+
+def test_all_results_of_a_decomposition_have_gradients() -> None:
+    """The moving mean and variance of a norm that is trained change with its data."""
+
+    def build(*tensors: Any) -> Any:
+        made = relax["nn.batch_norm"](*tensors, axis=1, momentum=0.3)
+        return relax["add"](number(made[1]), relax["add"](number(made[2]), number(made[0])))
+
+    def moving(*tensors: Any) -> Any:
+        return number(relax["nn.batch_norm"](*tensors, axis=1, momentum=0.3)[2])
+
+    arrays = [rng.uniform(0.5, 1, shape) for shape in ((3, 2, 2), (2,), (2,), (2,), (2,))]
+    check(build, arrays)
+    check(moving, arrays, dims=[("n", 2, 2), (2,), (2,), (2,), (2,)])
+
+
+def test_of_sixteen_bits_a_decomposition_is_differentiated_in_thirty_two() -> None:
+    """Against the formula, for rows far from 0."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 4), "float16"), *[rx.tensor((4,), "float16")] * 2]) as f:
+        normal = relax["nn.layer_norm"](*f, axes=[-1])
+        weights = rx.relax.const([1.0, -2.0, 3.0, 0.5], "float16")
+        f.returns(relax["sum"](relax["multiply"](normal, weights)))
+    x = (1000 + numpy.arange(4)).astype("float16").reshape(1, 4)
+    adjoint = rx.compile(rx.grad(module))["main_adjoint"]
+    _, by_x, by_gamma, by_beta = adjoint(x, numpy.ones(4, "f2"), numpy.zeros(4, "f2"))
+    distance = numpy.arange(4) - 1.5
+    root = numpy.sqrt(1.25 + 1e-5)
+    arriving = numpy.array([1.0, -2.0, 3.0, 0.5])
+    normal = distance / root
+    expected = (arriving - arriving.mean() - normal * (arriving * normal).mean()) / root
+    assert array(by_x).dtype == "float16"
+    numpy.testing.assert_allclose(array(by_x)[0], expected, rtol=2e-3)
+    numpy.testing.assert_allclose(array(by_gamma), arriving * normal, rtol=2e-3)
+    numpy.testing.assert_allclose(array(by_beta), arriving, rtol=1e-3)

@@ -225,3 +225,25 @@ def test_public_signatures_by_option() -> None:
     after = changed(module, PASS + "{include-public=true}")
     assert [decode(each.type) for each in body_of(functions_by_name(after)["main"]).arguments] == [rx.tensor((20, 4))]
     assert "relax.match_cast" not in op_names(after)
+
+
+UNRANKED = """
+func.func private @g(%x: tensor<*xf32>) -> tensor<*xf32> {
+  %0 = "relax.exp"(%x) : (tensor<*xf32>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<RANK2>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %0 = "relax.match_cast"(%a) : (tensor<2x3xf32>) -> tensor<*xf32>
+  %1 = "relax.match_cast"(%b) : (tensor<RANK2>) -> tensor<*xf32>
+  %2 = func.call @g(%0) : (tensor<*xf32>) -> tensor<*xf32>
+  %3 = func.call @g(%1) : (tensor<*xf32>) -> tensor<*xf32>
+  return %2, %3 : tensor<*xf32>, tensor<*xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("other", "expected"), [("4xf32", "*xf32"), ("4x3xf32", "?x3xf32"), ("2x3xf32", "2x3xf32")])
+def test_calls_agree_on_a_rank_or_the_parameter_has_none(other: str, expected: str) -> None:
+    module = rx.Module.parse(UNRANKED.replace("RANK2", other))
+    rx.Pipeline("relax-infer-symbolic-shapes").run(module)
+    assert f"@g(%arg0: tensor<{expected}>)" in str(module)

@@ -116,6 +116,16 @@ def test_what_follows_needs_all_of_its_operands() -> None:
         assert element_types(after, f"relax.{name}") == [expected], name
 
 
+def test_what_constants_alone_make_is_left_alone() -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((2,))}) as f:
+        (x,) = f
+        offset = relax.add(relax.const(numpy.float32([1, 2])), relax.const(numpy.float32([3, 4])))
+        f.returns(relax.subtract(x, offset))
+    after = changed(module, ToMixedPrecision())
+    assert str(after) == str(module)
+
+
 def test_operands_of_other_types_are_left_alone() -> None:
     """A condition, indices; shapes are known of either."""
 

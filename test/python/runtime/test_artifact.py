@@ -8,6 +8,7 @@ import json
 import os
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.runtime import Artifact, ArtifactError, Constant
-from relax_mlir.runtime.artifact import HEADER_BYTES, read_artifact, write_artifact
+from relax_mlir.runtime.artifact import FORMAT_VERSION, HEADER_BYTES, External, read_artifact, write_artifact
 from relax_mlir.runtime.cpu import features_of, host_features
 from relax_mlir.runtime.executable import ConstantMemory, address_of
 from relax_mlir.runtime.manifest import Site, Value, profile_content
@@ -64,6 +65,38 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
         assert old.data.tobytes() == new.data.tobytes()
         assert not new.data.nbytes or address_of(new.data) % 64 == 0
         assert new.data.readonly
+
+
+def with_externals() -> Artifact:
+    externals = (
+        External("npu", "p0", "2", ("f", "g"), ("node",), memoryview(b"bytes of a codegen" * 9)),
+        External("c", "p1", "", ("h",), (), None),
+    )
+    return replace(sample(), externals=externals)
+
+
+def test_parts_of_codegens_come_back(tmp_path: Path) -> None:
+    before = with_externals()
+    write_artifact(before, tmp_path / "a.rxa")
+    part, linked = read_artifact(tmp_path / "a.rxa").externals
+    assert part.data is not None and part.data.readonly and address_of(part.data) % 64 == 0
+    assert bytes(part.data) == b"bytes of a codegen" * 9
+    assert replace(part, data=None) == replace(before.externals[0], data=None)
+    assert linked == before.externals[1]
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut"])
+def test_a_damaged_part_is_named(tmp_path: Path, damage: str) -> None:
+    write_artifact(with_externals(), tmp_path / "a.rxa")
+    data = (tmp_path / "a.rxa").read_bytes()
+    place = data.rindex(b"bytes of a codegen")
+    changed = data[:place] + b"B" + data[place + 1 :]
+    expected = "damaged: the checksum of codegen 'npu', part 'p0' is wrong"
+    if damage == "cut":
+        size = struct.pack("<Q", len(data) - 128)
+        start = data.index(struct.pack("<Q", len(data)))
+        changed, expected = (data[:start] + size + data[start + 8 :])[:-128], "damaged: the checksum of manifest"
+    assert expected in refusal(tmp_path / "a.rxa", changed)
 
 
 def test_the_same_bytes(tmp_path: Path, whole: bytes) -> None:
@@ -200,7 +233,7 @@ def manifest_of(whole: bytes) -> dict[str, Any]:
     return dict(json.loads(whole[HEADER_BYTES : HEADER_BYTES + length]))
 
 
-def with_manifest(manifest: bytes, version: int = 2) -> bytes:
+def with_manifest(manifest: bytes, version: int = FORMAT_VERSION) -> bytes:
     """A file with this manifest, one byte of code and no constants."""
     body = manifest + bytes(-(HEADER_BYTES + len(manifest)) % 64) + b"c" + bytes(63)
     header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", version, len(manifest), 64, HEADER_BYTES + len(body))
@@ -221,7 +254,7 @@ def with_constants(data: bytes, places: list[tuple[int, int]], total: int = 128)
     manifest = json.dumps({**manifest_of(data), "objects": [1], "constants": listed}).encode()
     whole = with_manifest(manifest)
     size = len(whole) + total
-    header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", 2, len(manifest), 64, size)
+    header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", FORMAT_VERSION, len(manifest), 64, size)
     return (
         header
         + hashlib.blake2b(header + whole[HEADER_BYTES:], digest_size=32).digest()
@@ -248,8 +281,14 @@ def test_constants_lie_one_behind_the_other(tmp_path: Path, whole: bytes) -> Non
     ("change", "reason"),
     [
         (lambda data: b"\x7fELF" + data[4:], "not an artifact: it does not begin like one"),
-        (lambda data: data[:8] + b"\x63" + data[9:], "its format version is 99, this release reads version 2"),
-        (lambda data: data[:8] + b"\x01" + data[9:], "its format version is 1, this release reads version 2"),
+        (
+            lambda data: data[:8] + b"\x63" + data[9:],
+            f"its format version is 99, this release reads version {FORMAT_VERSION}",
+        ),
+        (
+            lambda data: data[:8] + b"\x01" + data[9:],
+            f"its format version is 1, this release reads version {FORMAT_VERSION}",
+        ),
         (lambda data: data[:-64], "damaged: it has"),
         (lambda data: data + b"more", "damaged: it has"),
         (lambda data: data[:70] + b"?" + data[71:], "the checksum of manifest and code is wrong"),

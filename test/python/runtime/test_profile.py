@@ -125,6 +125,16 @@ def test_numbers_that_runs_become() -> None:
     require_consistent(profile)
 
 
+def test_a_mean_lies_within_its_spread() -> None:
+    """Also where all runs took the same time: sums of seconds are rounded, and a third of three of them differs."""
+    site = Site(0, "small", (), (), ("relax.small",), "relax.small", (), (), 64)
+    for nanoseconds in range(1, 300):
+        for repeat in (3, 5, 20):
+            counts = [[(1, nanoseconds)]] * repeat
+            (kernel,) = _summary("main", [site], [1.0] * repeat, [1.0] * repeat, counts).kernels
+            assert kernel.fastest_seconds <= kernel.seconds <= kernel.slowest_seconds, (nanoseconds, repeat)
+
+
 def test_what_is_known_of_kernels(program: Executable) -> None:
     rows = {each.nodes[0]: each for each in program.profile("loops", ONES, 2, True, repeat=1).kernels}
     inner = rows["inner"]

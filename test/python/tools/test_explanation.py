@@ -11,7 +11,7 @@ from pathlib import Path
 from own_rules import without_new_gradients, without_new_layouts
 from relax_mlir.dialects import relax, tir  # noqa: F401  # declares what is explained
 from relax_mlir.dialects.core.dialect import all_ops, find_op
-from relax_mlir.passes.gradient.registry import all_gradients
+from relax_mlir.passes.gradient.registry import _REASONS, all_gradients
 from relax_mlir.passes.layout.registry import all_layout_rules
 from relax_mlir.passes.legalize.rules import all_rules
 from relax_mlir.support.registry import place_of_caller
@@ -47,8 +47,22 @@ def test_all_rules_are_told() -> None:
         assert each.place in explanation(each.op)
     for gradient in all_gradients():
         assert re.search(rf"^  gradient .* {gradient.place}$", explanation(gradient.op), re.MULTILINE)
+    for operator, reason in _REASONS.items():
+        assert re.search(rf"^  gradient +none +{re.escape(reason)}$", explanation(operator), re.MULTILINE)
     for layout in all_layout_rules():
         assert re.search(rf"^  layouts .* {layout.place}$", explanation(layout.op), re.MULTILINE)
+
+
+def test_who_knows_a_derivative_all_the_same() -> None:
+    with without_new_gradients():
+
+        @rx.register_gradient("relax.bitwise_not")
+        def passed_on(call):
+            return call.gradient
+
+        text = explanation("relax.bitwise_not")
+    assert re.search(r"^  gradient +passed_on ", text, re.MULTILINE)
+    assert "continuously" not in text and "continuously" in explanation("relax.bitwise_not")
 
 
 def test_an_operator_of_another_package() -> None:

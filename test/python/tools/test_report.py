@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from partitioning import codegen
 from relax_mlir.frontends.onnx.notes import attribute_text
 from relax_mlir.runtime import load
 from relax_mlir.tools.relax_compile import run
@@ -23,6 +24,7 @@ from relax_mlir.tools.report.roofline import UNKNOWN, Roofline
 from relax_mlir.tools.report.work import add_work, flops_of
 
 import relax_mlir as rx
+from relax_mlir.patterns import is_op
 
 onnx = pytest.importorskip("onnx")
 helper = onnx.helper
@@ -465,3 +467,21 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert "no input 'z'" in refused(*whole, "--report", report, "--report-shape", "z:2,4")
     assert "expected 4, but --report-shape has 5" in refused(*whole, "--report", report, "--report-shape", "x:2,5")
     assert sorted(tmp_path.iterdir()) == [source]
+
+
+def test_parts_of_codegens_are_told_apart(tmp_path: Path) -> None:
+    """Nodes, operators and kernels that went to one, in the graph in the codegen's colour."""
+    path = model(tmp_path / "small.onnx", 8)
+    journal = rx.Journal()
+    with journal.recording(), codegen([("npu.add", is_op("relax.add"))]) as npu:
+        executable = rx.compile(rx.from_onnx(path), partition=npu, journal=journal, cache=False)
+    found = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
+    nodes = {node["name"]: node for node in found["nodes"]}
+    kernels = {name: [found["calls"][call]["kernel"] for call in node["calls"]] for name, node in nodes.items()}
+    of_node = {
+        name: {found["kernels"][number]["codegen"] for number in numbers if number is not None}
+        for name, numbers in kernels.items()
+    }
+    assert "npu" in of_node["plus"] and of_node["product"] == {""}
+    (told,) = found["others"]["partition"]
+    assert told["codegen"] == "npu" and told["matched"] == {"npu.add": 1}

@@ -12,11 +12,11 @@ _HEADER = """\
 """
 
 
-def read() -> dict[str, str]:
+def read(path: Path = PATH) -> dict[str, str]:
     """Names and reasons."""
-    if not PATH.exists():
+    if not path.exists():
         return {}
-    lines = [line for line in PATH.read_text().splitlines() if line and not line.startswith("#")]
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
     return {name: reason.strip() for name, _, reason in (line.partition(":") for line in lines)}
 
 

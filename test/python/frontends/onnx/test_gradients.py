@@ -261,19 +261,29 @@ XY = "(float[n] x, float[n] z, bool c, int64[n] i) => (float[n] r)"
         ('y = my.own.Nothing(x) r = Gradient<xs = ["x"], y = "y">(x)', "1 node of the model cannot be imported"),
         ('r = Gradient<xs = ["x"], y = "y">(x) y = my.own.Nothing(x)', "what computes 'y' cannot be imported: the"),
         (
-            '[last] y = ScatterElements<reduction = "mul">(x, i, z) r = Gradient<xs = ["x"], y = "y">(x)',
-            "'relax.scatter_elements' (node 'last') cannot be differentiated: only with reduction 'add', 'update'",
-        ),
-        (
-            """[turns] y = Loop(, c, x) < body = b (int64 j, bool go, float[n] s) => (bool more, float[n] t) {
-            t = Exp(s) total = ReduceSum<keepdims = 0>(t) limit = Constant<value_float = 9.0>()
-            more = Less(total, limit) } > r = Gradient<xs = ["x"], y = "y">(x)""",
-            "no rule tells the derivative of 'scf.while' (node 'turns'): nobody knows its number of turns before",
+            "a = Constant<value_ints = [0, 1]>() u = Unsqueeze(x, a) [last] y = MaxPool<kernel_shape = [200]>(u) "
+            'r = Gradient<xs = ["x"], y = "y">(x)',
+            "'relax.nn.max_pool1d' (node 'last') cannot be differentiated: its window has 200 taps, more than 128",
         ),
     ],
 )
 def test_refusals(body: str, message: str) -> None:
     assert message in refused(XY, body)
+
+
+def test_a_loop_that_its_condition_ends() -> None:
+    body = """y = Loop(, c, x) < body = b (int64 j, bool go, double[n] s) => (bool more, double[n] t) {
+        u = Mul(s, w) t = Sin(u) total = ReduceSum<keepdims = 0>(t)
+        limit = Constant<value = double {1.0}>() more = Greater(total, limit) } >"""
+    inputs = "(bool c, double[n] x, double[n] w) => "
+    made = model(f"{inputs} (double[n] dx, double[n] dw)", f'{body} dx, dw = Gradient<xs = ["x", "w"], y = "y">(x, w)')
+    forward = by_onnx(f"{inputs} (double[n] y)", body)
+    x, w = numpy.array([0.9, 0.8, 0.7]), numpy.array([1.0, 0.9, 0.8])
+    for begins in (numpy.array(True), numpy.array(False)):
+        by_x, by_w = run(made, begins, x, w)
+        for index, gradient in enumerate((by_x, by_w)):
+            expected = differences(lambda *each: forward(begins, *each), [x, w], index)  # noqa: B023
+            numpy.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
 
 
 @pytest.fixture

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parts for oneDNN beside the default path, on one thread.
+
+    python bench/dnnl.py              prints the table
+    python bench/dnnl.py --only conv  those whose names have this in them
+
+Both take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. Weights are
+constants: both prepare them as they like.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
+from dnnl_models import floats, residual_block, resnet18, transformer_layer
+
+SECONDS = 1.5
+ROUNDS = 5
+const = relax.const
+
+
+def conv(channels: int, kernel: int, **attributes: Any) -> Callable[[Any], Any]:
+    weight = floats(channels, channels // attributes.get("groups", 1), kernel, kernel, scale=0.05)
+    return lambda x: relax.nn.relu(relax.nn.conv2d(x, const(weight), padding=kernel // 2, **attributes))
+
+
+def dense(rows: int, columns: int) -> Callable[[Any], Any]:
+    weight = floats(rows, columns, scale=rows**-0.5)
+    return lambda x: relax.nn.gelu(relax.add(relax.matmul(x, const(weight)), const(floats(columns))))
+
+
+CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "relu of 8 numbers": (relax.nn.relu, [(8,)]),
+    "conv 3x3, 64 channels of 56x56": (conv(64, 3), [(1, 64, 56, 56)]),
+    "conv 1x1, 256 channels of 14x14": (conv(256, 1), [(1, 256, 14, 14)]),
+    "depthwise 3x3, 128 channels of 28x28": (conv(128, 3, groups=128), [(1, 128, 28, 28)]),
+    "matmul and gelu, 128 rows of 768 to 3072": (dense(768, 3072), [(128, 768)]),
+    "batched matmul, 12 of 128x64x128": (relax.matmul, [(12, 128, 64), (12, 64, 128)]),
+    "softmax, 1536 rows of 128": (relax.nn.softmax, [(1536, 128)]),
+    "residual block, 64 channels of 56x56": (lambda x: residual_block(x, 64), [(1, 64, 56, 56)]),
+    "BERT layer, 128 tokens": (
+        lambda x, mask: transformer_layer(x, mask, 1, 128, 768, 12, 3072),
+        [(1, 128, 768), (1, 1, 1, 128)],
+    ),
+    "ResNet-18": (resnet18, [(1, 3, 224, 224)]),
+}
+
+
+def built(body: Callable[..., Any], shapes: list[tuple[int, ...]]) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape) for shape in shapes]) as f:
+        f.returns(body(*f))
+    return module
+
+
+def fastest(call: Callable[[], object], seconds: float) -> float:
+    best, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.thread_time()
+        call()
+        best = min(best, time.thread_time() - start)
+    return best
+
+
+def measure(name: str) -> str:
+    body, shapes = CASES[name]
+    module = built(body, shapes)
+    arrays = [floats(*shape, seed=number) for number, shape in enumerate(shapes)]
+    functions, compiling = {}, {}
+    for way, partition in (("default", []), ("dnnl", ["dnnl"])):
+        start = time.perf_counter()
+        functions[way] = rx.compile(module.copy(), partition=partition, strict_partition=True, cache=False)["main"]
+        compiling[way] = time.perf_counter() - start
+    given = [rx.runtime.tensor(each) for each in arrays]
+    one, other = (rx.runtime.to_numpy(each(*given)) for each in functions.values())
+    apart = float(numpy.abs(one - other).max() / numpy.abs(one).max())
+    best = dict.fromkeys(functions, float("inf"))
+    for _ in range(ROUNDS):
+        for way, function in functions.items():
+            packed = function.packed
+            best[way] = min(best[way], fastest(lambda packed=packed: packed(*given), SECONDS / ROUNDS))
+    ratio = best["default"] / best["dnnl"]
+    figures = [
+        *(f"{best[way] * 1e3:.3f}" for way in best),
+        f"{ratio:.2f}",
+        *(f"{each:.1f}" for each in compiling.values()),
+    ]
+    return f"| {name} | {' | '.join(figures)} | {apart:.0e} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="")
+    only = parser.parse_args().only
+    print("| | default, ms | dnnl, ms | times as fast | compile default, s | dnnl, s | apart |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name in CASES:
+        if only in name:
+            print(measure(name), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times of models that external codegens run in part, beside the target's own code and onnxruntime, on one thread.
+
+python bench/models/partition.py build/models [name ...]       (exported by export.py; exit code 1 on a difference)
+
+Every round calls each of them once; the median of the rounds is shown.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy
+from compare import TOLERANCE, one_thread_session, random_inputs
+from relax_mlir.runtime import to_numpy
+from zoo import ZOO, Exported
+
+import relax_mlir as rx
+
+MODELS = ("resnet50", "bert", "llama")
+#: What is partitioned to, in the order of priority; nothing is the target alone.
+PLANS: tuple[tuple[str, ...], ...] = ((), ("dnnl",), ("blas",), ("onnxruntime",), ("dnnl", "blas"))
+ROUNDS = 15
+
+
+class Variant(NamedTuple):
+    name: str
+    call: Callable[[], Any]
+    #: Operators that codegens were given, and the parts that they are in.
+    operators: int
+    parts: int
+    compile_s: float
+
+
+def main(folder: str, *names: str) -> int:
+    failed = 0
+    head = f"{'model':<12}{'partition':<16}{'operators':>10}{'parts':>7}{'difference':>12}{'compile s':>11}{'ms':>9}"
+    print(head)
+    for model in ZOO:
+        if model.name in (names or MODELS):
+            failed += sum(not close for close in compare(model, Path(folder) / f"{model.name}.onnx"))
+    print("all agree" if not failed else f"{failed} differ")
+    return 1 if failed else 0
+
+
+def compare(model: Exported, path: Path) -> Iterator[bool]:
+    if not path.exists():
+        print(f"{path.name}: not exported", file=sys.stderr)
+        yield False
+        return
+    inputs = random_inputs(model, model.sizes[0])
+    session = one_thread_session(path)
+    expected = session.run(None, inputs)
+    variants = [made(path, plan, list(inputs.values())) for plan in PLANS]
+    variants.append(Variant("onnxruntime itself", lambda: session.run(None, inputs), 0, 0, 0.0))
+    times = _times([variant.call for variant in variants])
+    for variant, seconds in zip(variants, times, strict=True):
+        results = variant.call()
+        actual = [to_numpy(each) for each in (results if isinstance(results, (tuple, list)) else [results])]
+        worst = max(float(numpy.abs(one - other).max()) for one, other in zip(actual, expected, strict=True))
+        close = all(
+            numpy.allclose(*pair, rtol=TOLERANCE, atol=TOLERANCE) for pair in zip(actual, expected, strict=True)
+        )
+        print(
+            f"{model.name:<12}{variant.name:<16}{variant.operators:>10}{variant.parts:>7}{worst:>12.1e}"
+            f"{variant.compile_s:>11.1f}{seconds * 1e3:>9.1f}{'' if close else '   DIFFERS'}",
+            flush=True,
+        )
+        yield close
+
+
+def made(path: Path, plan: Sequence[str], inputs: Sequence[Any]) -> Variant:
+    """A program from a file, as users run it."""
+    journal = rx.Journal()
+    start = time.perf_counter()
+    program = rx.compile(rx.from_onnx(path), partition=plan, journal=journal)
+    seconds = time.perf_counter() - start
+    given = [fact for fact in journal.facts if fact["kind"] == "partition"]
+    with tempfile.TemporaryDirectory() as folder:
+        program.save(Path(folder) / "program.rxa")
+        function = rx.runtime.load(Path(folder) / "program.rxa")["main"]
+    operators = sum(sum(fact["matched"].values()) for fact in given)
+    parts = sum(len(fact["parts"]) for fact in given)
+    return Variant(",".join(plan) or "-", lambda: function(*inputs), operators, parts, seconds)
+
+
+def _times(calls: Sequence[Callable[[], Any]]) -> list[float]:
+    taken: list[list[float]] = [[] for _ in calls]
+    for _ in range(ROUNDS + 1):
+        for times, call in zip(taken, calls, strict=True):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+    return [median(times[1:]) for times in taken]
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

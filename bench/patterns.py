@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long it takes to hold fifty patterns against all of a graph.
+
+    python bench/patterns.py                    1,000, 10,000 and 50,000 operators of repeated transformer blocks
+
+Half of the patterns match somewhere, half begin like something that is there and then do not fit. Below the same graphs
+legalized, with fifty structures of products of which one occurs. Time is the thread's own (CPU), the fastest of three
+rounds; "tried" is how often a pattern was held against an operation that it may begin with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
+
+import blocks
+from before_after import op_names
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.patterns.match import by_head
+from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
+from relax_mlir.targets.external.blas.products import products
+
+import relax_mlir as rx
+from relax_mlir.patterns import GraphPattern, is_call_tir, is_const, is_op, match, wildcard
+
+PATTERNS = 50
+ROUNDS = 3
+
+add, matmul, gelu = is_op("relax.add"), is_op("relax.matmul"), is_op("relax.nn.gelu")
+
+
+def patterns() -> list[GraphPattern]:
+    """Ten times each of five: products with bias and what may follow, and three that do not occur."""
+    found: list[GraphPattern] = []
+    for _ in range(PATTERNS // 5):
+        x = wildcard()
+        biased = add(matmul(x, is_const()), is_const())
+        found += [
+            biased.optional(lambda y: gelu(y)),
+            is_op("relax.reshape")(is_op("relax.permute_dims")(x), ...),
+            gelu(add(matmul(x, is_const()), wildcard()).has_dtype("float16")),
+            matmul(is_op("relax.nn.softmax")(x), x),
+            add(biased, add(x, x)),
+        ]
+    return found
+
+
+def structural() -> list[GraphPattern]:
+    """Of products, with what may follow."""
+    x = wildcard()
+    found = [is_call_tir(structure=each)(x, x | wildcard()) for each in products()[:PATTERNS]]
+    return [each.optional(lambda y: is_call_tir("nn_*")(y)) for each in found]
+
+
+def measure(module: Any, patterns: Callable[[], list[GraphPattern]]) -> tuple[float, int, int]:
+    """Seconds, how often a pattern was tried, and how often it matched."""
+    operations = operations_in(module.operation)
+    start = time.thread_time()
+    candidates = by_head(patterns())
+    tried = matched = 0
+    with remembering(KnownPrimFuncs()):
+        for op in operations:
+            for pattern in candidates.get(op.name, ()):
+                tried += 1
+                matched += match(pattern, op) is not None
+    return time.thread_time() - start, tried, matched
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 50_000], help="operators")
+    sizes = parser.parse_args().sizes
+    print(f"{'':>10}{'operators':>10}{'seconds':>10}{'tried':>11}{'matched':>10}{'µs each':>10}{'µs an operator':>16}")
+    for what, made in (("operators", patterns), ("kernels", structural)):
+        for size in sizes:
+            module = blocks.transformer(max(size // len(op_names(blocks.transformer(1))), 1))
+            if made is structural:
+                rx.Pipeline("relax-legalize-ops").run(module)
+            count = len(op_names(module))
+            seconds, tried, matched = min(measure(module, made) for _ in range(ROUNDS))
+            each, per_operator = seconds / tried * 1e6, seconds / count * 1e6
+            print(f"{what:>10}{count:>10,}{seconds:>10.2f}{tried:>11,}{matched:>10,}{each:>10.1f}{per_operator:>16.1f}",
+                  flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an exporter sees of an operation: operands as tensors of the model, attributes as Python's, types.
+
+@exports("relax.nn.softmax")
+def softmax(op):
+    return op.node("Softmax", op["data"], axis=op.axis)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ....bindings.ir import Operation, Value
+from ....dialects.core.codec import decode
+from ....dialects.core.dialect import row_of
+from ....dialects.core.infos import Info, ScalarInfo, TensorInfo
+from ....dialects.core.opdef import Call
+from ....dialects.core.operands import operand_info
+from ....dialects.core.symbols import Dim
+from ....dialects.core.verifier import call_of, segment_sizes
+from ..node import Unsupported
+from .graph import Graph
+from .sizes import Sizes
+from .values import Held, Part, Ref, Shape, parts_of
+
+if TYPE_CHECKING:
+    from .function import FunctionExporter
+
+
+class ExportedOp:
+    """One operation, in the graph that gets its nodes."""
+
+    def __init__(self, operation: Operation, exporter: FunctionExporter, graph: Graph):
+        self.operation = operation
+        self.name = operation.name
+        self.exporter = exporter
+        self.graph = graph
+        #: `op.node("Relu", x)` adds a node.
+        self.node = graph.node
+        self.const = graph.const
+        self.ints = graph.ints
+        self.number = graph.number
+        self.cast = graph.cast
+
+    def fail(self, reason: str, attribute: str = "") -> Unsupported:
+        """`raise op.fail("...")`: it cannot be exported."""
+        return Unsupported(reason, attribute)
+
+    # ---- attributes, by their names ----
+
+    @cached_property
+    def call(self) -> Call:
+        row = row_of(self.operation)
+        assert row is not None, self.name
+        return call_of(row, self.operation)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.call.attributes[name]
+
+    # ---- operands ----
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        row = row_of(self.operation)
+        assert row is not None, self.name
+        operands = list(self.operation.operands)
+        return row.segment(operands, segment_sizes(row, self.operation, len(operands)))
+
+    @property
+    def operands(self) -> list[Ref]:
+        """All of them, which are tensors or scalars."""
+        return [self._tensor(value) for value in self.operation.operands]
+
+    def __getitem__(self, name: str) -> Ref:
+        """A tensor, or a scalar as a 0-D one."""
+        return self._tensor(self._values[name])
+
+    def has(self, name: str) -> bool:
+        """Whether an optional operand is there."""
+        return self._values[name] is not None
+
+    def optional(self, name: str) -> Ref | None:
+        return self[name] if self.has(name) else None
+
+    def all(self, name: str) -> list[Ref]:
+        """Of an operand of variable number."""
+        return [self._tensor(value) for value in self._values[name]]
+
+    def held(self, name: str) -> Held:
+        return self.exporter.held(self._values[name], self.graph)
+
+    def _tensor(self, value: Value) -> Ref:
+        held = self.exporter.held(value, self.graph)
+        return self.sizes.tensor(self.graph, held) if isinstance(held, Shape) else held
+
+    def info(self, name: str) -> TensorInfo:
+        info = self.call.operands[name]
+        assert isinstance(info, TensorInfo), name
+        return info
+
+    def dtype(self, name: str) -> str:
+        info: TensorInfo | ScalarInfo = self.call.operands[name]
+        return "i64" if info.dtype == "index" else info.dtype
+
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        """An operand's sizes; its rank must be known."""
+        shape = self.info(name).shape
+        if shape is None:
+            raise self.fail(f"the rank of operand '{name}' is not known")
+        return shape
+
+    def rank(self, name: str) -> int:
+        return len(self.shape(name))
+
+    def axis_of(self, name: str, axis: int) -> int:
+        """An axis of an operand, counted from the front."""
+        return axis % max(self.rank(name), 1)
+
+    def axes_of(self, name: str, axes: Sequence[int]) -> list[int]:
+        return [self.axis_of(name, axis) for axis in axes]
+
+    def value(self, name: str) -> Any:
+        """The number that a scalar is; None where only the run tells it."""
+        info: ScalarInfo = self.call.operands[name]
+        return info.value
+
+    def is_number(self, value: Value, number: int) -> bool:
+        """Whether a scalar is a constant that is this number."""
+        info = operand_info(value)
+        return isinstance(info, ScalarInfo) and info.value == number
+
+    # ---- results ----
+
+    @cached_property
+    def results(self) -> list[Info]:
+        return [decode(type_) for type_ in self.operation.results.types]
+
+    def result(self, index: int = 0) -> TensorInfo:
+        info = self.results[index]
+        assert isinstance(info, TensorInfo), self.name
+        return info
+
+    def result_shape(self, index: int = 0) -> tuple[Dim, ...]:
+        shape = self.result(index).shape
+        if shape is None:
+            raise self.fail("the rank of the result is not known")
+        return shape
+
+    # ---- sizes ----
+
+    @property
+    def sizes(self) -> Sizes:
+        return self.exporter.sizes
+
+    def parts(self, name: str) -> list[Part]:
+        """The sizes of an operand, a tensor or a shape."""
+        if not isinstance(self.call.operands[name], TensorInfo):
+            held = self.held(name)
+            if not isinstance(held, Shape) or held.parts is None:
+                raise self.fail(f"how many sizes operand '{name}' has is not known")
+            return held.parts
+        return self.known_parts(self[name], self.shape(name))
+
+    def known_parts(self, tensor: Ref, dims: Sequence[Dim]) -> list[Part]:
+        """A tensor's sizes, those of symbols that nothing defines as the run will tell them."""
+        told = [dim if dim is not None and self.sizes.is_known(dim) else None for dim in dims]
+        return parts_of(tensor, told)
+
+    def shape_tensor(self, parts: Shape | Sequence[Part]) -> Ref:
+        return self.sizes.tensor(self.graph, parts)
+
+    def size(self, part: Part, dtype: str = "i64") -> Ref:
+        """A size as a 0-D tensor."""
+        return self.cast(self.sizes.scalar(self.graph, part), dtype)
+
+    def reshape(self, tensor: Ref, parts: Sequence[Part], source: Sequence[Part] = ()) -> Ref:
+        return self.sizes.reshape(self.graph, tensor, parts, source)
+
+    def along(self, vector: Ref, axis: int, rank: int) -> Ref:
+        """A 1-D tensor with dimensions of 1 around, to go along an axis."""
+        return self.graph.unsqueeze(vector, [each for each in range(rank) if each != axis])

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs of ONNX while they are made: nodes, constants, graphs inside of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ....bindings.ir import Value
+from ....dialects.core.infos import TensorInfo, is_bool
+from ....dialects.relax.constants import storage_dtype
+from ..tensors import Array, number_of
+from .element_types import Choice, Signature, signature_of
+from .values import Constant, Ref
+
+
+class NewNode(NamedTuple):
+    """One use of an operator of ONNX; the hint is what its name is made of."""
+
+    operator: str
+    inputs: list[Ref | None]
+    outputs: list[Ref]
+    attributes: dict[str, Any]
+    hint: list[str]
+
+
+class Graph:
+    """A graph, or one inside of a node, which sees what is around it."""
+
+    def __init__(self, opset: int, outer: Graph | None = None):
+        self.opset = opset
+        self.outer = outer
+        self.inputs: list[Ref] = []
+        self.outputs: list[Ref] = []
+        self.nodes: list[NewNode] = []
+        #: Of the outermost graph, where all constants are.
+        self.constants: list[Constant] = []
+        self._numbers: dict[tuple[str, bytes, tuple[int, ...]], Ref] = {}
+        #: What no kernel of onnxruntime does, in words.
+        self.without_kernel: list[str] = []
+
+    @property
+    def outermost(self) -> Graph:
+        return self if self.outer is None else self.outer.outermost
+
+    # ---- nodes ----
+
+    def node(self, operator: str, *inputs: Ref | None, result: str = "", **attributes: Any) -> Ref:
+        """Adds a node of one output. `result`: the type of the output where inputs do not tell it."""
+        return self.nodes_of(operator, inputs, 1, result, **attributes)[0]
+
+    def nodes_of(
+        self, operator: str, inputs: Sequence[Ref | None], count: int, result: str = "", **attributes: Any
+    ) -> list[Ref]:
+        """Adds a node of several outputs.
+
+        Where ONNX or onnxruntime lacks the operator for elements of a type, they are computed as wider ones.
+        """
+        given = list(inputs)
+        while given and given[-1] is None:
+            given.pop()
+        signature = signature_of(operator, self.opset)
+        choice = signature.choose([None if each is None else each.dtype for each in given], result)
+        if choice.lacking:
+            self.outermost.without_kernel.append(choice.lacking)
+        widened = [
+            each if each is None else self.cast(each, signature.input_type(place, choice, each.dtype))
+            for place, each in enumerate(given)
+        ]
+        outputs = [Ref(signature.output_type(place, choice, result), operator) for place in range(count)]
+        kept = {name: value for name, value in attributes.items() if value is not None}
+        self.nodes.append(NewNode(operator, widened, outputs, kept, []))
+        return [self._narrowed(each, place, signature, choice) for place, each in enumerate(outputs)]
+
+    def _narrowed(self, output: Ref, place: int, signature: Signature, choice: Choice) -> Ref:
+        return self.cast(output, signature.wanted_type(place, choice, output.dtype))
+
+    def add(self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: Any) -> list[Ref]:
+        """Adds a node whose outputs are of these types, whatever its inputs are."""
+        outputs = [Ref(dtype, operator) for dtype in dtypes]
+        self.nodes.append(NewNode(operator, list(inputs), outputs, attributes, []))
+        return outputs
+
+    def cast(self, tensor: Ref, dtype: str) -> Ref:
+        """The elements as another type. What small floats cannot hold is not moved into their range."""
+        if tensor.dtype == dtype:
+            return tensor
+        saturate = 0 if dtype.startswith("f8") else None
+        return self.node("Cast", tensor, result=dtype, to=number_of(dtype), saturate=saturate)
+
+    # ---- constants ----
+
+    def const(self, array: Any, dtype: str, hint: str = "") -> Ref:
+        """A tensor of an array's elements, which are converted to the type."""
+        import numpy
+
+        converted = numpy.asarray(array).astype(storage_dtype(dtype))
+        key = dtype, converted.tobytes(), converted.shape
+        known = self.outermost._numbers
+        if key not in known:
+            known[key] = self.constant(converted, TensorInfo(converted.shape, dtype), hint)
+        return known[key]
+
+    def constant(self, held: Array | Value, info: TensorInfo, hint: str = "") -> Ref:
+        """A tensor of elements that are looked at when the model is written."""
+        ref = Ref(info.dtype, hint or "constant")
+        self.outermost.constants.append(Constant(ref, info, held))
+        return ref
+
+    def ints(self, *numbers: int) -> Ref:
+        return self.const(list(numbers), "i64")
+
+    def number(self, value: Any, dtype: str) -> Ref:
+        """A 0-D tensor."""
+        return self.const(bool(value) if is_bool(dtype) else value, dtype)
+
+    # ---- what many converters need ----
+
+    def transpose(self, tensor: Ref, order: Sequence[int]) -> Ref:
+        """The axes in another order, a list of where each comes from."""
+        if list(order) == sorted(order):
+            return tensor
+        return self.node("Transpose", tensor, perm=list(order))
+
+    def unsqueeze(self, tensor: Ref, axes: Sequence[int]) -> Ref:
+        return self.node("Unsqueeze", tensor, self.ints(*axes)) if axes else tensor
+
+    def squeeze(self, tensor: Ref, axes: Sequence[int]) -> Ref:
+        return self.node("Squeeze", tensor, self.ints(*axes)) if axes else tensor
+
+    def reduce(self, operator: str, tensor: Ref, axes: Sequence[int] | None, keep: bool) -> Ref:
+        """Over the axes; over all of them where there are none stated. No axes are none."""
+        listed = None if axes is None else self.ints(*axes)
+        return self.node(operator, tensor, listed, keepdims=int(keep), noop_with_empty_axes=1 if axes == [] else None)
+
+    def flat(self, tensor: Ref) -> Ref:
+        return self.node("Reshape", tensor, self.ints(-1))

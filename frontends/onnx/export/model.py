@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A graph function as a model: inputs and outputs with their names, nodes, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import string_value
+from ....bindings.navigation import body_of, functions_in, has_body, is_private, last_of, symbol_name
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, argument_names, decode_groups
+from ....dialects.tir.prim_func import is_prim_func
+from ....support.errors import RelaxError
+from ....support.suggest import counted, suggest
+from ..node import Unsupported
+from ..tensors import ModelProto
+from .function import FunctionExporter, Incomplete, tensor_info
+from .graph import Graph
+from .problems import Problems
+from .values import Held, Ref
+from .writing import Written
+
+LEAST_OPSET, USUAL_OPSET = 20, 21
+
+
+def export_function(module: Operation, name: str, opset: int) -> ModelProto:
+    """The model of a graph function; of the only public one without a name. Raises RelaxError."""
+    check_opset(opset)
+    function = find_function(module, name)
+    problems = Problems()
+    exported = exported_graph(function, graph_functions(module), opset, problems)
+    problems.check()
+    assert exported is not None, "nothing is missing where there are no problems"
+    graph, inputs, outputs = exported
+    names = list(zip(argument_names(function), inputs, strict=True))
+    return Written(graph).model(symbol_name(function), names, _named(function, outputs))
+
+
+def exported_graph(
+    function: Operation, functions: Mapping[str, Operation], opset: int, problems: Problems
+) -> tuple[Graph, list[tuple[Ref, TensorInfo]], list[tuple[Ref, TensorInfo]]] | None:
+    """A graph with its inputs and outputs; None where problems were found."""
+    graph = Graph(opset)
+    try:
+        arguments = list(body_of(function).arguments)
+        infos = [tensor_info(each, f"argument #{place}") for place, each in enumerate(arguments)]
+        inputs = [Ref(info.dtype) for info in infos]
+        graph.inputs = inputs
+        exporter = FunctionExporter(functions, problems, called=(symbol_name(function),))
+        outputs = exporter.export_body(function, inputs, graph)
+        returned = list(last_of(body_of(function)).operands)
+        given = [tensor_info(each, f"result #{place}") for place, each in enumerate(returned)]
+        results = [(_tensor(each), info) for each, info in zip(outputs, given, strict=True)]
+    except Incomplete:
+        return None
+    except Unsupported as problem:
+        problems.add(function, problem)
+        return None
+    return graph, list(zip(inputs, infos, strict=True)), results
+
+
+def _tensor(held: Held) -> Ref:
+    assert isinstance(held, Ref), "shapes are refused by their types"
+    return held
+
+
+def check_opset(opset: int) -> None:
+    """Refuses versions that converters are not written for, or the package onnx does not have."""
+    from onnx import defs
+
+    newest = defs.onnx_opset_version()
+    if not isinstance(opset, int) or not LEAST_OPSET <= opset <= newest:
+        raise RelaxError(f"opset={opset!r}: models of the versions {LEAST_OPSET} to {newest} can be written")
+
+
+def graph_functions(module: Operation) -> dict[str, Operation]:
+    """The module's graph functions by name."""
+    return {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
+
+
+def find_function(module: Operation, name: str) -> Operation:
+    functions = graph_functions(module)
+    public = [each for each, function in functions.items() if not is_private(function)]
+    if not name and len(public) == 1:
+        return functions[public[0]]
+    if not name and "main" not in public:
+        raise RelaxError(f"the module has {counted(len(public), 'public graph function')}: name one (function=)")
+    if (name or "main") not in functions:
+        raise RelaxError(f"the module has no graph function @{name}{suggest(name, functions)}")
+    return functions[name or "main"]
+
+
+def _named(function: Operation, outputs: Sequence[tuple[Ref, TensorInfo]]) -> list[tuple[str, tuple[Ref, TensorInfo]]]:
+    count = len(outputs)
+    names = (
+        [string_value(each) for each in function.attributes[RESULT_NAMES]]
+        if RESULT_NAMES in function.attributes
+        else []
+    )
+    if RESULT_GROUPS in function.attributes and names:
+        groups = decode_groups(function.attributes[RESULT_GROUPS], count)
+        sizes = [group.size for group in groups]
+        names = [
+            name if size == 1 else f"{name}.{place}"
+            for name, size in zip(names, sizes, strict=True)
+            for place in range(size)
+        ]
+    if len(names) != count:
+        names = ["output"] if count == 1 else [f"output_{place}" for place in range(count)]
+    return list(zip(names, outputs, strict=True))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Activations, softmax, dropout, losses."""
+
+from __future__ import annotations
+
+from ..call import ExportedOp
+from ..registry import export_rows, exports
+from ..values import Ref
+
+export_rows(
+    {
+        "nn.relu": lambda op: op.node("Relu", op["x"]),
+        "nn.gelu": lambda op: op.node("Gelu", op["x"]),
+        "nn.gelu_tanh": lambda op: op.node("Gelu", op["x"], approximate="tanh"),
+        "nn.leakyrelu": lambda op: op.node("LeakyRelu", op["data"], alpha=op.alpha),
+        "nn.log_softmax": lambda op: op.node("LogSoftmax", op["data"], axis=op.axis),
+        "nn.selu": lambda op: op.node("Selu", op["x"]),
+        "nn.silu": lambda op: op.node("Mul", op["x"], op.node("Sigmoid", op["x"])),
+        "nn.softmax": lambda op: op.node("Softmax", op["data"], axis=op.axis),
+        # These say how derivatives are computed.
+        "grad.end_checkpoint": lambda op: op["input"],
+        "grad.no_grad": lambda op: op["input"],
+        "grad.start_checkpoint": lambda op: op["input"],
+    }
+)
+
+
+@exports("relax.nn.prelu")
+def prelu(op: ExportedOp) -> Ref:
+    axis, rank = op.axis_of("data", op.axis), op.rank("data")
+    return op.node("PRelu", op["data"], op.along(op["alpha"], axis, rank) if rank else op.reshape(op["alpha"], []))
+
+
+@exports("relax.nn.softplus")
+def softplus(op: ExportedOp) -> Ref:
+    """Above the threshold the result is the data, which the logarithm differs from by less than rounding does."""
+    data = op["data"]
+    if op.threshold < 15:
+        raise op.fail("ONNX's Softplus has no threshold", "threshold")
+    if op.beta == 1:
+        return op.node("Softplus", data)
+    beta = op.number(op.beta, data.dtype)
+    return op.node("Div", op.node("Softplus", op.node("Mul", data, beta)), beta)
+
+
+@exports("relax.nn.dropout")
+def dropout(op: ExportedOp) -> list[Ref]:
+    """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
+    data = op["data"]
+    return [data, op.node("Expand", op.number(1, data.dtype), op.node("Shape", data))]
+
+
+@exports("relax.nn.cross_entropy_with_logits")
+def cross_entropy(op: ExportedOp) -> Ref:
+    total = op.graph.reduce("ReduceSum", op.node("Mul", op["predictions"], op["labels"]), None, keep=False)
+    loss = op.node("Neg", total)
+    if op.rank("predictions") < 2:
+        return loss
+    return op.node("Div", loss, op.size(op.parts("predictions")[0], loss.dtype))
+
+
+@exports("relax.nn.nll_loss")
+def nll_loss(op: ExportedOp) -> Ref:
+    predictions, targets, rank = op["predictions"], op.cast(op["targets"], "i64"), op.rank("predictions")
+    if rank == 1:
+        predictions, targets = op.graph.unsqueeze(predictions, [0]), op.graph.unsqueeze(targets, [0])
+    settings = {"reduction": op.reduction, "ignore_index": op.ignore_index}
+    loss = op.node("NegativeLogLikelihoodLoss", predictions, targets, op.optional("weights"), **settings)
+    return op.graph.squeeze(loss, [0]) if rank == 1 and op.reduction == "none" else loss

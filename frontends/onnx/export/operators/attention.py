@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention, step by step: scores, what is seen of them, softmax, values."""
+
+from __future__ import annotations
+
+from .....dialects.core.symbols import equal
+from ..call import ExportedOp
+from ..registry import exports
+from ..values import Ref
+
+
+@exports(["relax.nn.attention", "relax.nn.attention_bias"])
+def attention(op: ExportedOp) -> Ref:
+    """softmax(query @ key^T * scale + bias, where keys are seen) @ value; heads are the third dimension."""
+    if op.causal_mask is not None or op.window_size is not None:
+        return _attended(op, _visible(op))
+    return _attended(op, None)
+
+
+def _heads(op: ExportedOp, name: str) -> Ref:
+    """[batch, heads, length, size of a head]; heads that serve several of the query's, once for each."""
+    tensor, wanted, own = op.graph.transpose(op[name], [0, 2, 1, 3]), op.shape("query")[2], op.shape(name)[2]
+    if equal(wanted, own) is True:
+        return tensor
+    if not isinstance(wanted, int) or not isinstance(own, int):
+        raise op.fail(f"the numbers of heads of query and {name} differ, and are not known before the model runs")
+    batch, length, _, size = op.parts(name)
+    repeats = wanted // own
+    spread = op.graph.unsqueeze(tensor, [2])
+    spread = op.node("Expand", spread, op.ints(1, 1, repeats, 1, 1))
+    return op.reshape(spread, [batch, wanted, length, size])
+
+
+def _attended(op: ExportedOp, is_visible: Ref | None) -> Ref:
+    query, key, value = _heads(op, "query"), _heads(op, "key"), _heads(op, "value")
+    wide = "f64" if query.dtype == "f64" else "f32"
+    scores = op.node("MatMul", op.cast(query, wide), op.graph.transpose(op.cast(key, wide), [0, 1, 3, 2]))
+    if op.scale is not None:
+        scale = op.number(op.scale, wide)
+    else:
+        size = op.size(op.parts("query")[3], wide)
+        scale = op.node("Reciprocal", op.node("Sqrt", size))
+    scores = op.node("Mul", scores, scale)
+    if "bias" in op.call.operands:
+        scores = op.node("Add", scores, op.cast(op["bias"], wide))
+    if is_visible is not None:
+        scores = op.node("Where", is_visible, scores, op.number(float("-inf"), wide))
+    weights = op.node("Softmax", scores, axis=-1)
+    if is_visible is not None or "bias" in op.call.operands:
+        # A query that sees no key gets nothing.
+        most = op.graph.reduce("ReduceMax", scores, [-1], keep=True)
+        sees_none = op.node("Equal", most, op.number(float("-inf"), wide))
+        weights = op.node("Where", sees_none, op.number(0, wide), weights)
+    attended = op.node("MatMul", weights, op.cast(value, wide))
+    return op.cast(op.graph.transpose(attended, [0, 2, 1, 3]), query.dtype)
+
+
+def _visible(op: ExportedOp) -> Ref:
+    """[queries, keys]: whether a query sees a key."""
+    zero, one = op.number(0, "i64"), op.number(1, "i64")
+    queries, keys = (op.size(op.parts(name)[1]) for name in ("query", "key"))
+    rows = op.graph.unsqueeze(op.node("Range", zero, queries, one), [1])
+    columns = op.graph.unsqueeze(op.node("Range", zero, keys, one), [0])
+    if op.causal_mask == "BottomRight":
+        rows = op.node("Add", rows, op.node("Sub", keys, queries))
+    seen = []
+    if op.causal_mask is not None:
+        seen.append(op.node("LessOrEqual", columns, rows))
+    if op.window_size is not None:
+        seen.append(op.node("Greater", columns, op.node("Sub", rows, op.number(op.window_size, "i64"))))
+    return seen[0] if len(seen) == 1 else op.node("And", *seen)

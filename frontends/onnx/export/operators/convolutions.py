@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, transposed ones and pools; other layouts than ONNX's are transposed on the way in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .....dialects.relax.infer.layouts import layouts_of
+from .....dialects.relax.infer.windows import each_dimension, windows_of
+from ..call import ExportedOp
+from ..registry import exports
+from ..values import Ref
+
+
+def in_plain(op: ExportedOp, name: str) -> Ref:
+    """An operand with its dimensions in the order of ONNX."""
+    return op.graph.transpose(op[name], plain_places(op, name))
+
+
+def from_plain(op: ExportedOp, tensor: Ref) -> Ref:
+    """A result as its layout wants it."""
+    places = plain_places(op, "result")
+    return op.graph.transpose(tensor, [places.index(axis) for axis in range(len(places))])
+
+
+def plain_places(op: ExportedOp, name: str) -> list[int]:
+    """Where in an operand or the result the dimensions are, in the order of ONNX."""
+    layout = layouts_of(op.call)[name]
+    places = layout.places(range(layout.rank))
+    if places is None:
+        raise op.fail(f"layout '{layout.text}' of '{name}' has blocks", op.call.definition.layouts[name].attribute)
+    return places
+
+
+def _windows(op: ExportedOp, count: int) -> dict[str, Any]:
+    """The attributes of windows over so many dimensions."""
+    padding = list(each_dimension(op.padding, count))
+    pads = padding if len(padding) == 2 * count else padding * 2
+    return {
+        "strides": list(each_dimension(op.strides, count)),
+        "pads": pads,
+        "dilations": list(each_dimension(op.dilation, count)),
+    }
+
+
+@exports([f"relax.nn.conv{count}d{suffix}" for count in (1, 2, 3) for suffix in ("", "_transpose")])
+def convolution(op: ExportedOp) -> Ref:
+    dtype = op.result().dtype
+    count = len(op.call.definition.windows.letters)
+    data, weight = in_plain(op, "data"), in_plain(op, "weight")
+    settings = {**_windows(op, count), "group": op.groups}
+    if dtype == "i32" and {data.dtype, weight.dtype} <= {"i8", "ui8"} and not op.name.endswith("_transpose"):
+        return from_plain(op, op.node("ConvInteger", data, weight, **settings))
+    data, weight = op.cast(data, dtype), op.cast(weight, dtype)
+    if op.name.endswith("_transpose"):
+        extra = list(each_dimension(op.output_padding, count))
+        made = op.node("ConvTranspose", data, weight, **settings, output_padding=extra)
+    else:
+        made = op.node("Conv", data, weight, **settings)
+    return from_plain(op, made)
+
+
+@exports([f"relax.nn.{kind}_pool{count}d" for kind in ("max", "avg") for count in (1, 2, 3)])
+def pool(op: ExportedOp) -> Ref:
+    count = len(op.call.definition.windows.letters)
+    settings = {**_windows(op, count), "kernel_shape": list(each_dimension(op.pool_size, count))}
+    if op.ceil_mode:
+        settings |= _covering(op, settings["pads"])
+    operator = "MaxPool"
+    if "avg_pool" in op.name:
+        operator = "AveragePool"
+        settings["count_include_pad"] = int(op.count_include_pad)
+    return from_plain(op, op.node(operator, in_plain(op, "data"), **settings))
+
+
+def _covering(op: ExportedOp, pads: list[int]) -> dict[str, Any]:
+    """For windows over the end. One that would start behind the data is left out, which old versions of ONNX count:
+    then the padding ends where the last window does."""
+    sizes = [op.shape("data")[place] for place in plain_places(op, "data")[2:]]
+    counts = [op.result_shape()[place] for place in plain_places(op, "result")[2:]]
+    after, is_other = [], False
+    for size, count, window, high in zip(sizes, counts, windows_of(op.call).values(), pads[len(sizes) :], strict=True):
+        reach, before = window.reach, window.before
+        if not isinstance(size, int) or not isinstance(count, int) or not isinstance(reach, int):
+            return {"ceil_mode": 1}
+        is_other |= count != -(-(size + before + high - reach) // window.stride) + 1
+        after.append(max((count - 1) * window.stride + reach - size - before, 0))
+    if not is_other:
+        return {"ceil_mode": 1}
+    if (
+        "avg_pool" in op.name
+        and op.count_include_pad
+        and any(new > old for new, old in zip(after, pads[len(after) :], strict=True))
+    ):
+        raise op.fail(
+            "a window over the end of the padding has no counterpart beside one that is left out", "ceil_mode"
+        )
+    return {"pads": [*pads[: len(after)], *after]}
+
+
+@exports([f"relax.nn.adaptive_avg_pool{count}d" for count in (1, 2, 3)])
+def adaptive_pool(op: ExportedOp) -> Ref:
+    """Windows of one size are a pool's; others' means are products with their shares along each dimension."""
+    data = in_plain(op, "data")
+    places = plain_places(op, "data")[2:]
+    count = len(places)
+    if op.output_size is None:
+        return from_plain(op, data)
+    counts = each_dimension(op.output_size, count)
+    if set(counts) == {1}:
+        return from_plain(op, op.node("GlobalAveragePool", data))
+    sizes = [op.shape("data")[place] for place in places]
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(known) < count:
+        raise op.fail("the data's height and width must be numbers, or the result's 1", "output_size")
+    if all(size % wanted == 0 for size, wanted in zip(known, counts, strict=True)):
+        steps = [size // wanted for size, wanted in zip(known, counts, strict=True)]
+        return from_plain(op, op.node("AveragePool", data, kernel_shape=steps, strides=steps))
+    return from_plain(op, _shared(op, data, known, counts))
+
+
+def _shared(op: ExportedOp, data: Ref, sizes: Sequence[int], counts: Sequence[int]) -> Ref:
+    import numpy
+
+    rank = len(sizes) + 2
+    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True), 2):
+        shares = numpy.zeros((size, count))
+        for place in range(count):
+            begin, end = place * size // count, -(-(place + 1) * size // count)
+            shares[begin:end, place] = 1 / (end - begin)
+        order = [*(each for each in range(rank) if each != axis), axis]
+        product = op.node("MatMul", op.graph.transpose(data, order), op.const(shares, data.dtype))
+        data = op.graph.transpose(product, [order.index(each) for each in range(rank)])
+    return data

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors made from shapes and numbers, and constants."""
+
+from __future__ import annotations
+
+from .....dialects.core.infos import ScalarInfo, TensorInfo
+from .....dialects.core.operands import operand_info
+from .....dialects.core.symbols import SymExpr
+from ..call import ExportedOp
+from ..registry import export_rows, exports
+from ..values import Held, Part, Ref, Shape
+
+
+@exports(["arith.constant", "relax.constant"])
+def constant(op: ExportedOp) -> Ref:
+    value = op.operation.results[0]
+    info = operand_info(value)
+    if isinstance(info, ScalarInfo):
+        if info.value is None or isinstance(info.value, SymExpr):
+            raise op.fail(f"a constant of type {value.type}")
+        return op.number(info.value, "i64" if info.dtype == "index" else info.dtype)
+    if not isinstance(info, TensorInfo):
+        raise op.fail(f"a constant of type {value.type}")
+    return op.graph.outermost.constant(value, info, op.exporter.name_of(op.operation))
+
+
+@exports("relax.shape_expr")
+def shape_expr(op: ExportedOp) -> Held:
+    return Shape(op.dims)
+
+
+@exports("relax.prim_value")
+def prim_value(op: ExportedOp) -> Ref:
+    size: Part = op.call.attributes["value"]
+    return op.size(size)
+
+
+def _filled(op: ExportedOp, shape: Shape | list[Part], value: Ref) -> Ref:
+    value = op.cast(value, op.result().dtype)
+    return op.node("Expand", value, op.shape_tensor(shape))
+
+
+def _shape(op: ExportedOp) -> Shape:
+    held = op.held("shape")
+    assert isinstance(held, Shape)
+    return held
+
+
+def _number(op: ExportedOp, number: int) -> Ref:
+    return op.number(number, op.result().dtype)
+
+
+export_rows(
+    {
+        "full": lambda op: _filled(op, _shape(op), op["fill_value"]),
+        "zeros": lambda op: _filled(op, _shape(op), _number(op, 0)),
+        "ones": lambda op: _filled(op, _shape(op), _number(op, 1)),
+        "full_like": lambda op: _filled(op, op.parts("x"), op["fill_value"]),
+        "zeros_like": lambda op: _filled(op, op.parts("x"), _number(op, 0)),
+        "ones_like": lambda op: _filled(op, op.parts("x"), _number(op, 1)),
+        "tril": lambda op: op.node("Trilu", op["x"], op["k"], upper=0),
+        "triu": lambda op: op.node("Trilu", op["x"], op["k"], upper=1),
+        "eye": lambda op: _eye(op, [_size(op, "n"), _size(op, "m")]),
+        "eye_like": lambda op: _eye(op, op.parts("x")),
+    }
+)
+
+
+def _size(op: ExportedOp, name: str) -> Part:
+    value = op.value(name)
+    if isinstance(value, (int, SymExpr)):
+        return value
+    return op.reshape(op.cast(op[name], "i64"), [1])
+
+
+def _eye(op: ExportedOp, parts: list[Part]) -> Ref:
+    diagonal, dtype = op.value("k"), op.result().dtype
+    if not isinstance(diagonal, int):
+        raise op.fail("operand 'k' must be a number that is known before the model runs")
+    zeros = op.node("Expand", op.number(0, "f32"), op.shape_tensor(parts))
+    return op.cast(op.node("EyeLike", zeros, k=diagonal, result="f32"), dtype)
+
+
+@exports("relax.arange")
+def arange(op: ExportedOp) -> Ref:
+    """Counted in numbers of the type that they are given in, so that the number of steps is theirs."""
+    dtype = op.result().dtype
+    given = [op[name] for name in ("start", "end", "step")]
+    floats = [each.dtype for each in given if each.dtype.startswith(("f", "b"))]
+    counted = max(floats, key=lambda each: each == "f64") if floats else "i64"
+    return op.cast(op.node("Range", *(op.cast(each, counted) for each in given)), dtype)
+
+
+@exports("relax.one_hot")
+def one_hot(op: ExportedOp) -> Ref:
+    """As a comparison: an index below zero matches nothing, in ONNX's OneHot it counts from the end."""
+    axis, rank = op.axis % (op.rank("indices") + 1), op.rank("indices") + 1
+    indices = op.graph.unsqueeze(op.cast(op["indices"], "i64"), [axis])
+    places = op.const(range(op.depth), "i64")
+    is_there = op.node("Equal", indices, op.along(places, axis, rank))
+    return op.node("Where", is_there, op["on_value"], op["off_value"])
+
+
+@exports("relax.hamming_window")
+def hamming_window(op: ExportedOp) -> Ref:
+    import numpy
+
+    names = ("window_size", "periodic", "alpha", "beta")
+    size, periodic, alpha, beta = (op.value(name) for name in names)
+    if not isinstance(size, int) or None in (periodic, alpha, beta):
+        raise op.fail("its operands must be numbers that are known before the model runs")
+    span = max(size if periodic else size - 1, 1)
+    return op.const(alpha - beta * numpy.cos(2 * numpy.pi * numpy.arange(size) / span), op.result().dtype)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators on each element: arithmetic, comparisons, bits, functions of numbers."""
+
+from __future__ import annotations
+
+from .....dialects.core.infos import is_bool, is_float, is_unsigned
+from ...tensors import number_of
+from ..call import ExportedOp
+from ..registry import export_rows, export_same, exports
+from ..values import Ref
+
+export_same(
+    {
+        "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh",
+        "atan": "Atan", "atanh": "Atanh", "cos": "Cos", "cosh": "Cosh", "equal": "Equal", "erf": "Erf",
+        "exp": "Exp", "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less",
+        "less_equal": "LessOrEqual", "log": "Log", "logical_and": "And", "logical_not": "Not", "logical_or": "Or",
+        "logical_xor": "Xor", "maximum": "Max", "minimum": "Min", "multiply": "Mul", "negative": "Neg",
+        "sigmoid": "Sigmoid", "sign": "Sign", "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt", "subtract": "Sub",
+        "tan": "Tan", "tanh": "Tanh", "where": "Where",
+    }
+)  # fmt: skip
+export_rows(
+    {
+        # ONNX divides integers towards zero, too.
+        "divide": lambda op: op.node("Div", op["x1"], op["x2"]),
+        "ewise_fma": lambda op: op.node("Add", op.node("Mul", op["x1"], op["x2"]), op["x3"]),
+        "mod": lambda op: op.node("Mod", op["x1"], op["x2"], fmod=1),
+        "not_equal": lambda op: op.node("Not", op.node("Equal", op["x1"], op["x2"])),
+        "power": lambda op: op.node("Pow", op["x1"], op["x2"]),
+        "rsqrt": lambda op: op.node("Reciprocal", op.node("Sqrt", op["x"])),
+        "square": lambda op: op.node("Mul", op["x"], op["x"]),
+    }
+)
+
+# Of bools these are what they are of truth values.
+_BITS = {"bitwise_and": ("BitwiseAnd", "And"), "bitwise_or": ("BitwiseOr", "Or"), "bitwise_xor": ("BitwiseXor", "Xor"),
+         "bitwise_not": ("BitwiseNot", "Not")}  # fmt: skip
+
+
+@exports([f"relax.{name}" for name in _BITS])
+def bitwise(op: ExportedOp) -> Ref:
+    operands = op.operands
+    return op.node(_BITS[op.name.removeprefix("relax.")][is_bool(operands[0].dtype)], *operands)
+
+
+@exports(["relax.ceil", "relax.floor", "relax.round"])
+def rounding(op: ExportedOp) -> Ref:
+    """Integers are round already."""
+    x = op["x"]
+    return op.node(op.name.removeprefix("relax.").capitalize(), x) if is_float(x.dtype) else x
+
+
+@exports("relax.trunc")
+def trunc(op: ExportedOp) -> Ref:
+    x = op["x"]
+    if not is_float(x.dtype):
+        return x
+    is_below = op.node("Less", x, op.number(0, x.dtype))
+    return op.node("Where", is_below, op.node("Ceil", x), op.node("Floor", x))
+
+
+@exports("relax.floor_divide")
+def floor_divide(op: ExportedOp) -> Ref:
+    x, y = op["x1"], op["x2"]
+    if is_float(x.dtype):
+        return op.node("Floor", op.node("Div", x, y))
+    if is_unsigned(x.dtype):
+        return op.node("Div", x, y)
+    # What is left of x has the sign of y, and without it the quotient is whole.
+    return op.node("Div", op.node("Sub", x, op.node("Mod", x, y)), y)
+
+
+@exports("relax.floor_mod")
+def floor_mod(op: ExportedOp) -> Ref:
+    x, y = op["x1"], op["x2"]
+    if not is_float(x.dtype):
+        return op.node("Mod", x, y)
+    rest, zero = op.node("Mod", x, y, fmod=1), op.number(0, x.dtype)
+    signs_differ = op.node("Xor", op.node("Less", rest, zero), op.node("Less", y, zero))
+    is_moved = op.node("And", signs_differ, op.node("Not", op.node("Equal", rest, zero)))
+    return op.node("Where", is_moved, op.node("Add", rest, y), rest)
+
+
+@exports("relax.log_add_exp")
+def log_add_exp(op: ExportedOp) -> Ref:
+    """max + log(1 + exp(-|difference|)); of equal infinities the difference is no number."""
+    x, y = op["x1"], op["x2"]
+    zero = op.number(0, x.dtype)
+    distance = op.node("Where", op.node("Equal", x, y), zero, op.node("Abs", op.node("Sub", x, y)))
+    share = op.node("Log", op.node("Add", op.node("Exp", op.node("Neg", distance)), op.number(1, x.dtype)))
+    return op.node("Add", op.node("Max", x, y), share)
+
+
+@exports(["relax.isnan", "relax.isinf", "relax.isfinite"])
+def kind_of_number(op: ExportedOp) -> Ref:
+    x, what = op["x"], op.name.removeprefix("relax.is")
+    if not is_float(x.dtype):
+        is_itself = op.node("Equal", x, x)
+        return is_itself if what == "finite" else op.node("Not", is_itself)
+    if what != "finite":
+        return op.node({"nan": "IsNaN", "inf": "IsInf"}[what], x)
+    return op.node("Not", op.node("Or", op.node("IsNaN", x), op.node("IsInf", x)))
+
+
+@exports(["relax.left_shift", "relax.right_shift"])
+def shift(op: ExportedOp) -> Ref:
+    """ONNX shifts integers without a sign only: of one below zero the other bits are shifted."""
+    x, bits = op["x1"], op["x2"]
+    direction = "LEFT" if op.name.endswith("left_shift") else "RIGHT"
+    if is_unsigned(x.dtype):
+        return op.node("BitShift", x, bits, direction=direction)
+    unsigned, signed = f"u{x.dtype}", x.dtype
+    if direction == "LEFT":
+        moved = op.node("BitShift", op.cast(x, unsigned), op.cast(bits, unsigned), direction=direction)
+        return op.cast(moved, signed)
+    is_below = op.node("Less", x, op.number(0, signed))
+    positive = op.node("Where", is_below, op.node("BitwiseNot", x), x)
+    moved = op.cast(
+        op.node("BitShift", op.cast(positive, unsigned), op.cast(bits, unsigned), direction="RIGHT"), signed
+    )
+    return op.node("Where", is_below, op.node("BitwiseNot", moved), moved)
+
+
+@exports("relax.clip")
+def clip(op: ExportedOp) -> Ref:
+    x = op["x"]
+    return op.node("Clip", x, op.cast(op["min"], x.dtype), op.cast(op["max"], x.dtype))
+
+
+@exports("relax.astype")
+def astype(op: ExportedOp) -> Ref:
+    return op.cast(op["x"], op.result().dtype)
+
+
+@exports("relax.bitcast")
+def bitcast(op: ExportedOp) -> Ref:
+    """To bool: whether any bit is set."""
+    x, dtype = op["x"], op.result().dtype
+    if is_bool(dtype) or is_bool(x.dtype):
+        return op.cast(x, dtype)
+    return op.node("BitCast", x, to=number_of(dtype), result=dtype)

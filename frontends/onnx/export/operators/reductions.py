@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions over axes, scans along one, sorting and searching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .....dialects.core.infos import TensorInfo, is_bool
+from ..call import ExportedOp
+from ..registry import exports
+from ..values import Ref
+
+_REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin", "mean": "ReduceMean"}
+#: Of truth values: a sum or maximum says whether any is true, a product or minimum whether all are.
+_OF_BOOLS = {"sum": "ReduceSum", "max": "ReduceSum", "prod": "ReduceProd", "min": "ReduceProd"}
+
+
+def _axes(op: ExportedOp, name: str = "x") -> list[int] | None:
+    axis = op.call.axis
+    return None if axis is None else op.axes_of(name, axis) if op.info(name).shape is not None else list(axis)
+
+
+@exports([f"relax.{name}" for name in _REDUCTIONS])
+def reduction(op: ExportedOp) -> Ref:
+    x, name = op["x"], op.name.removeprefix("relax.")
+    if is_bool(x.dtype):
+        # Of none at all, too, for which onnxruntime has no maximum.
+        return op.cast(op.graph.reduce(_OF_BOOLS[name], op.cast(x, "i32"), _axes(op), op.keepdims), "i1")
+    axes = _axes(op)
+    if name == "mean" and _is_of_images(op, axes):
+        return op.node("GlobalAveragePool", x)
+    return op.graph.reduce(_REDUCTIONS[name], x, axes, op.keepdims)
+
+
+def _is_of_images(op: ExportedOp, axes: list[int] | None) -> bool:
+    """Whether the mean of each channel is asked for, which runtimes have kernels for."""
+    rank = op.info("x").rank or 0
+    return (
+        rank > 2
+        and axes is not None
+        and sorted(axes) == list(range(2, rank))
+        and op.keepdims
+        and op["x"].dtype == "f32"
+    )
+
+
+@exports(["relax.variance", "relax.std"])
+def variance(op: ExportedOp) -> Ref:
+    x, axes = op["x"], _axes(op)
+    distance = op.node("Sub", x, op.graph.reduce("ReduceMean", x, axes, keep=True))
+    mean = op.graph.reduce("ReduceMean", op.node("Mul", distance, distance), axes, op.keepdims)
+    return op.node("Sqrt", mean) if op.name == "relax.std" else mean
+
+
+@exports(["relax.argmax", "relax.argmin"])
+def position(op: ExportedOp) -> Ref:
+    operator = {"relax.argmax": "ArgMax", "relax.argmin": "ArgMin"}[op.name]
+    if op.call.axis is not None:
+        return op.node(operator, op["x"], axis=op.axis_of("x", op.call.axis), keepdims=int(op.keepdims))
+    found = op.node(operator, op.graph.flat(op["x"]), axis=0, keepdims=0)
+    return op.reshape(found, [1] * len(op.result_shape())) if op.keepdims else found
+
+
+# ---- scans ----
+
+
+def _scanned(op: ExportedOp) -> tuple[Ref, int]:
+    """What is gone along, of the result's type, and the axis."""
+    data = op.cast(op["data"], op.result().dtype)
+    return (op.graph.flat(data), 0) if op.call.axis is None else (data, op.axis_of("data", op.call.axis))
+
+
+@exports("relax.cumsum")
+def cumsum(op: ExportedOp) -> Ref:
+    data, axis = _scanned(op)
+    return op.node("CumSum", data, op.number(axis, "i64"), exclusive=int(op.exclusive))
+
+
+@exports("relax.cumprod")
+def cumprod(op: ExportedOp) -> Ref:
+    """Before opset 26 of all elements up to each: those behind count as 1."""
+    data, axis = _scanned(op)
+    if op.graph.opset >= 26:
+        return op.node("CumProd", data, op.number(axis, "i64"), exclusive=int(op.exclusive))
+    rank = 1 if op.call.axis is None else op.rank("data")
+    size = op.size(op.known_parts(data, [None] * rank)[axis])
+    count = op.node("Range", op.number(0, "i64"), size, op.number(1, "i64"))
+    rows = op.graph.unsqueeze(count, [1])
+    is_before = op.node("Less" if op.exclusive else "LessOrEqual", op.graph.unsqueeze(count, [0]), rows)
+    # [result's place, element], then the dimensions behind the axis.
+    is_before = op.graph.unsqueeze(is_before, list(range(-(rank - 1 - axis), 0)))
+    spread = op.graph.unsqueeze(data, [axis])
+    factors = op.node("Where", is_before, spread, op.number(1, data.dtype))
+    return op.graph.reduce("ReduceProd", factors, [axis + 1], keep=False)
+
+
+# ---- order ----
+
+
+def _count(op: ExportedOp, name: str, axis: int) -> Ref:
+    """How many elements there are along an axis, as TopK takes it."""
+    return op.sizes.one(op.graph, op.parts(name)[axis])
+
+
+def _sorted(op: ExportedOp, count: Ref, axis: int, largest: bool) -> list[Ref]:
+    data = op["data"]
+    if data.dtype == "ui64":
+        # With the other first bit they are in the order of integers with a sign, of which there is a kernel.
+        first = op.number(2**63, "ui64")
+        data = op.cast(op.node("BitwiseXor", data, first), "i64")
+        values, places = op.graph.nodes_of("TopK", [data, count], 2, axis=axis, largest=int(largest), sorted=1)
+        return [op.node("BitwiseXor", op.cast(values, "ui64"), first), places]
+    wide = op.cast(data, "ui8") if is_bool(data.dtype) else data
+    values, places = op.graph.nodes_of("TopK", [wide, count], 2, axis=axis, largest=int(largest), sorted=1)
+    return [op.cast(values, data.dtype), places]
+
+
+def _order(op: ExportedOp) -> list[Ref]:
+    if not op.rank("data"):
+        return [op["data"], op.number(0, "i64")]
+    axis = op.axis_of("data", op.axis)
+    return _sorted(op, _count(op, "data", axis), axis, op.descending)
+
+
+@exports("relax.sort")
+def sort(op: ExportedOp) -> Ref:
+    return _order(op)[0]
+
+
+@exports("relax.argsort")
+def argsort(op: ExportedOp) -> Ref:
+    return op.cast(_order(op)[1], op.result().dtype)
+
+
+@exports("relax.topk")
+def topk(op: ExportedOp) -> list[Ref]:
+    axis = op.axis_of("data", op.axis)
+    size = op.shape("data")[axis]
+    is_all = op.k < 1 or (isinstance(size, int) and op.k > size)
+    count = _count(op, "data", axis) if is_all else op.ints(op.k)
+    values, places = _sorted(op, count, axis, op.largest)
+    if op.ret_type != "values":
+        info = op.results[-1]
+        assert isinstance(info, TensorInfo)
+        places = op.cast(places, info.dtype)
+    return {"both": [values, places], "values": [values], "indices": [places]}[op.ret_type]
+
+
+@exports("relax.median")
+def median(op: ExportedOp) -> list[Ref]:
+    """The element in the middle of those in order; over several axes of them as one."""
+    axes = _axes(op, "data")
+    rank = op.rank("data")
+    axes = list(range(rank)) if axes is None else sorted(axes)
+    if len(axes) != 1:
+        raise op.fail("over one axis there is a counterpart, over several there is none", "axis")
+    (axis,) = axes
+    count = _count(op, "data", axis)
+    half = op.node("Div", op.node("Sub", count, op.ints(1)), op.ints(2))
+    found = [op.node("Gather", each, half, axis=axis) for each in _sorted(op, count, axis, largest=False)]
+    found = found if op.keepdims else [op.graph.squeeze(each, [axis]) for each in found]
+    return found[: len(op.results)]
+
+
+@exports("relax.unique")
+def unique(op: ExportedOp) -> Sequence[Ref]:
+    flags = [op.value(name) for name in ("sorted", "return_index", "return_inverse", "return_counts")]
+    axis = op.value("axis") if op.has("axis") else None
+    if None in flags or (op.has("axis") and not isinstance(axis, int)):
+        raise op.fail("its flags and its axis must be known before the model runs")
+    is_sorted, *wanted = flags
+    x = op["x"] if op.rank("x") else op.reshape(op["x"], [1])
+    values, *others = op.graph.nodes_of("Unique", [x], 4, axis=axis, sorted=int(is_sorted))
+    return [values, *(each for each, is_wanted in zip(others, wanted, strict=True) if is_wanted)]

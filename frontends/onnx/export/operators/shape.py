@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shapes as values, scalars, and what checks types."""
+
+from __future__ import annotations
+
+from .....bindings.navigation import callee_of
+from .....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, is_bool
+from ..call import ExportedOp
+from ..registry import exports
+from ..values import Held, Shape
+
+
+@exports("relax.shape_of")
+def shape_of(op: ExportedOp) -> Held:
+    if op.info("input").shape is None:
+        return Shape(None, op.node("Shape", op["input"]))
+    return Shape(op.parts("input"))
+
+
+@exports("relax.tensor_to_shape")
+def tensor_to_shape(op: ExportedOp) -> Held:
+    tensor, info = op["input"], op.results[0]
+    if not isinstance(info, ShapeInfo) or info.dims is None:
+        return Shape(None, tensor)
+    parts = [op.node("Slice", tensor, op.ints(place), op.ints(place + 1)) for place in range(len(info.dims))]
+    return Shape(parts, tensor)
+
+
+@exports("relax.shape_to_tensor")
+def shape_to_tensor(op: ExportedOp) -> Held:
+    held = op.held("input")
+    assert isinstance(held, Shape)
+    return op.shape_tensor(held)
+
+
+@exports("relax.size")
+def size(op: ExportedOp) -> Held:
+    return op.node("Size", op["input"])
+
+
+@exports("relax.match_cast")
+def match_cast(op: ExportedOp) -> Held:
+    """What its type says of symbols is known from here on; nothing is checked."""
+    return op.held("value")
+
+
+@exports(["relax.scalar_to_tensor", "tensor.cast"])
+def unchanged(op: ExportedOp) -> Held:
+    return op.operands[0]
+
+
+# ---- scalars, which are 0-D tensors ----
+
+
+@exports("tensor.extract")
+def extract(op: ExportedOp) -> Held:
+    tensor, *indices = op.operands
+    if not indices:
+        return tensor
+    places = [op.graph.unsqueeze(each, [0]) for each in indices]
+    return op.node("GatherND", tensor, op.node("Concat", *places, axis=0))
+
+
+@exports("tensor.from_elements")
+def from_elements(op: ExportedOp) -> Held:
+    columns = [op.graph.unsqueeze(each, [0]) for each in op.operands]
+    shape = [size for size in op.result_shape() if isinstance(size, int)]
+    return op.reshape(op.node("Concat", *columns, axis=0), shape)
+
+
+@exports("tensor.dim")
+def dim(op: ExportedOp) -> Held:
+    tensor, axis = op.operands
+    return op.node("Gather", op.node("Shape", tensor), axis)
+
+
+_SCALARS = {
+    "addi": "Add", "addf": "Add", "subi": "Sub", "subf": "Sub", "muli": "Mul", "mulf": "Mul", "divsi": "Div",
+    "divf": "Div", "maxsi": "Max", "minsi": "Min", "select": "Where",
+}  # fmt: skip
+_BITS = {"andi": ("BitwiseAnd", "And"), "ori": ("BitwiseOr", "Or"), "xori": ("BitwiseXor", "Xor")}
+_CASTS = ("index_cast", "extui", "extsi", "trunci", "sitofp", "fptosi", "extf", "truncf")
+
+
+@exports([f"arith.{name}" for name in _SCALARS])
+def arithmetic(op: ExportedOp) -> Held:
+    return op.node(_SCALARS[op.name.removeprefix("arith.")], *op.operands)
+
+
+@exports([f"arith.{name}" for name in _BITS])
+def bits(op: ExportedOp) -> Held:
+    operands = op.operands
+    return op.node(_BITS[op.name.removeprefix("arith.")][is_bool(operands[0].dtype)], *operands)
+
+
+@exports([f"arith.{name}" for name in _CASTS])
+def cast(op: ExportedOp) -> Held:
+    """Truth values are 0 and 1, also where a sign would be kept."""
+    (operand,), info = op.operands, op.results[0]
+    assert isinstance(info, (ScalarInfo, TensorInfo))
+    if is_bool(operand.dtype) and op.name == "arith.extsi":
+        operand = op.node("Neg", op.cast(operand, "i64"))
+    if is_bool(info.dtype) and op.name == "arith.trunci":
+        operand = op.node("BitwiseAnd", operand, op.number(1, operand.dtype))
+    return op.cast(operand, "i64" if info.dtype == "index" else info.dtype)
+
+
+_PREDICATES: list[tuple[str, bool]] = [
+    ("Equal", False), ("Equal", True), ("Less", False), ("LessOrEqual", False), ("Greater", False),
+    ("GreaterOrEqual", False),
+]  # fmt: skip
+
+
+@exports("arith.cmpi")
+def compare(op: ExportedOp) -> Held:
+    predicate = op.operation.attributes["predicate"].value
+    if predicate >= len(_PREDICATES):
+        raise op.fail("ONNX compares integers with their signs", "predicate")
+    operator, is_inverse = _PREDICATES[predicate]
+    operands = [op.cast(each, "i32") if is_bool(each.dtype) else each for each in op.operands]
+    found = op.node(operator, *operands)
+    return op.node("Not", found) if is_inverse else found
+
+
+@exports("func.call")
+def call(op: ExportedOp) -> list[Held]:
+    arguments = [op.exporter.held(value, op.graph) for value in op.operation.operands]
+    return op.exporter.call(callee_of(op.operation), arguments, op.graph, op.operation)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Groups of calls that are said to be groups (relax.group): each as a whole, where one like it is known."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...bindings.rewriting import located_error
+from .block import BlockGroups, Edge, Found
+from .kinds import GroupOf, Kind, Kinds
+from .reading import BlockReading
+
+
+class Whole(NamedTuple):
+    """What calls became: members and values by where they are among the calls and their values."""
+
+    kind: Kind
+    members: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+#: By the kinds of the calls, how their values hang together and which of these are used elsewhere.
+Wholes = dict[tuple[tuple[Kind, ...], tuple[int, ...], tuple[int, ...]], Whole]
+
+
+class StatedGroups(BlockGroups):
+    """The groups of a block that somebody has stated: these and nothing else."""
+
+    def __init__(self, reading: BlockReading, kinds: Kinds, wholes: Wholes):
+        super().__init__(reading, kinds)
+        self._wholes = wholes
+        self._singles = dict(self._group)
+
+    def find(self) -> list[Found]:
+        """Raises RelaxError where calls that are said to be one group cannot become one."""
+        members: dict[int, list[int]] = {}
+        edges: dict[int, list[Edge]] = {}
+        for position, number in self._reading.stated.items():
+            members.setdefault(number, []).append(position)
+        for edge in self._edges:
+            edges.setdefault(self._reading.stated[edge.consumer], []).append(edge)
+        groups = {number: calls for number, calls in members.items() if len(calls) > 1}
+        if not all([self._become_one(calls, edges.get(number, [])) for number, calls in groups.items()]):
+            # There may be no place for one group before another one has its own: all of them, step by step.
+            self._start_again()
+            self._join(self._edges)
+            for number, calls in groups.items():
+                self._check_whole(number, calls)
+        return self._found()
+
+    def _become_one(self, calls: list[int], edges: list[Edge]) -> bool:
+        """Whether the calls have become one group."""
+        singles = [self._group[position] for position in calls if position in self._group]
+        if len(singles) < len(calls):
+            return False
+        numbers: dict[int, int] = {}
+        wiring = tuple([numbers.setdefault(value, len(numbers)) for single in singles for value in single.values])
+        values = list(numbers)
+        outputs, last = self._used_outside(calls, frozenset(calls), None)
+        used = tuple([numbers[value] for value in outputs])
+        key = tuple([single.kind for single in singles]), wiring, used
+        whole = self._wholes.get(key)
+        if whole is not None:
+            own = tuple([calls[place] for place in whole.members])
+            group = GroupOf(whole.kind, own, tuple(calls), tuple([values[at] for at in whole.values]))
+            return self._put(group, self._outputs(group)[0] if whole.kind.host is not None else outputs, last)
+        self._join(edges)
+        group = self._group[calls[0]]
+        if len(group.calls) < len(calls):
+            return False
+        in_group = tuple(map(calls.index, group.calls))
+        self._wholes[key] = Whole(group.kind, in_group, tuple([numbers[value] for value in group.values]))
+        return True
+
+    def _start_again(self) -> None:
+        self._group.update(self._singles)
+        self._place[:] = range(len(self._place))
+        for edge in self._edges:
+            edge.producers, edge.reason = None, ""
+
+    def _check_whole(self, number: int, calls: list[int]) -> None:
+        group = self._group.get(calls[0])
+        if group is None or len(group.calls) < len(calls):
+            location = self._reading.operations[calls[0]].location
+            raise located_error(f"group {number} cannot become one kernel: {self._why_apart(calls)}", location)
+
+    def _why_apart(self, calls: list[int]) -> str:
+        for position in calls:
+            if position not in self._group:
+                call = self._reading.operations[position]
+                return f"what @{call.opview.func} does is not known, or more than one loop nest can do"
+        inside = {self._reading.operations[position] for position in calls}
+        for (producer, consumer), reason in self.reasons_apart().items():
+            if producer in inside and consumer in inside:
+                return f"@{producer.opview.func} and @{consumer.opview.func}: {reason}"
+        return "its calls do not read each other's results"

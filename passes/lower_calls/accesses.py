@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which elements of its parameters a PrimFunc on memrefs reads and writes, and in what order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import blocks_of, body_of, constant_of, last_of, made_by, operations_of
+from ...emit.structured import DYNAMIC
+from .memrefs import is_dense
+
+#: What an index varies with: a loop's counter, another value, or a dimension of a linalg operation.
+Term = Hashable
+
+
+class Linear(NamedTuple):
+    """A number plus multiples of what varies."""
+
+    number: int
+    terms: dict[Term, int]
+
+    def plus(self, other: Linear, scale: int = 1) -> Linear:
+        if not other.terms:
+            return Linear(self.number + scale * other.number, self.terms)
+        terms = dict(self.terms)
+        for term, factor in other.terms.items():
+            terms[term] = terms.get(term, 0) + scale * factor
+        return Linear(self.number + scale * other.number, {term: factor for term, factor in terms.items() if factor})
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A block around accesses, with its loop if it is one: what the counter is, and what it is at least and at most."""
+
+    #: The same for all that is in one block, or in one round of a linalg operation.
+    place: tuple[int, ...]
+    kind: str
+    block: Block | None = None
+    counter: Term = None
+    first: Linear | None = None
+    last: Linear | None = None
+    step: int = 1
+
+    @property
+    def runs_once(self) -> bool:
+        return self.first is not None and self.first == self.last
+
+
+class Axis(NamedTuple):
+    """The indices along a dimension: so many from the first on."""
+
+    first: Linear
+    length: int
+
+
+@dataclass(frozen=True)
+class View:
+    """A memref seen from the parameter whose memory it is: its coordinates are those of `frame`, moved."""
+
+    parameter: int
+    frame: Hashable
+    #: For each dimension of the memref one of the frame.
+    axes: tuple[int, ...]
+    moved: tuple[Linear, ...]
+    #: What the frame is another one for, in each round.
+    depends: frozenset[Term] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """One operation reads or writes a box of elements, or wherever (`axes` is None)."""
+
+    view: View
+    is_write: bool
+    axes: tuple[Axis, ...] | None
+    levels: tuple[Level, ...]
+    #: The positions of the operations that hold it in those levels, the last is its own.
+    trail: tuple[int, ...]
+    #: What is moved, and under which mask.
+    value: Value | None = None
+    mask: Value | None = None
+    #: The memref that is named, and the indices in it.
+    memref: Value | None = None
+    indices: tuple[Axis, ...] = ()
+
+    @functools.cached_property
+    def address(self) -> Axis | None:
+        """In elements from where the parameter begins; None where the strides are not known."""
+        if self.memref is None:
+            return None
+        strides, offset = self.memref.type.get_strides_and_offset()
+        if offset == DYNAMIC or DYNAMIC in strides:
+            return None
+        first, reach = Linear(offset, {}), 1
+        for stride, index in zip(strides, self.indices, strict=True):
+            first = first.plus(index.first, stride)
+            reach += stride * (index.length - 1)
+        return Axis(first, reach)
+
+
+class _Unknown(Exception):
+    """Something is done with a parameter that is not understood."""
+
+    def __init__(self, parameter: int):
+        self.parameter = parameter
+
+
+#: The only loop that is understood.
+_LOOP = "scf.for"
+NONE = Linear(0, {})
+_TRANSFERS = {"vector.transfer_read": 0, "vector.transfer_write": 1}
+_ELEMENTS = {"memref.load": 0, "memref.store": 1, "vector.load": 0, "vector.store": 1}
+#: Behind all positions.
+_LAST = 1 << 62
+#: Reads a memref's sizes, or nothing.
+_HARMLESS = frozenset(("memref.dim", "memref.assume_alignment"))
+
+
+class Accesses:
+    """All that a PrimFunc does with its parameters."""
+
+    def __init__(self, function: Operation):
+        self._views: dict[Value, View] = {}
+        self._linear: dict[Value, Linear] = {}
+        self._position = 0
+        self.reads: dict[int, list[Access]] = {}
+        self.writes: dict[int, list[Access]] = {}
+        #: The function's own operations by their positions.
+        self.steps: dict[int, Operation] = {}
+        #: Parameters with which something else is done as well.
+        self.unknown: set[int] = set()
+        #: Whether anything else can be seen from outside: what fails, or is called.
+        self.has_effects = False
+        block = body_of(function)
+        for index, argument in enumerate(block.arguments):
+            if isinstance(argument.type, ir.MemRefType):
+                rank = argument.type.rank
+                frame = (tuple(argument.type.shape),)
+                self._views[argument] = View(index, frame, tuple(range(rank)), (NONE,) * rank)
+        if len(function.regions[0].blocks) > 1:
+            self.unknown.update(view.parameter for view in self._views.values())
+            self.has_effects = True
+        else:
+            self._visit(block, (Level((0,), "func.func", block),), ())
+        self.unknown |= {view.parameter for value, view in self._views.items() if self._is_odd(value)}
+
+    def _is_odd(self, memref: Value) -> bool:
+        return isinstance(memref.owner, ir.Block) and not is_dense(memref.type)
+
+    # ---- what is done ----
+
+    def _visit(self, block: Block, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+        for op in operations_of(block):
+            self._position += 1
+            here = (*trail, self._position)
+            if not trail:
+                self.steps[self._position] = op
+            try:
+                self._look(op, levels, here)
+            except _Unknown as problem:
+                self.unknown.add(problem.parameter)
+            if op.name == "linalg.generic":
+                nest = _nest(op, self._position)
+                self._visit(op.regions[0].blocks[0], (*levels, *nest), (*here, *(0 for _ in nest[1:])))
+            elif op.regions:
+                number = self._position
+                for index, inside in enumerate(blocks_of(op)):
+                    place = number, index
+                    level = self._loop(op, place, inside) if op.name == _LOOP else Level(place, op.name, inside)
+                    self._visit(inside, (*levels, level), here)
+
+    def _look(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+        name = op.name
+        self.has_effects |= name in ("func.call", "llvm.call") or name.partition(".")[0] in ("tir", "cf")
+        touched = [value for value in op.operands if value in self._views]
+        if not touched or name in _HARMLESS:
+            return
+        if name in _VIEWS:
+            self._views[op.results[0]] = _VIEWS[name](self, op, self._views[touched[0]])
+        elif name in _TRANSFERS:
+            self._transfer(op, levels, trail)
+        elif name in _ELEMENTS and op.operands[_ELEMENTS[name]] in self._views and len(touched) == 1:
+            at = _ELEMENTS[name]
+            length = _lengths(op.results[0].type if at == 0 else op.operands[0].type)
+            memref, *indices = list(op.operands)[at:]
+            counts = [1] * (len(indices) - len(length)) + length
+            value = op.results[0] if at == 0 else op.operands[0]
+            self._add(memref, list(map(self._as_linear, indices)), counts, bool(at), levels, trail, value)
+        elif name.startswith("linalg."):
+            self._structured(op, levels, trail)
+        elif name == "memref.copy":
+            self._copy(op, levels, trail)
+        else:
+            raise _Unknown(self._views[touched[0]].parameter)
+
+    def _transfer(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+        at = _TRANSFERS[op.name]
+        memref = op.operands[at]
+        rank = memref.type.rank
+        value = op.operands[0] if at else op.results[0]
+        indices = list(op.operands)[at + 1 : at + 1 + rank]
+        counts = [1] * rank
+        lengths = _lengths(value.type)
+        for expression, length in zip(op.attributes["permutation_map"].value.results, lengths, strict=True):
+            if isinstance(expression, ir.AffineDimExpr):
+                counts[expression.position] = length
+        masked = int(list(op.attributes["operandSegmentSizes"])[-1])
+        firsts, mask = list(map(self._as_linear, indices)), op.operands[-1] if masked else None
+        self._add(memref, firsts, counts, bool(at), levels, trail, value, mask)
+
+    def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+        """A linalg operation is a nest of loops around the elements that its maps tell; others are anywhere."""
+        inputs, outputs = (int(each) for each in op.attributes["operandSegmentSizes"])
+        is_generic = op.name == "linalg.generic"
+        nest = _nest(op, self._position) if is_generic else ()
+        for index in range(inputs + outputs):
+            memref, is_write = op.operands[index], index >= inputs
+            if memref not in self._views:
+                continue
+            axes = [_along(op, index, dim, self._position) for dim in range(memref.type.rank)] if is_generic else [None]
+            firsts = [axis for axis in axes if axis is not None]
+            if len(firsts) < len(axes):
+                self._record(Access(self._views[memref], is_write, None, levels, trail))
+                continue
+            # Each round reads first, then its body runs, then it writes.
+            inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
+            value = _moved_by(op, index, inputs)
+            self._add(memref, firsts, [1] * len(firsts), is_write, (*levels, *nest), inner, value)
+
+    def _copy(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+        """Element after element, each read before it is written; what is read goes by the source's name."""
+        source, target = op.operands
+        ends = [None if size == DYNAMIC else Linear(max(size - 1, 0), {}) for size in source.type.shape]
+        nest = _loops(ends, self._position)
+        for memref, is_write in ((source, False), (target, True)):
+            firsts = [Linear(0, {level.counter: 1}) for level in nest[:-1]]
+            inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
+            self._add(memref, firsts, [1] * len(firsts), is_write, (*levels, *nest), inner, source)
+
+    def _add(
+        self,
+        memref: Value,
+        firsts: list[Linear],
+        counts: list[int],
+        is_write: bool,
+        levels: tuple[Level, ...],
+        trail: tuple[int, ...],
+        value: Value | None,
+        mask: Value | None = None,
+    ) -> None:
+        view = self._views.get(memref)
+        if view is None:
+            return
+        axes = [Axis(first, 1) for first in view.moved]
+        for axis, first, count in zip(view.axes, firsts, counts, strict=True):
+            axes[axis] = Axis(first.plus(axes[axis].first), count)
+        indices = tuple(map(Axis, firsts, counts))
+        self._record(Access(view, is_write, tuple(axes), levels, trail, value, mask, memref, indices))
+
+    def _record(self, access: Access) -> None:
+        found = self.writes if access.is_write else self.reads
+        found.setdefault(access.view.parameter, []).append(access)
+
+    # ---- indices ----
+
+    def _as_linear(self, value: Value) -> Linear:
+        if value not in self._linear:
+            self._linear[value] = self._new_linear(value)
+        return self._linear[value]
+
+    def _new_linear(self, value: Value) -> Linear:
+        number = constant_of(value)
+        if number is not None:
+            return Linear(number, {})
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is not None and op.name in ("arith.addi", "arith.subi"):
+            left, right = map(self._as_linear, op.operands)
+            return left.plus(right, 1 if op.name == "arith.addi" else -1)
+        if op is not None and op.name == "arith.muli":
+            left, right = map(self._as_linear, op.operands)
+            for one, other in ((left, right), (right, left)):
+                if not other.terms:
+                    return NONE.plus(one, other.number)
+        return Linear(0, {value: 1})
+
+    def _loop(self, op: Operation, place: tuple[int, ...], block: Block) -> Level:
+        low, high = (self._as_linear(operand) for operand in list(op.operands)[:2])
+        step = constant_of(op.operands[2]) or 1
+        last = high.plus(Linear(-1, {}))
+        if not low.terms and not high.terms:
+            last = Linear(low.number + max(high.number - 1 - low.number, 0) // step * step, {})
+        elif low == NONE and _is_multiple(op.operands[1], step):
+            last = high.plus(Linear(-step, {}))
+        return Level(place, op.name, block, block.arguments[0], low, last, step)
+
+    # ---- views ----
+
+    def same(self, op: Operation, view: View) -> View:
+        return view
+
+    def reshaped(self, op: Operation, view: View) -> View:
+        """Dimensions joined or taken apart: new coordinates, the same for all that is seen so."""
+        sizes = list(op.operands)[1:]
+        told = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
+        rank = op.results[0].type.rank
+        frame = (view.frame, view.axes, tuple(_frozen(each) for each in view.moved), *told)
+        depends = view.depends.union(sizes, *(each.terms for each in view.moved))
+        return View(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
+
+    def part(self, op: Operation, view: View) -> View:
+        """Steps of one and offsets only move coordinates."""
+        static = list(op.attributes["static_offsets"])
+        steps = list(op.attributes["static_strides"])
+        if any(step != 1 for step in steps):
+            raise _Unknown(view.parameter)
+        given = iter(list(op.operands)[1:])
+        offsets = [self._as_linear(next(given)) if each == DYNAMIC else Linear(each, {}) for each in static]
+        moved = list(view.moved)
+        for axis, offset in zip(view.axes, offsets, strict=True):
+            moved[axis] = moved[axis].plus(offset)
+        kept = _kept_axes(op)
+        if kept is None:
+            raise _Unknown(view.parameter)
+        axes = tuple(view.axes[axis] for axis in kept)
+        return View(view.parameter, view.frame, axes, tuple(moved), view.depends)
+
+
+_VIEWS = {
+    "memref.cast": Accesses.same,
+    "memref.collapse_shape": Accesses.reshaped,
+    "memref.expand_shape": Accesses.reshaped,
+    "memref.subview": Accesses.part,
+}
+
+
+def _is_multiple(value: Value, step: int) -> bool:
+    """Whether a value is another one without its remainder: what loops over whole vectors end at."""
+    less = made_by(value, "arith.subi")
+    rest = None if less is None else made_by(less.operands[1], "arith.remui", "arith.remsi")
+    if less is None or rest is None or rest.operands[0] != less.operands[0]:
+        return False
+    return (constant_of(rest.operands[1]) or 1) % step == 0
+
+
+def _frozen(linear: Linear) -> Hashable:
+    return (linear.number, frozenset(linear.terms.items()))
+
+
+def _kept_axes(op: Operation) -> list[int] | None:
+    """Which dimensions a part has still: a rank that is reduced loses sizes of 1, if it is clear which."""
+    sizes, shape = list(op.attributes["static_sizes"]), list(op.results[0].type.shape)
+    if len(sizes) == len(shape):
+        return list(range(len(shape)))
+    kept = [axis for axis, size in enumerate(sizes) if size != 1]
+    return kept if [sizes[axis] for axis in kept] == shape else None
+
+
+def _lengths(type_: ir.Type) -> list[int]:
+    return list(type_.shape) if isinstance(type_, ir.VectorType) else []
+
+
+def _nest(op: Operation, position: int) -> tuple[Level, ...]:
+    """The loops that a linalg.generic is, outermost first."""
+    rank = op.attributes["indexing_maps"][0].value.n_dims
+    sizes: list[int | None] = [None] * rank
+    for operand, held in zip(op.operands, op.attributes["indexing_maps"], strict=True):
+        for dim, expression in enumerate(held.value.results):
+            if isinstance(expression, ir.AffineDimExpr) and operand.type.shape[dim] != DYNAMIC:
+                sizes[expression.position] = operand.type.shape[dim]
+    return _loops([None if size is None else Linear(max(size - 1, 0), {}) for size in sizes], position)
+
+
+def _loops(ends: Sequence[Linear | None], position: int) -> tuple[Level, ...]:
+    """Loops that count from 0 to these ends, outermost first, and the body inside."""
+    loops = (Level((position, dim), _LOOP, None, (position, dim), NONE, end) for dim, end in enumerate(ends))
+    return (*loops, Level((position, len(ends)), "body"))
+
+
+def _along(op: Operation, index: int, dim: int, position: int) -> Linear | None:
+    """Where a linalg.generic accesses an operand along a dimension of it."""
+    expression = op.attributes["indexing_maps"][index].value.results[dim]
+    if isinstance(expression, ir.AffineDimExpr):
+        return Linear(0, {(position, expression.position): 1})
+    return Linear(expression.value, {}) if isinstance(expression, ir.AffineConstantExpr) else None
+
+
+def _moved_by(op: Operation, index: int, inputs: int) -> Value:
+    """An argument of the body for what is read, what is yielded for what is written."""
+    block = op.regions[0].blocks[0]
+    return block.arguments[index] if index < inputs else last_of(block).operands[index - inputs]

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which inputs a PrimFunc may write its outputs over, and which outputs are nothing but elements of inputs.
+
+An output may lie where an input lies if nothing of the input is read after its place was written. Each read is
+compared with each write: what runs before, in one round of the loops around both, is told by the order of operations;
+for the rounds after it, a dimension must tell that they are about other elements.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from ...bindings.ir import Block, Operation, Value
+from ...dialects.tir.prim_func import NOALIAS
+from .accesses import Access, Accesses, Axis, Linear, Term
+
+#: So many pairs of accesses are compared; kernels with more are taken to read everything last.
+_MOST_PAIRS = 4096
+
+
+class Move(NamedTuple):
+    """An input's elements, in their order, lie in an output so many elements behind its start (before, if negative)."""
+
+    input: int
+    output: int
+    distance: int
+
+
+#: Kernels that have been looked at, by name; None for what is no PrimFunc on memrefs.
+Kernels = dict[str, "Kernel | None"]
+
+
+class Kernel:
+    """What is known of a PrimFunc on memrefs; found out when it is asked."""
+
+    def __init__(self, function: Operation):
+        self._is_apart = NOALIAS in function.attributes
+        self._accesses = Accesses(function)
+        self._overwrites: dict[tuple[int, int, bool], bool] = {}
+
+    def may_overwrite(self, read: int, written: int, is_alike: bool) -> bool:
+        """Whether parameter `written` may lie where parameter `read` does, element over element if they are alike."""
+        key = read, written, is_alike
+        if key not in self._overwrites:
+            self._overwrites[key] = self._find(*key)
+        return self._overwrites[key]
+
+    def _find(self, read: int, written: int, is_alike: bool) -> bool:
+        known = self._accesses
+        if self._is_apart or {read, written} & known.unknown or read in known.writes:
+            return False
+        reads, writes = known.reads.get(read, []), known.writes.get(written, [])
+        # What writes nothing leaves to somebody else what happens to its output.
+        if not writes or len(reads) * len(writes) > _MOST_PAIRS:
+            return False
+        test = _is_read_before if is_alike else _is_all_read_before
+        return all(test(one, other) for other in writes for one in reads)
+
+    @functools.cached_property
+    def moves(self) -> list[Move]:
+        """If nothing is done but that elements are moved: from where to where; else none."""
+        known = self._accesses
+        if self._is_apart or known.unknown or known.has_effects or set(known.reads) & set(known.writes):
+            return []
+        found = set()
+        for accesses in known.writes.values():
+            for access in accesses:
+                source = self._source(access)
+                if source is None or (distance := _distance(source, access)) is None:
+                    return []
+                found.add(Move(source.view.parameter, access.view.parameter, distance))
+        return sorted(found)
+
+    def copies(self, read: int, written: int) -> list[tuple[Operation, int]]:
+        """Operations of the function that, with so many writes, only put elements of one parameter in the other."""
+        known = self._accesses
+        steps: dict[int, list[Access]] = {}
+        for accesses in (*known.reads.values(), *known.writes.values()):
+            for access in accesses:
+                steps.setdefault(access.trail[0], []).append(access)
+        found = []
+        for position, accesses in steps.items():
+            writes = [each for each in accesses if each.is_write]
+            is_between = all(each.view.parameter == (written if each.is_write else read) for each in accesses)
+            if writes and is_between and all(self._is_copy_of(read, each) for each in writes):
+                found.append((known.steps[position], len(writes)))
+        return found
+
+    def _is_copy_of(self, read: int, write: Access) -> bool:
+        """Whether elements of a parameter are written as they are there when that is the same memory."""
+        source = self._source(write)
+        if source is None or source.view.parameter != read or not _is_same_place(source, write):
+            return False
+        others = self._accesses.writes[write.view.parameter]
+        return not any(source.trail < other.trail < write.trail for other in others)
+
+    def _source(self, write: Access) -> Access | None:
+        """What reads the elements that are written."""
+        return None if write.value is None else self._sources.get(_unwrapped(write.value, self._sources))
+
+    @functools.cached_property
+    def _sources(self) -> dict[Value | None, Access]:
+        return {access.value: access for accesses in self._accesses.reads.values() for access in accesses}
+
+
+def _is_same_place(read: Access, write: Access) -> bool:
+    is_alike = read.view.frame == write.view.frame and read.axes is not None and read.axes == write.axes
+    return is_alike and read.mask == write.mask and _round_of(read, write)
+
+
+def _unwrapped(value: Value, sources: dict[Value | None, Access]) -> Value:
+    """A vector of one element is that element."""
+    if value in sources or isinstance(value.owner, Block) or value.owner.operation.name != "vector.broadcast":
+        return value
+    return value.owner.operation.operands[0] if value.type.shape == [1] else value
+
+
+def _distance(read: Access, write: Access) -> int | None:
+    """How far behind the elements that are read the same ones are written, each from where its memory begins."""
+    if read.address is None or write.address is None or read.mask != write.mask:
+        return None
+    if read.address.length != write.address.length or not _round_of(read, write):
+        return None
+    apart = write.address.first.plus(read.address.first, -1)
+    return None if apart.terms else apart.number
+
+
+def _round_of(read: Access, write: Access) -> bool:
+    """Whether what is written was read in this round of all loops around."""
+    return [level.place for level in read.levels] == [level.place for level in write.levels]
+
+
+# ---- the order ----
+
+
+def _is_all_read_before(read: Access, write: Access) -> bool:
+    """Whether whatever is read was read when anything is written."""
+    return _common(read, write) == 1 and read.trail[0] < write.trail[0]
+
+
+def _is_read_before(read: Access, write: Access) -> bool:
+    """Whether nothing of what is written is read later."""
+    common = _common(read, write)
+    around = read.levels[1:common]
+    if any(level.kind not in ("scf.for", "scf.if", "body") for level in around):
+        return False
+    own, other = read.trail[common - 1], write.trail[common - 1]
+    if own == other and not _are_branches(read, write, common):
+        return False
+    if own > other and not _are_apart(read, write, common, None):
+        return False
+    loops = [depth for depth in range(1, common) if read.levels[depth].kind == "scf.for"]
+    return all(_are_apart(read, write, common, depth) for depth in loops if not read.levels[depth].runs_once)
+
+
+def _common(read: Access, write: Access) -> int:
+    """How many blocks are around both."""
+    count = 0
+    for one, other in zip(read.levels, write.levels, strict=False):
+        if one.place != other.place:
+            break
+        count += 1
+    return count
+
+
+def _are_branches(read: Access, write: Access, common: int) -> bool:
+    """Whether both are in the branches of one condition: one of them runs."""
+    pair = read.levels[common : common + 1] + write.levels[common : common + 1]
+    return [level.kind for level in pair] == ["scf.if", "scf.if"]
+
+
+def _are_apart(read: Access, write: Access, common: int, loop: int | None) -> bool:
+    """Whether they are about different elements, the read in a later round of a loop (a depth), or in this one."""
+    if read.axes is None or write.axes is None:
+        return False
+    rounds = _Rounds(read, write, common, loop)
+    is_one_frame = all(_is_shared(term, read, rounds.shared) for term in read.view.depends)
+    if is_one_frame and read.view.frame == write.view.frame and len(read.axes) == len(write.axes):
+        pairs = list(zip(read.axes, write.axes, strict=True))
+    elif read.address is not None and write.address is not None:
+        pairs = [(read.address, write.address)]
+    else:
+        return False
+    return any(_is_apart(rounds, *pair) for pair in pairs)
+
+
+class _Rounds(NamedTuple):
+    """The rounds of loops that are compared: equal ones around `loop`, a later one of it, any inside."""
+
+    read: Access
+    write: Access
+    common: int
+    loop: int | None
+
+    @property
+    def shared(self) -> int:
+        """So many blocks around are in the same round."""
+        return self.common if self.loop is None else self.loop
+
+
+def _is_apart(rounds: _Rounds, read: Axis, write: Axis) -> bool:
+    """Along one dimension."""
+    loop = None if rounds.loop is None else rounds.read.levels[rounds.loop]
+    counter, step = ((), 1) if loop is None else (loop.counter, loop.step)
+    factor = read.first.terms.get(counter, 0)
+    if write.first.terms.get(counter, 0) != factor:
+        return False
+    starts = _ends(rounds, rounds.read, read.first, counter)
+    ends = _ends(rounds, rounds.write, write.first, counter)
+    # So far is the first that is read behind the first that is written; later rounds are no nearer.
+    low = None if starts[0] is None or ends[1] is None else starts[0].plus(ends[1], -1)
+    high = None if starts[1] is None or ends[0] is None else starts[1].plus(ends[0], -1)
+    if factor >= 0 and low is not None and not low.terms and low.number + factor * step > write.length - 1:
+        return True
+    return factor <= 0 and high is not None and not high.terms and high.number + factor * step < -(read.length - 1)
+
+
+def _ends(rounds: _Rounds, access: Access, index: Linear, counter: Term) -> tuple[Linear | None, Linear | None]:
+    """The least and the most that an index is but for a counter, by what does not change in the rounds compared."""
+    low: Linear | None = Linear(index.number, {})
+    high = low
+    for term, times in index.terms.items():
+        if term == counter:
+            continue
+        first, last = _span(rounds, access, term)
+        if times < 0:
+            first, last = last, first
+        low = None if low is None or first is None else low.plus(first, times)
+        high = None if high is None or last is None else high.plus(last, times)
+    return low, high
+
+
+def _span(rounds: _Rounds, access: Access, term: Term) -> tuple[Linear | None, Linear | None]:
+    """The least and the most that a term is."""
+    if _is_shared(term, access, rounds.shared):
+        return (same := Linear(0, {term: 1})), same
+    for level in access.levels:
+        if level.counter is not None and level.counter == term:
+            bounds = [level.first, level.last]
+            fixed = [
+                bound is not None and all(_is_shared(each, access, rounds.shared) for each in bound.terms)
+                for bound in bounds
+            ]
+            return level.first if fixed[0] else None, level.last if fixed[1] else None
+    return None, None
+
+
+def _is_shared(term: Term, access: Access, shared: int) -> bool:
+    """Whether a term has one value in the rounds that are compared."""
+    for depth, level in enumerate(access.levels):
+        if level.counter is not None and level.counter == term:
+            return depth < shared
+    if not isinstance(term, Value):
+        return False
+    block = term.owner if isinstance(term.owner, Block) else term.owner.operation.block
+    return any(level.block is not None and level.block == block for level in access.levels[:shared])

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that copy an input and change some of it, where they are called with the input's memory for the result."""
+
+from __future__ import annotations
+
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_in
+from ...emit.arithmetic import result_of
+from ...emit.numbers import as_index
+from .overwriting import Kernel
+
+#: Nothing that is done in a copy besides is seen from outside.
+_QUIET = frozenset(("arith", "vector", "scf", "affine"))
+_WRITES = frozenset(("memref.store", "vector.transfer_write", "vector.store", "linalg.generic", "memref.copy"))
+_ACCESSES = _WRITES | {"memref.load", "linalg.yield"}
+_PLACE_OF = "memref.extract_aligned_pointer_as_index"
+
+
+def skip_copies_to_itself(function: Operation, kernel: Kernel, read: int, written: int) -> None:
+    """The loops that only copy one parameter to the other run where these are not the same memory."""
+    parameters = body_of(function).arguments
+    for op, writes in kernel.copies(read, written):
+        if _is_quiet(op, writes):
+            with op.context, op.location:
+                _run_if_apart(op, parameters[read], parameters[written])
+
+
+def _is_quiet(op: Operation, writes: int) -> bool:
+    """Whether so many writes are all that can be seen of it."""
+    inside = [op, *operations_in(op)]
+    is_known = all(
+        each.name.partition(".")[0] in _QUIET or each.name in _ACCESSES or each.name == "linalg.yield"
+        for each in inside
+    )
+    return is_known and not len(op.results) and sum(each.name in _WRITES for each in inside) == writes
+
+
+def _run_if_apart(op: Operation, read: Value, written: Value) -> None:
+    with ir.InsertionPoint(op):
+        index = ir.IndexType.get()
+        places = [
+            as_index(result_of("memref.extract_aligned_pointer_as_index", [memref], index))
+            for memref in (read, written)
+        ]
+        condition = (places[0] != places[1]).value
+        branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
+        block = branch.regions[0].blocks.append()
+    op.detach_from_parent()
+    block.append(op)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("scf.yield")

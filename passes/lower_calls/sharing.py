@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors that lie in the memory of others: results over inputs that end there, slices, and what is put side by side.
+
+What a kernel does is read off its body (overwriting.py). A kernel that only moves elements is not called where its
+results are views of its inputs, or its inputs were made in the place of its result. A plan that is stated goes the same
+way: of what is possible that alone is done which it states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from ...bindings.ir import Attribute, Operation, SymbolTable, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of, has_body
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.tir.prim_func import is_prim_func
+from .memrefs import ALIGNMENT, is_same_shape
+from .overwriting import Kernel, Kernels, Move
+from .plan import Buffer, Plan, dims_of, is_sized_at_entry, storage_bytes
+
+#: Where a tensor lies that has no place of its own.
+VIEW, PART, OPERAND = "view", "part", "operand"
+_LATER = "is read later still"
+
+
+class Sharing:
+    """Puts the tensors of a plan, whose lifetimes are known, into each other's memory."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        function: Operation,
+        knows: Callable[[Dim], bool],
+        kernels: Kernels,
+        stated: Mapping[Buffer, str] | None = None,
+    ):
+        """`kernels` are those that have been looked at, by name: more are added. `stated` are the places to be had."""
+        self._plan = plan
+        self._knows = knows
+        self._symbols = SymbolTable(function.parent.operation)
+        self._kernels = kernels
+        #: The same by what calls hold, which is read faster.
+        self._called: dict[Attribute, Kernel | None] = {}
+        self._stated = stated
+        #: What was against writing a result over the operand that was tried last.
+        self.problems: dict[Value, str] = {}
+
+    def share_all(self) -> None:
+        """Wherever it works and is wanted; calls that can be left out come first."""
+        calls = [(position, op) for position, op in self._plan.operations if op.name == "relax.call_tir"]
+        calls = [each for each in calls if not self._moves(each[1]) or not (self._show(each[1]) or self._join(each[1]))]
+        for position, op in calls:
+            for result in op.results:
+                self._overwrite_any(position, op, result)
+            # What one result has taken lives on with it.
+            for result in op.results:
+                self._cover(position, op, result)
+
+    def _is_wanted(self, buffer: Buffer | None, *place: object) -> bool:
+        """Whether a tensor is to lie there, if it can: anywhere, or where that is stated."""
+        return self._stated is None or buffer is not None and self._stated[buffer] == " ".join(map(str, place))
+
+    # ---- each is done if nothing is against it ----
+
+    def _overwrite_any(self, position: int, op: Operation, result: Value) -> None:
+        """Writes a result over the first operand for which it works."""
+        made = self._plan.buffers.get(result)
+        for index, operand in enumerate(op.operands):
+            if not self._is_wanted(made, OPERAND, index):
+                continue
+            problem = self._against_overwriting(position, op, result, index)
+            if made is not None and not problem:
+                read = self._plan.memory_of[operand]
+                _put(made, read.root, read.start)
+                self._plan.over[result] = index
+                self._plan.written_over.add((op.opview.func, index, _parameter(op, result)))
+                return
+            self.problems[result] = problem
+
+    def _against_overwriting(self, position: int, op: Operation, result: Value, index: int) -> str:
+        made, read = self._plan.buffers.get(result), self._plan.memory_of.get(op.operands[index])
+        if made is None or read is None:
+            return "is no memory of this function"
+        root = read.root
+        if root.last > position:
+            return _LATER
+        if any(other.root is root for other in self._made_by(op)) or made.within is not None:
+            return "has another result in its place"
+        if equal(read.size, made.size) is not True:
+            return "has another size"
+        is_alike = _are_alike(op.operands[index], made)
+        if not is_sized_at_entry(root, self._knows) and read.info.dtype != made.info.dtype:
+            return "has another type"
+        if made.output is not None and not self._can_be_output(root, made):
+            return "cannot be a result of the function"
+        kernel = self._kernel(op)
+        if kernel is None:
+            return "goes to something that is no PrimFunc on memrefs"
+        written = _parameter(op, result)
+        for other, held in enumerate(map(self._plan.memory_of.get, op.operands)):
+            if held is None or held.root is not root:
+                continue
+            if held.start != read.start or not kernel.may_overwrite(other, written, is_alike):
+                return "is read there after its place is written"
+        return ""
+
+    def _made_by(self, op: Operation) -> list[Buffer]:
+        return [self._plan.buffers[result] for result in op.results if result in self._plan.buffers]
+
+    def _can_be_output(self, root: Buffer, made: Buffer) -> bool:
+        """Whether memory can be the caller's, which is of one type and begins where it begins."""
+        if root.is_divided or root.info.dtype != made.info.dtype or equal(root.size, made.size) is not True:
+            return False
+        return len(root.path) == 1 and all(map(self._knows, dims_of(root.info)))
+
+    def _cover(self, position: int, op: Operation, result: Value) -> None:
+        """Lets a result of another size lie anywhere over what the kernel has read when it begins to write."""
+        made = self._plan.buffers.get(result)
+        if made is None or made.within is not None or made.output is not None or made.first < position:
+            return
+        held = [self._plan.memory_of.get(operand) for operand in op.operands]
+        written = [other.root for other in self._made_by(op)]
+        for root in {read.root for read in held if read is not None and read.root.last == position}.difference(written):
+            places = [index for index, read in enumerate(held) if read is not None and read.root is root]
+            if made.room is not None and root.room is not None and self._is_read_first(op, places, result):
+                made.covers.add(root)
+
+    def _is_read_first(self, op: Operation, operands: Sequence[int], result: Value) -> bool:
+        kernel, written = self._kernel(op), _parameter(op, result)
+        return kernel is not None and all(kernel.may_overwrite(index, written, is_alike=False) for index in operands)
+
+    def _show(self, op: Operation) -> bool:
+        """Makes the results views of the operands, if they are nothing else."""
+        moves = self._moves(op)
+        by_output = {move.output - len(op.operands): move for move in moves}
+        if len(by_output) < len(moves) or set(by_output) != set(range(len(op.results))):
+            return False
+        found = []
+        for index, result in enumerate(op.results):
+            move = by_output[index]
+            source, made = self._plan.memory_of.get(op.operands[move.input]), self._plan.buffers.get(result)
+            if source is None or made is None or not self._is_plain(made) or not self._is_plain(source.root):
+                return False
+            if not self._is_wanted(made, VIEW):
+                return False
+            start = -move.distance * storage_bytes(made.info.dtype)
+            if not _is_inside(made, start, source) or source.info.dtype != made.info.dtype:
+                return False
+            found.append((made, source, start))
+        for made, source, start in found:
+            made.is_view = True
+            _put(made, source.root, source.start + start)
+        self._leave_out(op)
+        return True
+
+    def _join(self, op: Operation) -> bool:
+        """Has the operands made in the place of the result, if all that is done is to put them there."""
+        moves = self._moves(op)
+        if len(op.results) != 1 or [move.input for move in moves] != list(range(len(op.operands))) or not moves:
+            return False
+        made = self._plan.buffers.get(op.results[0])
+        # It may be the caller's memory: parts of that are as good as parts of the arena.
+        if made is None or made.is_written or not is_sized_at_entry(made, self._knows):
+            return False
+        parts: list[tuple[int, Buffer]] = []
+        for move in moves:
+            part = self._plan.memory_of.get(op.operands[move.input])
+            start = move.distance * storage_bytes(made.info.dtype)
+            if part is None or part.within is not None or not self._is_plain(part) or not _is_inside(part, start, made):
+                return False
+            if part.path != made.path or part.info.dtype != made.info.dtype or not self._is_wanted(part, PART):
+                return False
+            parts.append((start, part))
+        if len({part for _, part in parts}) < len(parts):
+            return False  # of two places it could be made in one
+        parts.sort(key=lambda each: each[0])
+        # Of what has no number for a size there is only one: all that begins there ends with the result.
+        pairs = pairwise(parts)
+        if any(
+            not isinstance(part.size, int) or start + part.size > following for (start, part), (following, _) in pairs
+        ):
+            return False
+        for start, part in parts:
+            _put(part, made, start)
+        self._leave_out(op)
+        return True
+
+    def _leave_out(self, op: Operation) -> None:
+        self._plan.needless.update(op.results)
+        self._plan.left_out.add(op.opview.func)
+
+    def _is_plain(self, buffer: Buffer) -> bool:
+        """Whether it is memory in the arena whose elements stay as they are once they are made."""
+        is_free = buffer.output is None and not buffer.is_written
+        return is_free and is_sized_at_entry(buffer, self._knows)
+
+    # ---- kernels ----
+
+    def _moves(self, op: Operation) -> Sequence[Move]:
+        kernel = self._kernel(op)
+        return () if kernel is None else kernel.moves
+
+    def _kernel(self, op: Operation) -> Kernel | None:
+        symbol = op.attributes["func"]
+        if symbol not in self._called:
+            name = op.opview.func
+            if name not in self._kernels:
+                self._kernels[name] = self._look_at(name)
+            self._called[symbol] = self._kernels[name]
+        return self._called[symbol]
+
+    def _look_at(self, name: str) -> Kernel | None:
+        function = self._symbols[name].operation if name in self._symbols else None
+        if function is None or not has_body(function) or not is_prim_func(function):
+            return None
+        is_on_tensors = any(isinstance(type_, ir.RankedTensorType) for type_ in function_type_of(function).inputs)
+        return None if is_on_tensors else Kernel(function)
+
+
+def _parameter(op: Operation, result: Value) -> int:
+    """Which of a kernel's parameters a result is."""
+    return len(op.operands) + list(op.results).index(result)
+
+
+def _are_alike(operand: Value, made: Buffer) -> bool:
+    """Whether element over element is byte over byte."""
+    info = decode(operand.type)
+    if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(made.info.dtype):
+        return False
+    is_fixed = all(isinstance(dim, int) for dim in (*dims_of(info), *dims_of(made.info)))
+    return is_fixed or is_same_shape(info, made.info)
+
+
+def _is_inside(inner: Buffer, start: int, outer: Buffer) -> bool:
+    """Whether a tensor may begin there, and ends where the other one ends or before."""
+    if start < 0 or start % ALIGNMENT:
+        return False
+    if isinstance(inner.size, int) and isinstance(outer.size, int):
+        return start + inner.size <= outer.size
+    return start == 0 and equal(inner.size, outer.size) is True
+
+
+def _put(inner: Buffer, outer: Buffer, start: int) -> None:
+    """Into memory that lives for both then."""
+    outer = outer.root
+    inner.within, inner.shift = outer, start
+    outer.first, outer.last = min(outer.first, inner.first), max(outer.last, inner.last)
+    outer.is_divided |= inner.is_divided or start != 0 or inner.info.dtype != outer.info.dtype
+    outer.is_written |= inner.is_written
+    if inner.output is not None:
+        outer.output, inner.output = inner.output, None

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""External codegens: what each takes of a model, by patterns in the order of priority."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from ...bindings.ir import Operation
+from ...bindings.navigation import functions_in, is_private, symbol_name
+from ...support.errors import RelaxError
+from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
+from ...support.plugins import load_plugins
+from ...support.registry import Registry, place_of
+from ...support.suggest import suggest
+from ...targets.core.code import stages_of
+from ..core.external import codegen_sources
+from ..core.options import quoted, split_options
+from ..core.pipeline import Pipeline
+from ..patterns.tree import Check, GraphPattern
+from .pricing import seconds_of
+from .steps import Steps, steps_of
+
+C = TypeVar("C", bound="type[Codegen]")
+
+
+class Composite(NamedTuple):
+    """A pattern with its name, `<codegen>.<what>`."""
+
+    name: str
+    pattern: GraphPattern
+
+    @property
+    def codegen(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def heads(self) -> frozenset[str]:
+        """The operations that the pattern can end with, where it is looked for."""
+        return frozenset(name for head in self.pattern.heads or () for name in head.names)
+
+
+class ObjectCode(NamedTuple):
+    """Native code of a part, which is linked into the program: no Python runs when it is called.
+
+    A function @f of the part @p is the symbol `__tvm_ffi_p.f`, called by tvm-ffi's ABI.
+    """
+
+    objects: tuple[bytes, ...]
+
+
+class Codegen(ExternalRuntime):
+    """What makes code of parts of a model, and runs it: one that ships neither `load` nor objects has a runtime of its
+    name, which is registered by itself. It is made without arguments.
+    """
+
+    #: `("mynpu.mm_relu", pattern)` or `("mynpu.mm_relu", pattern, check)`; earlier ones are tried first.
+    patterns: ClassVar[Sequence[tuple[str, GraphPattern] | tuple[str, GraphPattern, Check]]] = ()
+    #: Operators that its patterns want to see on constants too, the dequantization of weights for instance: programs
+    #: that are partitioned fold them afterwards.
+    keeps: ClassVar[Sequence[str]] = ()
+    #: Passes, as text, that run on each of its modules before `compile`.
+    pipeline: ClassVar[str] = ""
+    #: How far its modules are lowered after them: by the stages of this target, up to this one; not at all without.
+    target: ClassVar[str] = ""
+    stage: ClassVar[str] = ""
+
+    #: What can be told of it beside its name, `mynpu{cores=4}`: each option with what it means.
+    options: ClassVar[Mapping[str, str]] = {}
+
+    def compile(self, module: Any, options: Mapping[str, str]) -> bytes | ObjectCode:
+        """Code of a part, an rx.Module, for each of its public functions; what `load` gets.
+
+        Raise RelaxError, with the reason, for what cannot be done: then it stays with the target. `options` are those
+        that were given with the codegen's name: mynpu{cores=4}.
+        """
+        raise RelaxError(f"codegen '{self.name}' has no compile()")
+
+    def workspace(self, function: Operation) -> int:
+        """Bytes of memory that a function of a part needs while it runs: it is given them as its last output.
+
+        relax-allocate-workspace asks; the attribute relax.workspace of a function says it, too.
+        """
+        del function
+        return 0
+
+    @staticmethod
+    def functions(module: Any) -> dict[str, Operation]:
+        """The public functions of a part, by name: what `load` gives has these names."""
+        found = functions_in(module.operation)
+        return {symbol_name(each): each for each in found if not is_private(each)}
+
+    @classmethod
+    def steps(cls, module: Any, *, whole: bool = True) -> dict[str, Steps]:
+        """What each public function of a part computes, as a list; `whole`: what a pattern has matched is one step."""
+        return steps_of(cls.functions(module), module.operation, whole=whole)
+
+    def cost(self, composite: str, operations: Sequence[Operation]) -> float:
+        """Seconds for what a pattern has matched, without what crosses to it and back: for relax-partition{plan=cost}.
+
+        Where nobody says it, half of what the target takes.
+        """
+        return seconds_of(operations) / 2
+
+    @classmethod
+    def composites(cls) -> list[Composite]:
+        """The patterns, each with its check."""
+        return [Composite(row[0], row[1].where(row[2]) if len(row) == 3 else row[1]) for row in cls.patterns]
+
+
+class _Entry(NamedTuple):
+    name: str
+    codegen: type[Codegen]
+    place: str
+
+
+_CODEGENS = Registry[_Entry](
+    lambda entry: (entry.name,), lambda entry, taken: f"there is a codegen '{entry.name}' already: {taken.place}"
+)
+
+
+def register_codegen(name: str) -> Callable[[C], C]:
+    """Registers a subclass of Codegen under a name; use it as a decorator."""
+    if not name.isidentifier():
+        raise RelaxError(f"a codegen's name is a word, not {name!r}")
+
+    def register(codegen: C) -> C:
+        if not (isinstance(codegen, type) and issubclass(codegen, Codegen)):
+            raise RelaxError(f"codegen '{name}' has to be a subclass of Codegen, got {codegen!r}")
+        _check(name, codegen)
+        _CODEGENS.add([_Entry(name, codegen, place_of(codegen))])
+        codegen.name = name
+        if codegen.load is not ExternalRuntime.load:
+            register_runtime(name)(codegen)
+        return codegen
+
+    return register
+
+
+def _check(name: str, codegen: type[Codegen]) -> None:
+    if not isinstance(codegen.patterns, Sequence):
+        raise RelaxError(f"codegen '{name}': patterns has to be a list of rows, not {codegen.patterns!r}")
+    if not isinstance(codegen.options, Mapping):
+        raise RelaxError(f"codegen '{name}': options has to be a mapping, not {codegen.options!r}")
+    if not isinstance(codegen.version, str):
+        raise RelaxError(f"codegen '{name}': version has to be text, not {codegen.version!r}")
+    if codegen.stage and not codegen.target:
+        raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
+    seen: set[str] = set()
+    for row in codegen.patterns:
+        if not (isinstance(row, tuple) and len(row) in (2, 3) and _is_named_pattern(row)):
+            raise RelaxError(f"codegen '{name}': a row is (name, pattern) or (name, pattern, check), not {row!r}")
+        prefix, _, what = row[0].partition(".")
+        if prefix != name or not what:
+            raise RelaxError(f"codegen '{name}': pattern '{row[0]}' has to be called '{name}.<what>'")
+        if row[0] in seen:
+            raise RelaxError(f"codegen '{name}': two patterns are called '{row[0]}'")
+        if row[1].heads is None:
+            raise RelaxError(f"codegen '{name}': pattern '{row[0]}' has to begin with an operator: {row[1]}")
+        if len(row) == 3 and not callable(row[2]):
+            raise RelaxError(
+                f"codegen '{name}': pattern '{row[0]}': its check is a {type(row[2]).__name__}, no function"
+            )
+        seen.add(row[0])
+
+
+def _is_named_pattern(row: Sequence[object]) -> bool:
+    return isinstance(row[0], str) and isinstance(row[1], GraphPattern)
+
+
+def _check_lowering(codegen: type[Codegen]) -> None:
+    """What names passes and targets: those may have come after the codegen."""
+    try:
+        if codegen.pipeline:
+            Pipeline(codegen.pipeline)
+        if codegen.target:
+            stages = stages_of(codegen.target)
+            stages.until(codegen.stage or stages.names[-1])
+    except RelaxError as error:
+        raise RelaxError(f"codegen '{codegen.name}': {error}") from error
+
+
+def find_codegen(name: str) -> type[Codegen]:
+    """The codegen of a name: registered in this program, this project's own, or another package's."""
+    if not _CODEGENS.tried(name):
+        _import(name)
+    found = next(iter(_CODEGENS.tried(name)), None)
+    if found is None:
+        known = [each.name for each in all_codegens()]
+        listed = ", ".join(known) or "none"
+        raise RelaxError(f"unknown codegen '{name}'{suggest(name, known)} (registered: {listed})")
+    return found.codegen
+
+
+class ChosenCodegen(NamedTuple):
+    """A codegen as it was asked for."""
+
+    codegen: type[Codegen]
+    options: Mapping[str, str]
+
+    def __str__(self) -> str:
+        shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options.items())
+        return self.codegen.name + (f"{{{shown}}}" if shown else "")
+
+
+def parse_codegen(text: str) -> ChosenCodegen:
+    """`mynpu{cores=4}`. Raises RelaxError for unknown codegens and options; values are the codegen's own to check."""
+    name, brace, rest = text.strip().partition("{")
+    if brace and not rest.endswith("}"):
+        raise RelaxError(f"codegen '{text}': expected '}}' at the end, behind the options")
+    codegen = find_codegen(name.rstrip())
+    _check_lowering(codegen)
+    given: dict[str, str] = {}
+    for key, value in split_options(rest[:-1]):
+        if key not in codegen.options:
+            listed = f"it has {', '.join(codegen.options)}" if codegen.options else "it has none"
+            raise RelaxError(f"codegen '{name}' has no option '{key}'{suggest(key, codegen.options)} ({listed})")
+        if key in given or not value:
+            problem = "is given twice" if key in given else f"needs a value, like {key}=..."
+            raise RelaxError(f"codegen '{name}': option '{key}' {problem}")
+        given[key] = value
+    return ChosenCodegen(codegen, given)
+
+
+def all_codegens() -> list[type[Codegen]]:
+    """Every codegen, sorted by name."""
+    _import(None)
+    return [entry.codegen for entry in _CODEGENS.all()]
+
+
+def version_of(codegen: type[Codegen]) -> str:
+    """The version of its bytes, which its runtime reads."""
+    own = codegen.load is not ExternalRuntime.load
+    return codegen.version if own else find_runtime(codegen.name).version
+
+
+def _import(name: str | None) -> None:
+    for source in codegen_sources:
+        source(name)
+    load_plugins("codegen", name)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of external codegens, as attributes say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...bindings.ir import Block, Operation
+from ...bindings.navigation import blocks_of, functions_in, has_body, operations_in, symbol_name, text_in
+from ...dialects.tir.prim_func import is_prim_func
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+from ..core.external import CODEGEN
+
+#: On a function: the name of the pattern that its body was matched by, `<codegen>.<what>`.
+COMPOSITE = "relax.composite"
+
+
+def codegen_of(composite: Operation) -> str:
+    """The codegen whose pattern a function was matched by; empty for others."""
+    return text_in(composite, COMPOSITE).partition(".")[0]
+
+
+def functions_to_part(module: Operation, named: Sequence[str], what: str) -> list[Operation]:
+    """The graph functions of these names; without any, those that are no codegen's."""
+    graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
+    for name in named:
+        if name not in graphs:
+            raise RelaxError(f"{what}: there is no graph function @{name}{suggest(name, graphs)}")
+    if named:
+        return [graphs[name] for name in named]
+    return [each for each in graphs.values() if not any(name in each.attributes for name in (CODEGEN, COMPOSITE))]
+
+
+def blocks_in(function: Operation) -> list[Block]:
+    """The blocks of a function and of what has regions in it."""
+    holders = [function, *(each for each in operations_in(function) if len(each.regions))]
+    return [block for holder in holders for block in blocks_of(holder)]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations of a block that one codegen takes together: what hangs together without a way out and in again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import used_by
+
+
+class _Group:
+    """Operations by their numbers, and the groups that they need."""
+
+    def __init__(self, number: int, codegen: str):
+        self.numbers = [number]
+        self.codegen = codegen
+        self.needed: set[_Group] = set()
+        self.merged_into: _Group | None = None
+
+    @property
+    def now(self) -> _Group:
+        """The group that it has become a part of."""
+        group = self
+        while group.merged_into is not None:
+            group = group.merged_into
+        return group
+
+
+def grouped(operations: Sequence[Operation], codegen_of: Callable[[Operation], str]) -> list[list[Operation]]:
+    """The operations of codegens, each with those that it can be together with, in the order of the block."""
+    makers: dict[Value, _Group] = {}
+    groups: list[_Group] = []
+    for number, op in enumerate(operations):
+        group = _Group(number, codegen_of(op))
+        group.needed = {makers[value].now for value in used_by(op) if value in makers}
+        if group.codegen:
+            for other in sorted(group.needed, key=lambda each: each.numbers[0]):
+                if other.codegen == group.codegen and other.merged_into is None and not _is_between(other, group):
+                    _merge(group, other)
+        makers.update(dict.fromkeys(op.results, group))
+        groups.append(group)
+    found = [group for group in groups if group.codegen and group.merged_into is None]
+    return [[operations[number] for number in sorted(group.numbers)] for group in found]
+
+
+def _is_between(first: _Group, last: _Group) -> bool:
+    """Whether the last one needs the first by another one's way."""
+    seen: set[_Group] = set()
+    pending = [each.now for each in last.needed if each.now is not first]
+    while pending:
+        group = pending.pop()
+        if group is first:
+            return True
+        # What is before the first of a group needs nothing of it.
+        if group not in seen and group.numbers[-1] > first.numbers[0]:
+            seen.add(group)
+            pending += [each.now for each in group.needed]
+    return False
+
+
+def _merge(group: _Group, other: _Group) -> None:
+    """What a group needs becomes a part of it."""
+    other.merged_into = group
+    group.numbers = sorted((*other.numbers, *group.numbers))
+    group.needed = {each.now for each in group.needed | other.needed} - {group}

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations of a block become a function of their own, and a call of it stands where the last of them stood."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import ancestors, callee_of, made_by, operations_of, used_by, users_of
+from ...bindings.rewriting import copy_operation
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import ShapeInfo
+from ...dialects.core.substitute import symbols_of, symbols_of_operation
+from ...dialects.relax.function_attributes import function_attributes
+from ..canonicalize.constants import is_constant
+
+
+class Order:
+    """The operations of a block in their order, while some of them move.
+
+    They are told apart by their first results: an operation's own hash changes with its operands.
+    """
+
+    def __init__(self, block: Block):
+        # What has come to stand in the place of each.
+        self._slots = [[op] for op in operations_of(block)]
+        self._number = {op.results[0]: number for number, (op,) in enumerate(self._slots) if len(op.results)}
+
+    def sorted(self, operations: Iterable[Operation]) -> list[Operation]:
+        """Operations with results, in their order."""
+        return sorted(operations, key=self._place)
+
+    def _place(self, op: Operation) -> tuple[int, int]:
+        number = self._number[op.results[0]]
+        return number, self._slots[number].index(op)
+
+    def between(self, first: Operation, last: Operation) -> list[Operation]:
+        """From one operation to another one."""
+        (start, begin), (stop, end) = self._place(first), self._place(last)
+        spanned = self._slots[start : stop + 1]
+        spanned[-1] = spanned[-1][: end + 1]
+        spanned[0] = spanned[0][begin:]
+        return [op for slot in spanned for op in slot]
+
+    def replace(self, operations: Sequence[Operation], call: Operation, followers: Sequence[Operation]) -> None:
+        """A call stands where the last of the operations was, some others have moved behind it."""
+        *others, last = operations
+        for op in (*others, *followers):
+            self._slots[self._number.pop(op.results[0])].remove(op)
+        number = self._number.pop(last.results[0])
+        place = self._slots[number].index(last)
+        self._slots[number][place : place + 1] = [call, *followers]
+        self._number.update({op.results[0]: number for op in (call, *followers)})
+
+
+class Part:
+    """Operations of one block, in its order, that are to be outlined."""
+
+    def __init__(self, operations: Iterable[Operation], order: Order, pure: Collection[str] = ()):
+        """`pure`: functions of which it does not matter when they are called."""
+        self.operations, self._order, self._pure = order.sorted(operations), order, pure
+        self._inside = frozenset(self.operations)
+
+    @cached_property
+    def inputs(self) -> list[Value]:
+        """What is read that others make."""
+        read = (value for op in self.operations for value in used_by(op))
+        return list(dict.fromkeys(value for value in read if made_by(value) not in self._inside))
+
+    @cached_property
+    def results(self) -> list[Value]:
+        """What others read."""
+        made = [value for op in self.operations for value in op.results]
+        return [value for value in made if not all(map(self._is_inside, users_of(value)))]
+
+    @cached_property
+    def _between(self) -> list[Operation]:
+        """The others from the first operation to the last."""
+        spanned = self._order.between(self.operations[0], self.operations[-1])
+        return [op for op in spanned if op not in self._inside]
+
+    @cached_property
+    def _dependents(self) -> list[Operation]:
+        """Those in between that need what is made inside: they come after it."""
+        made = {value for op in self.operations for value in op.results}
+        found = []
+        for op in self._between:
+            if any(value in made for value in used_by(op)):
+                found.append(op)
+                made.update(op.results)
+        return found
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
+        """Those in the sizes of the tensors that are read."""
+        return frozenset[str]().union(*(symbols_of(value.type) for value in self.inputs if _is_tensor(value)))
+
+    def refusal(self) -> str:
+        """Why it cannot be outlined; empty where it can."""
+        needed = {value for op in self._dependents for value in op.results}
+        circle = next((value for value in self.inputs if value in needed), None)
+        if circle is not None:
+            made = made_by(circle)
+            return f"needs what {made.name if made else 'another operation'} makes of it"
+        if any(_is_shape(value) and not _is_copied(value, self._symbols, True) for value in self.inputs):
+            return "reads a shape of sizes that its tensors do not have"
+        if not self._between:
+            return ""
+        fixed = next((op for op in (*self._between, *self.operations) if not is_movable(op, self._pure)), None)
+        return "" if fixed is None else f"would be moved past {fixed.name}, whose place matters"
+
+    def outline(
+        self, name: str, attributes: Mapping[str, Attribute], *, bind_constants: bool, before: Operation
+    ) -> Operation:
+        """Makes the function, in front of another one, and gives the call. Who calls has asked for `refusal`."""
+        inputs = [value for value in self.inputs if not _is_copied(value, self._symbols, bind_constants)]
+        last = self.operations[-1]
+        for op in reversed(self._dependents):
+            op.move_after(last)
+        location = ir.Location.fused([op.location for op in self.operations], context=last.context)
+        with location:
+            self._define(name, inputs, attributes, before)
+            call = _call(name, inputs, [value.type for value in self.results], last)
+        self._order.replace(self.operations, call, self._dependents)
+        for value, made in zip(self.results, call.results, strict=True):
+            value.replace_all_uses_with(made)
+        for op in reversed(self.operations):
+            op.erase()
+        return call
+
+    def _define(
+        self, name: str, inputs: Sequence[Value], attributes: Mapping[str, Attribute], before: Operation
+    ) -> None:
+        results = [value.type for value in self.results]
+        body = _body_of_new(name, [value.type for value in inputs], results, attributes, before)
+        made: dict[Value, Value] = dict(zip(inputs, body.arguments, strict=True))
+        with ir.InsertionPoint(body):
+            for value in self.inputs:
+                maker = made_by(value)
+                if value not in made and maker is not None:
+                    copy_operation(maker, made)
+            for op in self.operations:
+                copy_operation(op, made)
+            ir.Operation.create("func.return", operands=[made[value] for value in self.results])
+
+    def _is_inside(self, op: Operation) -> bool:
+        return op in self._inside or any(each in self._inside for each in ancestors(op))
+
+
+def wrap(call: Operation, name: str, attributes: Mapping[str, Attribute], before: Operation) -> None:
+    """Puts a function around a call: it is called instead, and does the call."""
+    types, results = [value.type for value in call.operands], list(call.results.types)
+    with call.location:
+        body = _body_of_new(name, types, results, attributes, before)
+        with ir.InsertionPoint(body):
+            inner = call.clone()
+            for position, argument in enumerate(body.arguments):
+                inner.operands[position] = argument
+            ir.Operation.create("func.return", operands=list(inner.results))
+        call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
+
+
+def _body_of_new(
+    name: str, types: Sequence[Type], results: Sequence[Type], attributes: Mapping[str, Attribute], before: Operation
+) -> Block:
+    stated = {**function_attributes(name, types, results, private=True), **attributes}
+    function = ir.Operation.create("func.func", attributes=stated, regions=1, ip=ir.InsertionPoint(before))
+    return function.regions[0].blocks.append(*types)
+
+
+def _call(name: str, operands: Sequence[Value], results: Sequence[Type], before: Operation) -> Operation:
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
+    return ir.Operation.create(
+        "func.call", results=list(results), operands=list(operands), attributes=attributes, ip=ir.InsertionPoint(before)
+    ).operation
+
+
+def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
+    """Whether others may be computed before it, or after it, that stood on its other side."""
+    row = row_of(op)
+    if row is not None:
+        return row.pure and not row.writes and not row.inplace
+    return callee_of(op) in pure if op.name == "func.call" else op.name == "arith.constant"
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value.type, ir.ShapedType)
+
+
+def _is_shape(value: Value) -> bool:
+    return isinstance(decode(value.type), ShapeInfo)
+
+
+def _is_copied(value: Value, known: frozenset[str], bind_constants: bool) -> bool:
+    """Whether the function makes it itself: constants if asked for, numbers and shapes of sizes that it knows."""
+    op = made_by(value)
+    if op is None:
+        return False
+    if is_constant(value):
+        return bind_constants or not _is_tensor(value)
+    row = row_of(op)
+    is_literal = row is not None and row.role == "literal" and not len(op.operands)
+    return is_literal and symbols_of_operation(op) <= known

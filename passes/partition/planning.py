@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which of the matches of codegens' patterns are taken, where they cannot be all: planners, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from ...bindings.ir import Block, Operation
+from ...support.errors import RelaxError
+from ...support.registry import Registry, place_of
+from ...support.suggest import suggest
+from .codegen import Composite
+
+
+class Taken(NamedTuple):
+    """Operations of a block that a pattern has matched and that are to become a function."""
+
+    composite: Composite
+    operations: Sequence[Operation]
+
+
+#: Told a block and the patterns, earlier ones first: what is to be taken of it, one after the other; an operation may
+#: be taken once. Each is outlined, and its operations are gone, before the next is asked for.
+Planner = Callable[[Block, Sequence[Composite]], Iterator[Taken]]
+P = TypeVar("P", bound=Planner)
+
+
+class _Entry(NamedTuple):
+    name: str
+    planner: Planner
+    place: str
+
+
+_PLANNERS = Registry[_Entry](
+    lambda entry: (entry.name,),
+    lambda entry, taken: f"there is a planner '{entry.name}' already: {taken.place}",
+    families=f"{__package__}.planners",
+)
+
+
+def register_planner(name: str) -> Callable[[P], P]:
+    """Registers a planner, for relax-partition{plan=name}; use it as a decorator."""
+
+    def register(planner: P) -> P:
+        _PLANNERS.add([_Entry(name, planner, place_of(planner))])
+        return planner
+
+    return register
+
+
+def find_planner(name: str) -> Planner:
+    _PLANNERS.load()
+
+    found = next(iter(_PLANNERS.tried(name)), None)
+    if found is None:
+        known = [entry.name for entry in _PLANNERS.all()]
+        raise RelaxError(f"there is no planner '{name}'{suggest(name, known)} (there are {', '.join(known)})")
+    return found.planner

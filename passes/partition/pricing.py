@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What operations take on a CPU, roughly: to compare plans, not to tell times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...bindings.ir import Operation
+from ...dialects.core.symbols import Dim
+from ...dialects.core.work import work_of
+
+# Of one core, and of memory that is not in its caches.
+_FLOPS_PER_S, BYTES_PER_S = 5e10, 1e10
+# What stands for a size that only the run tells.
+_USUAL_SIZE = 64
+
+
+def seconds_of(operations: Iterable[Operation]) -> float:
+    """What operations take on the target: they compute, or wait for memory."""
+    works = [work_of(op.opview) for op in operations]
+    return sum(max(estimate(work.flops) / _FLOPS_PER_S, estimate(work.bytes) / BYTES_PER_S) for work in works)
+
+
+def estimate(dim: Dim) -> int:
+    """A size; a usual one in place of symbols, 0 where nothing is known."""
+    if dim is None or isinstance(dim, int):
+        return dim or 0
+    return dim.evaluate(dict.fromkeys(dim.variables, _USUAL_SIZE))

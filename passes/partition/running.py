@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A codegen makes code of an external module."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Attribute, Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import functions_in, operations_in, symbol_name
+from ...dialects.core.elements import resource_attribute
+from ...support.errors import RelaxError
+from ...targets.core.code import stages_of
+from ..core.facts import origins_of
+from ..core.pipeline import Pipeline
+from .codegen import ChosenCodegen, Codegen, ObjectCode, version_of
+
+
+class Made(NamedTuple):
+    """What a codegen made: bytes that its runtime loads, or objects that are linked."""
+
+    data: bytes | None
+    objects: tuple[bytes, ...]
+
+    @property
+    def bytes(self) -> int:
+        return len(self.data or b"") + sum(map(len, self.objects))
+
+
+class Declined(Exception):
+    """A codegen has not made code, for this reason."""
+
+
+def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
+    """Runs the codegen on a copy of the module. Raises Declined, whatever the codegen raises."""
+    try:
+        made = _compiled(module, chosen.codegen, chosen.options)
+    except RelaxError as error:
+        raise Declined(error.message) from error
+    except Exception as error:  # a stranger's code may raise anything
+        raise Declined(f"{type(error).__name__}: {error}") from error
+    if isinstance(made, ObjectCode):
+        return Made(None, tuple(map(bytes, made.objects)))
+    if not isinstance(made, (bytes, bytearray, memoryview)):
+        raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
+    return Made(bytes(made), ())
+
+
+def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, str]) -> Any:
+    copied = _module_of(module)
+    if codegen.pipeline:
+        Pipeline(codegen.pipeline).run(copied._owner)
+    if codegen.target:
+        stages = stages_of(codegen.target)
+        stages.until(codegen.stage or stages.names[-1]).run(copied._owner, codegen.target)
+    return codegen().compile(copied, options)
+
+
+def _module_of(operation: Operation) -> Any:
+    """An rx.Module: codegens are written by users, and see what users see, which is above all passes."""
+    return importlib.import_module(__name__.partition(".")[0]).Module.of(operation)
+
+
+def nodes_of(module: Operation) -> list[str]:
+    """The nodes of the model that went into it, each once."""
+    named = (name for function in functions_in(module) for op in operations_in(function) for name in origins_of(op))
+    return list(dict.fromkeys(named))
+
+
+def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
+    """What is kept of it, on the module that the program is made of."""
+    name = symbol_name(module)
+    fields: dict[str, Attribute] = {
+        "codegen": ir.StringAttr.get(codegen.name),
+        "name": ir.StringAttr.get(name),
+        "version": ir.StringAttr.get("" if made.data is None else version_of(codegen)),
+        "functions": _texts(list(codegen.functions(module))),
+        "nodes": _texts(nodes_of(module)),
+        "objects": ir.ArrayAttr.get([_blob(each, f"{name}_object") for each in made.objects]),
+    }
+    if made.data is not None:
+        fields["data"] = _blob(made.data, name)
+    return ir.DictAttr.get(fields)
+
+
+def _texts(items: list[str]) -> Attribute:
+    return ir.ArrayAttr.get([ir.StringAttr.get(each) for each in items])
+
+
+def _blob(data: bytes, name: str) -> Attribute:
+    import numpy
+
+    type_ = ir.RankedTensorType.get([len(data)], ir.IntegerType.get_signless(8))
+    return resource_attribute(numpy.frombuffer(data, "int8"), type_, name)

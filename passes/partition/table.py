@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What went where, as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...support.byte_sizes import byte_text
+from ...support.registry import table
+
+_MOST_NODES = 4
+
+
+def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
+    """Of a journal's facts; empty where nothing was partitioned."""
+    given = [fact for fact in facts if fact["kind"] == "partition"]
+    if not given:
+        return ""
+    made = {fact["name"]: fact for fact in facts if fact["kind"] == "external"}
+    rows: list[Sequence[str]] = [("codegen", "operators", "parts", "bytes in", "bytes out", "code", "patterns")]
+    rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
+    total = max(fact["operators"] for fact in given)
+    taken = sum(sum(fact["matched"].values()) for fact in given)
+    declined = [fact for fact in made.values() if fact["reason"]]
+    lines = [f"partition: {taken} of {total} operators", table(*rows)]
+    lines += [_declined(fact) for fact in declined]
+    return "\n".join(lines) + "\n"
+
+
+def _has_others(fact: Mapping[str, Any], given: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the same codegen has a row with something in it: it may be asked more than once."""
+    return any(other["parts"] for other in given if other["codegen"] == fact["codegen"])
+
+
+def _row(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    prefix = f"{fact['codegen']}."
+    patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(fact["matched"].items()))
+    code = sum(made[name]["bytes"] for name in fact["parts"] if name in made)
+    sizes = [_bytes(fact["bytes_in"]), _bytes(fact["bytes_out"]), _bytes(code)]
+    return (fact["codegen"], str(sum(fact["matched"].values())), str(len(fact["parts"])), *sizes, patterns)
+
+
+def _bytes(size: int | str | None) -> str:
+    return "?" if size is None else size if isinstance(size, str) else byte_text(size)
+
+
+def _declined(fact: Mapping[str, Any]) -> str:
+    nodes = list(fact["origins"])
+    shown = ", ".join(nodes[:_MOST_NODES]) + (", ..." if len(nodes) > _MOST_NODES else "")
+    return f"declined: {fact['codegen']}, part {fact['name']}{f' ({shown})' if shown else ''}: {fact['reason']}"
+
+
+def explanation(facts: Sequence[Mapping[str, Any]]) -> str:
+    """Why each operator that stayed did, as the pattern that came nearest says."""
+    kept = [fact for fact in facts if fact["kind"] == "kept"]
+    if not kept:
+        return ""
+    rows: list[Sequence[str]] = [("stayed", "node", "nearest pattern", "why")]
+    rows += [
+        (fact["operator"], ", ".join(fact["origins"][:_MOST_NODES]), fact["pattern"] or "-", fact["reason"])
+        for fact in kept
+    ]
+    return table(*rows) + "\n"

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Patterns of operators: by name, operands and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import EllipsisType
+from typing import Any
+
+from ...bindings.context import UPSTREAM_DIALECTS
+from ...bindings.ir import Operation, Value
+from ...dialects.core.attributes import AttributeProblem
+from ...dialects.core.dialect import find_op
+from ...dialects.core.operator import Operator
+from ...support.errors import RelaxError
+from ...support.suggest import counted, suggest
+from .tree import MATCHES, Bound, GraphPattern, Subject, Ways, maker_of
+
+#: A value's pattern; several where an operand varies in number; None for one that is absent.
+Operand = GraphPattern | Sequence[GraphPattern] | None
+#: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
+Operands = Mapping[str | int, tuple[GraphPattern, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Op(GraphPattern):
+    """What an operation of one of these names gives."""
+
+    names: tuple[str, ...]
+    #: None: whatever it reads.
+    operands: Operands | None = None
+    #: Whether it may read more than what is stated.
+    is_open: bool = False
+    attributes: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise RelaxError("is_op() names no operator")
+        for name in self.names:
+            _row(name)
+
+    def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> Op:
+        """The same of these operands, in the operator's order or by name. `...` at the end: and whatever else."""
+        is_open = bool(positional) and positional[-1] is ...
+        given = positional[:-1] if is_open else positional
+        stated = [_stated(self, name, given, by_name, is_open) for name in self.names]
+        return replace(self, operands=stated[-1], is_open=is_open)
+
+    def has_attr(self, **attributes: Any) -> Op:
+        """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
+        for row_name in self.names:
+            row = _row(row_name)
+            if row is None:
+                raise RelaxError(f"pattern {self}: attributes are known of operators with a row; use where()")
+            attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
+        return replace(self, attributes=(*self.attributes, *attributes.items()))
+
+    def __getitem__(self, index: int) -> GraphPattern:
+        """One of several results."""
+        return Result(self, index)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return tuple(each for operand in (self.operands or {}).values() for each in operand)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return (self,)
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        op = self.maker(subject)
+        if isinstance(op, str):
+            return op
+        reader = self._readers[op.name]
+        for name, wanted in self.attributes:
+            found = reader.attribute(op, name)
+            if not (wanted(found) if callable(wanted) else found == wanted):
+                return f"has {name}={found}"
+        return MATCHES if self.operands is None else reader.ways(op)
+
+    def maker(self, subject: Subject) -> Operation | str:
+        """What makes a value, where it is one of the operators; why it is none."""
+        op = maker_of(subject)
+        if op is None:
+            return "is an argument"
+        if op.name not in self.names:
+            return f"is made by {op.name}"
+        if isinstance(subject, Value) and len(op.results) != 1:
+            return f"is one of {counted(len(op.results), 'result')}, for which pattern[i] stands"
+        return op
+
+    @cached_property
+    def _readers(self) -> dict[str, _Reader]:
+        return {name: _Reader(_row(name), self.operands or {}, self.is_open) for name in self.names}
+
+    @property
+    def text(self) -> str:
+        stated = ", ".join(f"{name}={getattr(value, '__name__', value)}" for name, value in self.attributes)
+        return self.with_operands("|".join(self.names) + (f"{{{stated}}}" if stated else ""))
+
+    def with_operands(self, text: str) -> str:
+        if self.operands is None:
+            return text
+        shown = [*map(_operand_text, self.operands.values()), *(["…"] if self.is_open else [])]
+        return f"{text}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(GraphPattern):
+    """One of several results of an operation."""
+
+    op: Op
+    index: int
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        op = maker_of(subject)
+        if op is None or not isinstance(subject, Value):
+            return "is an argument"
+        if subject not in op.results[self.index : self.index + 1]:
+            return f"is not result {self.index} of {op.name}"
+        return (((self.op, op),),)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return (self.op,)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return self.op.heads
+
+    @property
+    def text(self) -> str:
+        return f"{self.op.text}[{self.index}]"
+
+
+def _row(name: str) -> Operator | None:
+    """The row of an operator; None for upstream's, which have none."""
+    return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
+
+
+def _normalized(pattern: Op, row: Operator, name: str, value: Any) -> Any:
+    if name not in row.attrs:
+        raise RelaxError(f"pattern {pattern}: {row.full_name} has no attribute '{name}'{suggest(name, row.attrs)}")
+    if callable(value):
+        return value
+    try:
+        return row.attrs[name].normalize(value)
+    except AttributeProblem as problem:
+        raise RelaxError(f"pattern {pattern}: {row.full_name}: attribute '{name}' {problem}") from None
+
+
+def _stated(
+    pattern: Op, name: str, given: Sequence[Operand | EllipsisType], by_name: Mapping[str, Operand], is_open: bool
+) -> Operands:
+    """What is said of operands, checked against the operator's row."""
+    positional = [each for each in given if not isinstance(each, EllipsisType)]
+    if len(positional) < len(given):
+        raise RelaxError(f"pattern {pattern}: '...' stands for the rest, at the end")
+    row = _row(name)
+    if row is None:
+        if by_name:
+            raise RelaxError(f"pattern {pattern}: operands of {name} are known by their order only")
+        return {number: _stated_values(each) for number, each in enumerate(positional)}
+    names = [operand.name for operand in row.operands]
+    if len(positional) > len(names):
+        count = counted(len(names), "operand")
+        raise RelaxError(f"pattern {pattern}: {name} has {count} ({', '.join(names)}), not {len(positional)}")
+    stated: dict[str | int, Operand] = dict(zip(names, positional, strict=False))
+    stated.update(by_name)
+    for each in by_name:
+        if each not in names:
+            raise RelaxError(f"pattern {pattern}: {name} has no operand '{each}'{suggest(each, names)}")
+    for operand in row.operands:
+        if operand.name not in stated:
+            if operand.arity == "single" and not is_open:
+                raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' stands for the rest")
+            continue
+        is_several = isinstance(stated[operand.name], Sequence)
+        if is_several != (operand.arity == "variadic"):
+            wanted = "a list of patterns" if operand.arity == "variadic" else "one pattern"
+            raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is {wanted}")
+    return {each: _stated_values(operand) for each, operand in stated.items()}
+
+
+def _stated_values(operand: Operand) -> tuple[GraphPattern, ...]:
+    return () if operand is None else (operand,) if isinstance(operand, GraphPattern) else tuple(operand)
+
+
+class _Reader:
+    """Holds what is stated of an operator's operands against those of an operation."""
+
+    def __init__(self, row: Operator | None, operands: Operands, is_open: bool):
+        self._row, self._operands, self._is_open = row, operands, is_open
+        self._is_commutative = row is not None and row.commutative and len(operands) == 2
+        #: By number, where each operand is one value.
+        self._in_order: list[tuple[int, GraphPattern]] | None = None
+        if row is None:
+            self._in_order = [(index, operands[index][0]) for index in range(len(operands))]
+        elif row.varying is None:
+            numbers = {operand.name: index for index, operand in enumerate(row.operands)}
+            self._in_order = sorted((numbers[str(name)], each[0]) for name, each in operands.items())
+
+    def attribute(self, op: Operation, name: str) -> Any:
+        assert self._row is not None, name
+        kind = self._row.attrs[name]
+        return kind.decode(op.attributes[name]) if name in op.attributes else kind.default
+
+    def ways(self, op: Operation) -> Ways:
+        values = op.operands
+        if self._in_order is None:
+            return self._ways_of_groups(op)
+        count, stated = len(values), len(self._operands)
+        if count < stated or (count > stated and not self._is_open):
+            return f"reads {counted(count, 'value')}, not {stated}"
+        goals = tuple((pattern, values[index]) for index, pattern in self._in_order)
+        if not self._is_commutative:
+            return (goals,)
+        (one, x), (other, y) = goals
+        return (goals, ((one, y), (other, x)))
+
+    def _ways_of_groups(self, op: Operation) -> Ways:
+        assert self._row is not None
+        sizes = list(op.attributes["operandSegmentSizes"]) if self._row.segmented else None
+        goals: list[tuple[GraphPattern, Subject]] = []
+        for name, group in self._row.segment(list(op.operands), sizes).items():
+            if name not in self._operands and self._is_open:
+                continue
+            found = () if group is None else (group,) if isinstance(group, Value) else group
+            patterns = self._operands.get(name, ())
+            if len(patterns) != len(found):
+                return f"reads {counted(len(found), 'value')} as '{name}', not {len(patterns)}"
+            goals += zip(patterns, found, strict=True)
+        return (goals,)
+
+
+def _operand_text(operand: tuple[GraphPattern, ...]) -> str:
+    return operand[0].text if len(operand) == 1 else f"[{', '.join(each.text for each in operand)}]"
+
+
+def is_op(*names: str) -> Op:
+    """What an operator of this name gives, or one of several; called with patterns, of such operands."""
+    return Op(names)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rewriting by what a part of a graph looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary
+
+from ...bindings.ir import Operation, OperationBase, OpView, Value
+from ...bindings.navigation import ancestors, users_of
+from ...bindings.patterns import Pattern, Rewriter
+from ...bindings.rewriting import Outcome, function_name
+from ...support.errors import RelaxError
+from ...support.suggest import counted
+from ..structures.prim_funcs import KnownPrimFuncs, remembering
+from .match import Match, by_head, matches_of
+from .tree import GraphPattern, maker_of
+
+#: What takes the place of a match: a value, for several outputs one each; None where it is to stay.
+Replacement = Callable[[Match], Outcome]
+# There is one rewriter for each run.
+_known: WeakKeyDictionary[Rewriter, KnownPrimFuncs] = WeakKeyDictionary()
+
+
+def rewrite(pattern: GraphPattern, replacement: Replacement, *, benefit: int = 1, name: str = "") -> Pattern:
+    """What `apply_greedy` and `apply_walk` rewrite by: `replacement(match)` gives what replaces the pattern's value.
+
+    What else has matched goes when nobody uses it any more.
+    """
+    name = name or function_name(replacement)
+
+    def apply(view: OpView, rewriter: Rewriter) -> Outcome:
+        with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
+            found = next(filter(_can_be_replaced, matches_of(pattern, view.operation)), None)
+        return None if found is None else _outcome(found, replacement(found), rewriter, name)
+
+    return Pattern(list(by_head([pattern])), apply, benefit, name)
+
+
+def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> Outcome:
+    if outcome is None or not isinstance(outcome, (Value, OperationBase, Sequence)) or len(match.outputs) == 1:
+        return outcome
+    values = outcome if isinstance(outcome, Sequence) else (outcome,)
+    others = match.outputs[1:]
+    if len(values) != 1 + len(others):
+        count = counted(len(match.outputs), "output")
+        raise RelaxError(f"{name}: pattern {match.pattern} has {count}, the replacement gives {len(values)}")
+    for output, value in zip(others, values[1:], strict=True):
+        rewriter.replace(output, [value])
+    return [values[0]]
+
+
+def _can_be_replaced(match: Match) -> bool:
+    """Whether what is made in the root's place finds all that it reads, and is there for all who read it."""
+    root = match.root
+    readers = (user for op in match.outputs[1:] for value in op.results for user in users_of(value))
+    made = (maker_of(value) for value in match.inputs)
+    return not any(_is_before(root, op) for op in made if op) and not any(_is_before(user, root) for user in readers)
+
+
+def _is_before(one: Operation, other: Operation) -> bool:
+    """Whether one operation, or what is around it, comes before another one in the other's block."""
+    block = other.block
+    around = next((each for each in (one, *ancestors(one)) if each.block == block), None)
+    return around is not None and around != other and around.is_before_in_block(other)

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Patterns: what a part of a graph looks like.
+
+    x, w = wildcard().named("x"), is_const().named("w")
+    convolution = is_op("relax.nn.conv2d")(x, w).has_attr(groups=1)
+    pattern = convolution.optional(lambda y: is_op("relax.nn.relu")(y))
+
+A pattern stands for a value. Patterns do not change: methods give others. One that stands in two places, here the
+convolution with and without what follows, is the same value in both.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import made_by
+from ...bindings.rewriting import located_error
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype
+from ...dialects.core.symbols import Dim, equal, parse
+from ...support.errors import RelaxError
+from ..canonicalize.constants import is_constant, splat
+
+if TYPE_CHECKING:
+    from .match import Match
+    from .operators import Op
+
+#: What a pattern is held against: a value, or the operation that makes it where it has several results.
+Subject = Value | Operation
+#: The ways in which a pattern may match, each by what else has to match what; or why it does not.
+Ways = Sequence[Sequence[tuple["GraphPattern", Subject]]] | str
+
+MATCHES: Ways = ((),)
+#: What stands for each pattern that has matched so far.
+Bound = Mapping["GraphPattern", Subject]
+#: Told a match: True, or False, or in words why not.
+Check = Callable[["Match"], bool | str]
+Around = Callable[["GraphPattern"], "GraphPattern"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphPattern(ABC):
+    """What a value looks like."""
+
+    @abstractmethod
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        """How the pattern matches a value, if it does."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The pattern as people read it."""
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        """The patterns that this one is made of."""
+        return ()
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        """The operators that can make the value; None where anything may."""
+        return None
+
+    def named(self, name: str) -> GraphPattern:
+        """The value is `match[name]`."""
+        if not name.isidentifier():
+            raise RelaxError(f"pattern {self}: a name is a word, not {name!r}")
+        return Named(self, name)
+
+    def where(self, check: Check, reason: str = "") -> GraphPattern:
+        """Matches where `check(match)`, which is asked when all else fits, says True; False, or in words why not."""
+        return Checked(self, check, reason)
+
+    def has_attr(self, **attributes: object) -> GraphPattern:
+        """Of operators alone: `is_op(…)` has its own. Raises RelaxError."""
+        shown = ", ".join(f"{name}={value!r}" for name, value in attributes.items())
+        raise RelaxError(f"pattern {self}: has_attr() is for an operator: is_op(...).has_attr({shown}) comes first")
+
+    def has_shape(self, *sizes: Dim | str) -> GraphPattern:
+        """A tensor of these sizes, numbers or symbols; None is any."""
+        wanted = [parse(size) if isinstance(size, str) else size for size in sizes]
+        return OfType(self, _sizes(wanted), lambda info: _problem_of_shape(wanted, info.shape))
+
+    def has_rank(self, *ranks: int) -> GraphPattern:
+        """A tensor of as many dimensions, or one of several numbers of them."""
+        return OfType(self, f"rank {' or '.join(map(str, ranks))}", lambda info: _problem_of_rank(ranks, info.shape))
+
+    def has_dtype(self, *dtypes: str) -> GraphPattern:
+        """A tensor with elements of this type, or one of several."""
+        names = [dtype_name(dtype) or "" for dtype in dtypes]
+        for dtype, name in zip(dtypes, names, strict=True):
+            if not is_dtype(name):
+                raise RelaxError(f"pattern {self}: unknown element type {dtype!r}")
+        told = " or ".join(names)
+        return OfType(self, told, lambda info: "" if info.dtype in names else f"has elements of {info.dtype}")
+
+    def used_inside_only(self) -> GraphPattern:
+        """Nobody uses the value but what is matched."""
+        return self.where(lambda match: not match.is_used_outside(self), "is used elsewhere, too")
+
+    def optional(self, around: Around) -> GraphPattern:
+        """`around(self)`, or where that does not match, self alone."""
+        return Either((around(self), self))
+
+    def repeated(self, around: Around, least: int = 0, most: int | None = None) -> GraphPattern:
+        """`around(around(… self))`, as often as it goes."""
+        if least < 0 or (most is not None and most < max(least, 1)):
+            raise RelaxError(f"pattern {self}: repeated from {least} to {most} times means nothing")
+        return Repeated(self, around, least, most)
+
+    def __or__(self, other: GraphPattern) -> GraphPattern:
+        return Either((self, other))
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Wildcard(GraphPattern):
+    """Anything. Where it is a part, the value comes from outside."""
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return MATCHES
+
+    @property
+    def text(self) -> str:
+        return "*"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Const(GraphPattern):
+    """A constant, with one number everywhere where that is stated."""
+
+    number: float | None = None
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        if not isinstance(subject, Value) or not is_constant(subject):
+            return "is no constant"
+        if self.number is None:
+            return MATCHES
+        found = splat(subject)
+        return MATCHES if found == self.number else "is another constant" if found is None else f"is {found}"
+
+    @property
+    def text(self) -> str:
+        return "const" if self.number is None else f"{self.number}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Either(GraphPattern):
+    """The first of several patterns that matches."""
+
+    choices: tuple[GraphPattern, ...]
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return [((choice, subject),) for choice in self.choices]
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return self.choices
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        heads = [choice.heads for choice in self.choices]
+        return None if None in heads else tuple(op for each in heads if each is not None for op in each)
+
+    @property
+    def text(self) -> str:
+        return f"({' | '.join(choice.text for choice in self.choices)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeated(GraphPattern):
+    """A pattern around itself, as often as it goes."""
+
+    inner: GraphPattern
+    around: Around
+    least: int
+    most: int | None
+
+    @cached_property
+    def _once_more(self) -> GraphPattern:
+        most = None if self.most is None else self.most - 1
+        is_last = most == 0
+        rest = self.inner if is_last else Repeated(self.inner, self.around, max(self.least - 1, 0), most)
+        return self.around(rest)
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        more, enough = ((self._once_more, subject),), ((self.inner, subject),)
+        return [more] if self.least > 0 else [more, enough]
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        # What it is around of stands for all the rest.
+        return (self.around(self.inner), self.inner)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return Either((self.around(self.inner), *([] if self.least else [self.inner]))).heads
+
+    @property
+    def text(self) -> str:
+        most = "" if self.most is None else self.most
+        return f"{self.around(Text('…')).text}[{self.least}..{most}]({self.inner.text})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Text(Wildcard):
+    """A wildcard that prints as something."""
+
+    shown: str
+
+    @property
+    def text(self) -> str:
+        return self.shown
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Condition(GraphPattern):
+    """A pattern, and what has to hold beside it."""
+
+    inner: GraphPattern
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return (self.inner,)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return self.inner.heads
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return self.refusal(subject) or (((self.inner, subject),),)
+
+    def refusal(self, subject: Subject) -> str:
+        """Why it does not hold; empty where it does."""
+        return ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Named(Condition):
+    name: str
+
+    @property
+    def text(self) -> str:
+        return self.name if isinstance(self.inner, Wildcard) else f"{self.name}={self.inner.text}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked(Condition):
+    """What a function is asked about when all else fits."""
+
+    check: Check
+    reason: str
+
+    def refusal_of(self, match: Match) -> str:
+        """The function's words, if it says no."""
+        name = getattr(self.check, "__name__", repr(self.check))
+        try:
+            answer = self.check(match)
+        except RelaxError:
+            raise
+        except Exception as error:  # a stranger's function may raise anything
+            problem = f"pattern {self}: {name} failed: {type(error).__name__}: {error}"
+            raise located_error(problem, match.root.location) from error
+        if isinstance(answer, str):
+            return answer or f"{name} says no"
+        if not isinstance(answer, bool):
+            raise RelaxError(f"pattern {self}: {name} has to answer True, False or why not, it gave {answer!r}")
+        return "" if answer else self.reason or f"{name} says no"
+
+    @property
+    def text(self) -> str:
+        return self.inner.text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OfType(Condition):
+    """A tensor of which something is told; `problem` says what there is instead, if it is not so."""
+
+    told: str
+    problem: Callable[[TensorInfo], str]
+
+    def refusal(self, subject: Subject) -> str:
+        info = decode(subject.type) if isinstance(subject, Value) else None
+        return self.problem(info) if isinstance(info, TensorInfo) else "is no tensor"
+
+    @property
+    def text(self) -> str:
+        return f"{self.inner.text}: {self.told}"
+
+
+def _problem_of_shape(wanted: Sequence[Dim], found: Sequence[Dim] | None) -> str:
+    if found is None:
+        return "has no known rank"
+    fits = len(found) == len(wanted) and all(
+        size is None or equal(size, there) for size, there in zip(wanted, found, strict=True)
+    )
+    return "" if fits else f"has shape {_sizes(found)}"
+
+
+def _problem_of_rank(wanted: Sequence[int], found: Sequence[Dim] | None) -> str:
+    if found is None:
+        return "has no known rank"
+    return "" if len(found) in wanted else f"has rank {len(found)}"
+
+
+def _sizes(sizes: Sequence[Dim]) -> str:
+    return f"({', '.join('*' if size is None else str(size) for size in sizes)})"
+
+
+def walk(pattern: GraphPattern) -> Iterator[GraphPattern]:
+    """A pattern and all that it is made of, each once."""
+    seen: set[GraphPattern] = set()
+    pending = [pattern]
+    while pending:
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            pending += reversed(each.parts)
+            yield each
+
+
+def maker_of(subject: Subject) -> Operation | None:
+    """The operation that makes a value; None where it is an argument."""
+    return subject if isinstance(subject, Operation) else made_by(subject)
+
+
+def subject_of(op: Operation) -> Subject:
+    """What a pattern of an operation is held against."""
+    results = op.results
+    return results[0] if len(results) == 1 else op
+
+
+def wildcard() -> GraphPattern:
+    """Any value."""
+    return Wildcard()
+
+
+def is_const(number: float | None = None) -> GraphPattern:
+    """A constant, or one that is this number everywhere."""
+    return Const(number)

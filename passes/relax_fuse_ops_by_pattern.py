@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parts of a graph that an external codegen has patterns for become functions of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Block, Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, operations_of, symbol_name
+from ..bindings.rewriting import is_used
+from ..emit.kernels import fresh_name
+from ..support.errors import RelaxError
+from .canonicalize.constants import is_constant
+from .core.base import Pass
+from .core.external import CODEGEN
+from .core.registry import register_pass
+from .inline.call_graph import symbols_named_by
+from .partition.codegen import Composite, find_codegen
+from .partition.functions import COMPOSITE, blocks_in, functions_to_part
+from .partition.outline import Order, Part, wrap
+from .partition.planning import find_planner
+from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
+
+# Operators in a function's name.
+_MOST_WORDS = 6
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseOpsByPattern(Pass):
+    """Outlines what the patterns of codegens match, into functions with relax.composite = "<codegen>.<pattern>".
+
+    Codegens and their patterns come in the order of priority. What a pattern matches later takes the place of what it
+    matched before where it holds all of that; an operation is in one function only.
+    """
+
+    name: ClassVar[str] = "relax-fuse-ops-by-pattern"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
+
+    codegen: tuple[str, ...] = ()
+    #: Constants that are matched or read go into the function; otherwise they are arguments.
+    bind_constants: bool = True
+    #: A function around each, with relax.codegen = "<codegen>".
+    annotate_codegen: bool = False
+    #: The functions to look into; all without codegen or composite otherwise.
+    entry_functions: tuple[str, ...] = ()
+    #: The planner that chooses among matches.
+    plan: str = "priority"
+
+    def __post_init__(self) -> None:
+        if not self.codegen:
+            raise RelaxError(f"pass '{self.name}': codegen= names no codegen")
+        find_planner(self.plan)
+
+    def run(self, op: Operation) -> None:
+        composites = [composite for name in self.codegen for composite in find_codegen(name).composites()]
+        functions = functions_to_part(op, self.entry_functions, f"pass '{self.name}'")
+        names = {symbol_name(each) for each in operations_of(body_of(op))}
+        with remembering(KnownPrimFuncs()):
+            for function in functions:
+                for block in blocks_in(function):
+                    order = Order(block)
+                    for taken in find_planner(self.plan)(block, composites):
+                        part = Part(taken.operations, order)
+                        if part.results and not part.refusal():
+                            self._outline(part, taken.composite, function, names)
+                    _erase_dead_constants(block)
+
+    def _outline(self, part: Part, composite: Composite, function: Operation, names: set[str]) -> None:
+        name = fresh_name(_wanted_name(part), names)
+        names.add(name)
+        attributes = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
+        call = part.outline(name, attributes, bind_constants=self.bind_constants, before=function)
+        if self.annotate_codegen:
+            prefix = composite.codegen
+            annotated = fresh_name(f"{name}_{prefix}", names)
+            names.add(annotated)
+            wrap(call, annotated, {CODEGEN: ir.StringAttr.get(prefix, function.context)}, before=function)
+
+
+def _erase_dead_constants(block: Block) -> None:
+    """Those that functions have copies of, and nobody else reads."""
+    for op in operations_of(block):
+        if len(op.results) == 1 and is_constant(op.results[0]) and not is_used(op):
+            op.erase()
+
+
+def _wanted_name(part: Part) -> str:
+    words = [_word(op) for op in part.operations]
+    more = ["more"] if len(words) > _MOST_WORDS else []
+    return "_".join(["fused", *words[:_MOST_WORDS], *more])
+
+
+def _word(op: Operation) -> str:
+    if op.name == CALL_TIR:
+        return next(symbols_named_by(op.attributes["func"]))
+    return op.name.removeprefix("relax.").replace(".", "_")

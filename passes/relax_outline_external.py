@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of codegens become modules of their own, which other passes leave alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import (
+    body_of,
+    callee_of,
+    function_type_of,
+    functions_in,
+    is_private,
+    operations_in,
+    operations_of,
+    symbol_name,
+    text_in,
+)  # fmt: skip
+from ..bindings.rewriting import located_error, replace_op
+from ..dialects.relax.function_attributes import VISIBILITY
+from ..emit.kernels import fresh_name
+from .core.base import Pass
+from .core.external import CODEGEN, is_external
+from .core.registry import register_pass
+from .inline.call_graph import references_in, references_of, remove_dead
+
+
+@register_pass
+@dataclass(frozen=True)
+class OutlineExternal(Pass):
+    """Makes an external module of each function with relax.codegen, with all that it calls: relax.call_external.
+
+    A private function goes there, a public one stays, and calls what was taken out of it.
+    """
+
+    name: ClassVar[str] = "relax-outline-external"
+    sees_externals: ClassVar[bool] = True
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
+
+    #: Only functions of these codegens; of all otherwise.
+    codegen: tuple[str, ...] = ()
+
+    def run(self, op: Operation) -> None:
+        functions = {symbol_name(each): each for each in functions_in(op)}
+        chosen = {name: each for name, each in functions.items() if self._is_chosen(each)}
+        names = {symbol_name(each) for each in operations_of(body_of(op))}
+        modules: dict[str, str] = {}
+        taken: dict[str, Operation] = {}
+        for name, function in chosen.items():
+            needed = _needed_by(function, functions)
+            modules[name] = name if is_private(function) else fresh_name(f"{name}_{text_in(function, CODEGEN)}", names)
+            names.add(modules[name])
+            _outline(function, needed, modules[name])
+            taken.update(needed)
+        for function in chosen.values():
+            if not is_private(function):
+                _empty(function)
+        for call in operations_in(op, is_external):
+            if call.name == "func.call" and callee_of(call) in chosen:
+                _call_external(call, modules[callee_of(call)])
+        for function in chosen.values():
+            if is_private(function):
+                function.erase()
+        # Names in external modules are theirs.
+        references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
+        remove_dead(op, [each for each in taken.values() if is_private(each)], references)
+
+    def _is_chosen(self, function: Operation) -> bool:
+        codegen = text_in(function, CODEGEN)
+        return bool(codegen) and (not self.codegen or codegen in self.codegen)
+
+
+def _needed_by(function: Operation, functions: Mapping[str, Operation]) -> dict[str, Operation]:
+    """What a function calls, and what those call."""
+    found: dict[str, Operation] = {}
+    pending = [function]
+    while pending:
+        caller = pending.pop()
+        for name in references_in(caller):
+            if name in functions and name not in found:
+                if CODEGEN in functions[name].attributes:
+                    problem = f"@{symbol_name(function)} is a codegen's part, and calls @{name}, which is one too"
+                    raise located_error(problem, caller.location)
+                found[name] = functions[name]
+                pending.append(functions[name])
+    return found
+
+
+def _outline(function: Operation, needed: Mapping[str, Operation], name: str) -> None:
+    """The module, in front of the function, with a copy of it that can be called from outside."""
+    with function.context, function.location:
+        attributes = {"sym_name": ir.StringAttr.get(name), CODEGEN: function.attributes[CODEGEN]}
+        module = ir.Operation.create("builtin.module", attributes=attributes, regions=1, ip=ir.InsertionPoint(function))
+        body = module.regions[0].blocks.append()
+        for each in needed.values():
+            # Nobody outside calls it, whoever may call the original.
+            each.clone(ip=ir.InsertionPoint(body)).operation.attributes[VISIBILITY] = ir.StringAttr.get("private")
+        copied = function.clone(ip=ir.InsertionPoint(body)).operation
+    for attribute in (VISIBILITY, CODEGEN):
+        if attribute in copied.attributes:
+            del copied.attributes[attribute]
+
+
+def _empty(function: Operation) -> None:
+    """A public function's body becomes a call of what was taken out of it, as that has its name."""
+    del function.attributes[CODEGEN]
+    body = body_of(function)
+    results = list(function_type_of(function).results)
+    for each in reversed(operations_of(body)):
+        each.erase()
+    with function.location, ir.InsertionPoint(body):
+        attributes = {"callee": ir.FlatSymbolRefAttr.get(symbol_name(function))}
+        call = ir.Operation.create("func.call", results=results, operands=list(body.arguments), attributes=attributes)
+        ir.Operation.create("func.return", operands=list(call.results))
+
+
+def _call_external(call: Operation, module: str) -> None:
+    """In place of a call."""
+    name = callee_of(call)
+    func = ir.SymbolRefAttr.get([module, name], call.context)
+    with call.location, ir.InsertionPoint(call):
+        made = ir.Operation.create(
+            "relax.call_external", results=list(call.results.types), operands=list(call.operands),
+            attributes={"func": func},
+        )  # fmt: skip
+    replace_op(call, made.results)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Codegens make code of external modules, and calls of these become calls of that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..bindings.diagnostics import warn
+from ..bindings.ir import Attribute, Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
+from ..bindings.rewriting import located_error, replace_op
+from ..dialects.core.substitute import symbols_in
+from ..dialects.tir.prim_func import is_prim_func
+from ..emit.kernels import fresh_name
+from .core.base import Pass
+from .core.external import CODEGEN, EXTERNAL_MODS, external_modules, is_external
+from .core.facts import ExternalFact
+from .core.journal import Journal
+from .core.registry import register_pass
+from .inline.splice import inline_call
+from .partition.codegen import ChosenCodegen, Codegen, parse_codegen
+from .partition.functions import COMPOSITE
+from .partition.running import Declined, Made, compiled, described, nodes_of
+from .relax_inline import inline_calls_in
+
+CALL = "relax.call_external"
+# Of a part in an error.
+_MOST_NODES = 8
+
+
+@register_pass
+@dataclass(frozen=True)
+class RunCodegen(Pass):
+    """Gives each external module to its codegen, and keeps what that makes in relax.external_mods.
+
+    A codegen that declines, or fails, leaves its part to the target: it comes back to where it was called.
+    """
+
+    name: ClassVar[str] = "relax-run-codegen"
+    sees_externals: ClassVar[bool] = True
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
+
+    #: Only these, in this order, with their options: mynpu{cores=4}; all without.
+    codegen: tuple[str, ...] = ()
+    #: A codegen that declines is an error.
+    declined: Literal["fallback", "error"] = "fallback"
+
+    def run(self, op: Operation) -> None:
+        calls: dict[str, list[Operation]] = {}
+        for call in operations_in(op, is_external):
+            if call.name == CALL:
+                calls.setdefault(ir.SymbolRefAttr(call.attributes["func"]).value[0], []).append(call)
+        made: list[Attribute] = []
+        for module, chosen in self._modules(op):
+            made += self._run_on(module, chosen, calls.get(symbol_name(module), []))
+        if made:
+            before = list(op.attributes[EXTERNAL_MODS]) if EXTERNAL_MODS in op.attributes else []
+            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([*before, *made], op.context)
+
+    def _modules(self, op: Operation) -> list[tuple[Operation, ChosenCodegen]]:
+        chosen = {each.codegen.name: each for each in map(parse_codegen, self.codegen)}
+        if chosen:
+            return [(module, each) for name, each in chosen.items() for module in external_modules(op, name)]
+        return [(module, parse_codegen(text_in(module, CODEGEN))) for module in external_modules(op)]
+
+    def _run_on(self, module: Operation, chosen: ChosenCodegen, calls: Sequence[Operation]) -> list[Attribute]:
+        """What is to be kept of what the codegen has made; nothing where it has made nothing."""
+        started = time.perf_counter()
+        found: list[Attribute] = []
+        if calls:  # otherwise nobody needs it any more
+            try:
+                made = compiled(module, chosen)
+            except Declined as refusal:
+                _note(module, chosen, reason=str(refusal))
+                what, place = _described(module, chosen, refusal), next(functions_in(module)).location
+                if self.declined == "error":
+                    raise located_error(what, place) from refusal
+                warn(f"{what}; it stays with the target", place)
+                _take_back(module, calls)
+            else:
+                _note(module, chosen, made, time.perf_counter() - started)
+                found.append(described(module, chosen.codegen, made))
+                for call in calls:
+                    _call_packed(call)
+        module.erase()
+        return found
+
+
+def _note(module: Operation, chosen: ChosenCodegen, made: Made | None = None, seconds: float | None = None,
+          reason: str = "") -> None:  # fmt: skip
+    journal = Journal.active()
+    if journal is not None:
+        size = made.bytes if made is not None else 0
+        names = symbol_name(module), chosen.codegen.name
+        journal.add(
+            ExternalFact(*names, list(chosen.codegen.functions(module)), nodes_of(module), size, seconds, reason)
+        )
+
+
+def _described(module: Operation, chosen: ChosenCodegen, refusal: Declined) -> str:
+    nodes = nodes_of(module)
+    shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""
+    return f"codegen '{chosen.codegen.name}' declined @{symbol_name(module)}{shown}: {refusal}"
+
+
+def _call_packed(call: Operation) -> None:
+    """A call of the function that comes with the program, `module.function`."""
+    name = ".".join(ir.SymbolRefAttr(call.attributes["func"]).value)
+    with call.location, ir.InsertionPoint(call):
+        made = ir.Operation.create(
+            "relax.call_dps_packed", results=list(call.results.types), operands=list(call.operands),
+            attributes={"func": ir.StringAttr.get(name)},
+        )  # fmt: skip
+    replace_op(call, made.results)
+
+
+def _take_back(module: Operation, calls: Sequence[Operation]) -> None:
+    """What is in the module comes to where it is called."""
+    around = module.parent.operation
+    functions = {symbol_name(each): each for each in functions_in(module)}
+    _take_prim_funcs(module, around)
+    for function in functions.values():
+        if COMPOSITE in function.attributes:
+            del function.attributes[COMPOSITE]
+    for function in Codegen.functions(module).values():
+        inline_calls_in(function)
+    for call in calls:
+        caller = [each for each in ancestors(call) if each.name == "func.func"][-1]
+        inline_call(call, functions[ir.SymbolRefAttr(call.attributes["func"]).value[1]], symbols_in(caller))
+
+
+def _take_prim_funcs(module: Operation, around: Operation) -> None:
+    """PrimFuncs of a module come into the one around it, under names that are free there."""
+    names = {symbol_name(each) for each in operations_of(body_of(around))}
+    for function in functions_in(module):
+        if is_prim_func(function):
+            name = fresh_name(symbol_name(function), names)
+            names.add(name)
+            ir.SymbolTable.replace_all_symbol_uses(symbol_name(function), name, module)
+            taken = function.clone(ip=ir.InsertionPoint(module)).operation
+            taken.attributes["sym_name"] = ir.StringAttr.get(name, module.context)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Weights that a model brings as constants become parameters, to be trained or exchanged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import count
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from ..bindings.ir import Operation, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, operations_in
+from ..bindings.rewriting import replace_op
+from ..dialects.relax.function_attributes import argument_names
+from ..dialects.script.names import location_name
+from ..support.array_files import write_npz
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .canonicalize.constants import elements_of
+from .core.base import Pass
+from .core.registry import register_pass
+from .params.signature import NUM_INPUT, add_arguments, changing_copy, graph_function
+from .relax_inline import inline_calls_in
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: On a constant: its number in the module, which it keeps in copies of the function that it is in.
+_NUMBER = "relax.weight"
+_READABLE = ("f16", "f32", "f64")
+
+
+@register_pass
+@dataclass(frozen=True)
+class UnbindParams(Pass):
+    """Makes parameters of a function's constants of f16, f32 or f64, and writes these to a file, as numpy.savez does.
+
+    They stand behind the others, under the names that they have in the model. What the function calls is inlined.
+    From Python, `rx.unbind_params(module)` gives the arrays.
+    """
+
+    name: ClassVar[str] = "relax-unbind-params"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
+
+    params: str = ""
+    function: str = "main"
+    #: Which ones: names, or patterns of names (`*.weight`). Without, all that have axes and two elements or more.
+    weights: tuple[str, ...] = ()
+
+    def run(self, op: Operation) -> None:
+        if not self.params:
+            raise RelaxError(f"pass '{self.name}': params must name the file that the weights are written to")
+        self.unbind(op)
+
+    def unbind(self, op: Operation) -> dict[str, ndarray]:
+        """What was constant, by the names of the new parameters."""
+        what = f"pass '{self.name}'"
+        function = graph_function(op, self.function, what)
+        with _numbered(op), changing_copy(function, what) as copy:
+            inputs = len(body_of(copy).arguments)
+            inline_calls_in(copy)
+            weights = self._chosen(copy, what)
+            arrays = {each.name: each.array() for each in weights}
+            _replace(copy, weights)
+            if NUM_INPUT not in copy.attributes:
+                copy.attributes[NUM_INPUT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), inputs)
+            if self.params:
+                write_npz(self.params, arrays)
+        return arrays
+
+    def _chosen(self, function: Operation, what: str) -> list[_Weight]:
+        found = _weights_of(function)
+        if not self.weights:
+            chosen = [each for each in found if each.value.type.rank and math.prod(each.value.type.shape) > 1]
+            if not chosen:
+                kinds = ", ".join(_READABLE)
+                raise RelaxError(f"{what}: @{self.function} has no constants of {kinds} that could be weights")
+            return chosen
+        names = [each.name for each in found]
+        for pattern in self.weights:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                known = f"{', '.join(names) or 'none'}{suggest(pattern, names)}"
+                raise RelaxError(f"{what}: no constant of @{self.function} is called '{pattern}'; it has: {known}")
+        return [each for each in found if any(fnmatchcase(each.name, pattern) for pattern in self.weights)]
+
+
+class _Weight(NamedTuple):
+    """A constant of the model: several of a function, where it calls twice what holds it."""
+
+    name: str
+    constants: list[Operation]
+
+    @property
+    def value(self) -> Value:
+        return self.constants[0].results[0]
+
+    def array(self) -> ndarray:
+        elements = elements_of(self.value)
+        assert elements is not None
+        return elements.copy()
+
+
+@contextmanager
+def _numbered(module: Operation) -> Iterator[None]:
+    """Tells the module's constants apart, while functions' bodies are put into others."""
+    numbers = count()
+    for constant in _constants_in(module):
+        constant.attributes[_NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), next(numbers))
+    try:
+        yield
+    finally:
+        for constant in _constants_in(module):
+            if _NUMBER in constant.attributes:
+                del constant.attributes[_NUMBER]
+
+
+def _constants_in(root: Operation) -> list[Operation]:
+    """Those that may be weights."""
+    return [
+        each
+        for each in operations_in(root, lambda inside: inside.name == "builtin.module")
+        if each.name == "arith.constant"
+        and isinstance(each.results[0].type, ir.RankedTensorType)
+        and str(each.results[0].type.element_type) in _READABLE
+    ]
+
+
+def _weights_of(function: Operation) -> list[_Weight]:
+    """The constants of a function by names that are its own, in their order."""
+    by_number: dict[int, list[Operation]] = {}
+    for constant in _constants_in(function):
+        by_number.setdefault(ir.IntegerAttr(constant.attributes[_NUMBER]).value, []).append(constant)
+    taken = set(argument_names(function))
+    return [_Weight(_free_name(constants[0], taken), constants) for constants in by_number.values()]
+
+
+def _free_name(constant: Operation, taken: set[str]) -> str:
+    wanted = location_name(constant.location) or "const"
+    name = wanted
+    for number in count(1):
+        if name not in taken:
+            break
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name
+
+
+def _replace(function: Operation, weights: list[_Weight]) -> None:
+    parameters = add_arguments(function, [each.name for each in weights], [each.value.type for each in weights])
+    for weight, parameter in zip(weights, parameters, strict=True):
+        for constant in weight.constants:
+            replace_op(constant, [parameter])

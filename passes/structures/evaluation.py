@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a body computes, as terms: each element of a result as an expression of elements of the inputs.
+
+Two bodies have equal terms where they compute the same in the same way, whatever their values are called and however
+what is computed element by element is spread over operations. Loops of a result are numbered by its axes, those of
+reductions by what they are for, operands of commutative operators are sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import permutations, product
+from math import factorial, prod
+from typing import Any, NamedTuple, TypeVar
+
+from ...bindings.ir import AffineMap
+from ...bindings.mlir import ir
+from ..fuse.maps import plain_dim
+from .reading import Axis, Body, Generic, Region, Step, Unreadable
+
+T = TypeVar("T")
+
+#: Orders of what looks alike that are tried.
+MOST_ORDERS = 24
+# Reading one tensor at many places can take more than the body is long.
+_MOST_TERMS = 20_000
+_MOST_LITERALS = 64
+_AFFINE = {"AffineMulExpr": "*", "AffineModExpr": "mod", "AffineFloorDivExpr": "//", "AffineCeilDivExpr": "ceil//"}
+
+
+class Wildcard(NamedTuple):
+    """A literal that may be any number."""
+
+    name: str
+
+
+Literal = float | Wildcard
+
+
+class Term(NamedTuple):
+    """What a value is: a digest that leaves literals out, and these in the digest's order."""
+
+    key: bytes
+    literals: tuple[Literal, ...] = ()
+
+    @property
+    def order(self) -> tuple[bytes, str]:
+        return self.key, repr(self.literals)
+
+
+def term(what: str, *parts: Term) -> Term:
+    digest = blake2b(what.encode(), digest_size=16)
+    for part in parts:
+        digest.update(part.key)
+    literals = tuple(literal for part in parts for literal in part.literals)
+    if len(literals) > _MOST_LITERALS:
+        raise Unreadable("has too many literals")
+    return Term(digest.digest(), literals)
+
+
+def sorted_term(what: str, parts: Iterable[Term]) -> Term:
+    return term(what, *sorted(parts, key=lambda part: part.order))
+
+
+def orders(items: Sequence[T], color: Callable[[T], Any]) -> list[tuple[T, ...]]:
+    """The items sorted by color, those of one color in every order, if these are not too many."""
+    groups: dict[Any, list[T]] = {}
+    for item in sorted(items, key=color):
+        groups.setdefault(color(item), []).append(item)
+    if prod(factorial(len(group)) for group in groups.values()) > MOST_ORDERS:
+        return [tuple(item for group in groups.values() for item in group)]
+    ways = product(*(permutations(group) for group in groups.values()))
+    return [tuple(item for group in way for item in group) for way in ways]
+
+
+class Evaluation:
+    """The terms of a body whose inputs are labelled."""
+
+    def __init__(self, body: Body, labels: Mapping[int, str]):
+        self.body = body
+        self._terms = 0
+        names = {value: f"in {label}" for value, label in labels.items()}
+        names |= {value: f"out {index}" for index, value in enumerate(body.outputs)}
+        known = {value: term(name) for value, name in names.items()}
+        known |= {value: _literal(body, value, Wildcard(name)) for value, name in body.literals.items()}
+        #: What is known of a size: the axes of parameters that have it.
+        self._sizes: dict[Axis, list[str]] = {}
+        ends = [(f"out {index}", value) for index, value in enumerate(body.region.results)]
+        for name, value in (*((name, value) for value, name in names.items()), *ends):
+            for axis in range(len(body.types[value].sizes or ())):
+                self._sizes.setdefault(body.axis_of((value, axis)), []).append(f"{name} {axis}")
+        self._outermost = Env(self, body.region, known, (), None)
+
+    def results(self) -> Term:
+        """What the body gives, and what it asserts."""
+        env = self._outermost
+        env.run()
+        given = [env.element(value, _loops(len(self.body.types[value].sizes or ()))) for value in env.region.results]
+        asserted = [step for step in env.region.steps if step.name == "tir.assert"]
+        kept = sorted_term("asserts", (term(each.attributes, env.value(each.operands[0])) for each in asserted))
+        return term("body", *given, kept)
+
+    def count(self) -> None:
+        self._terms += 1
+        if self._terms > _MOST_TERMS:
+            raise Unreadable("is too long")
+
+    def size(self, axis: Axis, env: Env) -> Term:
+        """A size, by the parameters that have it, else what it is."""
+        body = self.body
+        same = body.axis_of(axis)
+        if same in self._sizes:
+            return term("size " + ", ".join(sorted(set(self._sizes[same]))))
+        sizes = body.types[axis[0]].sizes
+        if sizes is not None and sizes[axis[1]] is not None:
+            return term(f"{sizes[axis[1]]}")
+        step, _ = body.makers.get(axis[0], (None, 0))
+        if step is None or sizes is None or step.name != "tensor.empty":
+            return term(f"size {axis[1]}", env.whole(axis[0]))
+        return env.value(step.operands[sum(size is None for size in sizes[: axis[1]])])
+
+    def apply(self, map_: AffineMap, loops: Sequence[Term]) -> tuple[Term, ...]:
+        return tuple(self._affine(expression, loops) for expression in map_.results)
+
+    def _affine(self, expression: Any, loops: Sequence[Term]) -> Term:
+        dim = plain_dim(expression)
+        if dim is not None:
+            return loops[dim]
+        known = expression.maybe_downcast()
+        if isinstance(known, ir.AffineConstantExpr):
+            return term(f"{known.value}")
+        if isinstance(known, ir.AffineAddExpr):
+            return sorted_term("+", (self._affine(each, loops) for each in _summands(known)))
+        sign = _AFFINE.get(type(known).__name__)
+        if sign is None:
+            raise Unreadable("has symbols in an indexing map")
+        return term(sign, self._affine(known.lhs, loops), self._affine(known.rhs, loops))
+
+
+class Env:
+    """A region's values, for one iteration of it."""
+
+    def __init__(
+        self, whole: Evaluation, region: Region, known: Mapping[int, Term], loops: tuple[Term, ...], outer: Env | None
+    ):
+        self.evaluation, self.region, self.loops, self._outer = whole, region, loops, outer
+        self._known = dict(known)
+        own = [*region.arguments, *(value for step in region.steps for value in step.results)]
+        self._own = frozenset(own)
+        self._elements: dict[tuple[int, tuple[Term, ...]], Term] = {}
+        self._depth: int = 0 if outer is None else outer._depth + 1
+
+    def run(self) -> None:
+        """Values that are no tensors, in their order."""
+        types = self.evaluation.body.types
+        for step in self.region.steps:
+            if step.results and all(types[value].sizes is None for value in step.results):
+                self.value(step.results[0])
+
+    def yielded(self) -> list[Term]:
+        self.run()
+        return [self.value(value) for value in self.region.results]
+
+    def value(self, value: int) -> Term:
+        """A number, or a tensor as a whole."""
+        home = self._home(value)
+        if value not in home._known:
+            self.evaluation.count()
+            step, index = self.evaluation.body.makers[value]
+            is_tensor = self.evaluation.body.types[value].sizes is not None
+            home._known[value] = home._tensor(value, step, index) if is_tensor else home._number(value, step, index)
+        return home._known[value]
+
+    whole = value
+
+    def element(self, value: int, at: tuple[Term, ...]) -> Term:
+        """A tensor's element."""
+        home = self._home(value)
+        key = value, at
+        if key not in home._elements:
+            self.evaluation.count()
+            home._elements[key] = home._element(value, at)
+        return home._elements[key]
+
+    def _home(self, value: int) -> Env:
+        env: Env | None = self
+        while env is not None and value not in env._own:
+            env = env._outer
+        assert env is not None, value
+        return env
+
+    def _element(self, value: int, at: tuple[Term, ...]) -> Term:
+        step, index = self.evaluation.body.makers.get(value, (None, 0))
+        if step is not None and step.name == "tensor.cast":
+            return self.element(step.operands[0], at)
+        if step is not None and step.name == "arith.constant":
+            return _literal(self.evaluation.body, value, step.number)
+        if step is None or step.generic is None or not _is_pointwise(step.generic):
+            return term("at", self.whole(value), *at)
+        loops: list[Term] = [term("")] * len(step.generic.is_reduction)
+        for expression, place in zip(step.generic.maps[step.generic.input_count].results, at, strict=True):
+            loops[plain_dim(expression) or 0] = place
+        return self._iteration(step, tuple(loops), step.generic.maps).yielded()[index]
+
+    def _iteration(self, step: Step, loops: tuple[Term, ...], maps: Sequence[AffineMap], sums: int = 0) -> Env:
+        """The body of a generic at a point of its loops; the last `sums` operands are what is summed so far."""
+        types = self.evaluation.body.types
+        region = step.regions[0]
+        known: dict[int, Term] = {}
+        operands = list(zip(region.arguments, step.operands, maps, strict=True))
+        used = _used(region)
+        for place, (argument, operand, map_) in enumerate(operands):
+            if place >= len(operands) - sums:
+                known[argument] = term(f"sum {place - len(operands)}")
+            elif types[operand].sizes is None:
+                known[argument] = self.value(operand)
+            elif argument in used:
+                known[argument] = self.element(operand, self.evaluation.apply(map_, loops))
+        return Env(self.evaluation, region, known, loops, self)
+
+    def _tensor(self, value: int, step: Step, index: int) -> Term:
+        type_ = self.evaluation.body.types[value]
+        if step.name == "tensor.cast":
+            return self.whole(step.operands[0])
+        if step.name == "tensor.empty" or (step.generic is not None and _is_pointwise(step.generic)):
+            own = range(len(type_.sizes or ()))
+            sizes = [self.evaluation.size((value, axis), self) for axis in own]
+            filled = [] if step.name == "tensor.empty" else [self.element(value, _loops(len(own)))]
+            return term(f"tensor of {type_.text}", *sizes, *filled)
+        if step.generic is None:
+            return self._operation(value, step, index)
+        return term(f"result {index}", self._reduction(step, step.generic))
+
+    def _reduction(self, step: Step, generic: Generic) -> Term:
+        """Loops over axes of the result are numbered as these; reductions take the order that gives the least term."""
+        count = len(step.operands) - generic.input_count
+        rank = len(generic.is_reduction)
+        dims = _result_dims(generic)
+        if dims is None:
+            return self._reduced(step, generic, tuple(term(f"raw {dim}") for dim in range(rank)), count)
+        loops = {dim: term(f"loop {axis}") for axis, dim in enumerate(dims)}
+        others = [dim for dim in range(rank) if dim not in loops]
+
+        def over(labels: Mapping[int, str]) -> Term:
+            named = loops | {dim: term(f"over {label}") for dim, label in labels.items()}
+            return self._reduced(step, generic, tuple(named[dim] for dim in range(rank)), count)
+
+        if len(others) < 2:
+            return over(dict.fromkeys(others, "0"))
+        colors = {dim: over({each: "this" if each == dim else "other" for each in others}) for dim in others}
+        ways = orders(others, lambda dim: colors[dim].order)
+        found = [over({dim: str(number) for number, dim in enumerate(way)}) for way in ways]
+        return min(found, key=lambda each: each.order)
+
+    def _reduced(self, step: Step, generic: Generic, loops: tuple[Term, ...], count: int) -> Term:
+        sizes = [
+            term("range", loops[dim], self.evaluation.size(self._axis_of(step, generic, dim), self))
+            for dim in range(len(loops))
+        ]
+        yielded = self._iteration(step, loops, generic.maps, sums=count).yielded()
+        written = range(generic.input_count, len(step.operands))
+        begun = [self.element(step.operands[i], self.evaluation.apply(generic.maps[i], loops)) for i in written]
+        places = [each for i in written for each in self.evaluation.apply(generic.maps[i], loops)]
+        return term("reduction", sorted_term("ranges", sizes), *yielded, *begun, *places)
+
+    def _axis_of(self, step: Step, generic: Generic, dim: int) -> Axis:
+        """An axis that a loop runs over."""
+        for value, map_ in zip(step.operands, generic.maps, strict=True):
+            for axis, expression in enumerate(map_.results):
+                if plain_dim(expression) == dim:
+                    return value, axis
+        raise Unreadable("has a loop over no axis")
+
+    def _number(self, value: int, step: Step, index: int) -> Term:
+        if step.name == "arith.constant":
+            return _literal(self.evaluation.body, value, step.number)
+        if step.name == "linalg.index":
+            return self.loops[int(step.number or 0)] if self.loops else self._outer_loop(step)
+        if step.name == "tensor.extract":
+            tensor, *at = step.operands
+            return self.element(tensor, tuple(self.value(each) for each in at))
+        if step.name == "tensor.dim":
+            axis, _ = self.evaluation.body.makers.get(step.operands[1], (None, 0))
+            if axis is not None and axis.number is not None:
+                return self.evaluation.size((step.operands[0], int(axis.number)), self)
+        return self._operation(value, step, index)
+
+    def _outer_loop(self, step: Step) -> Term:
+        assert self._outer is not None
+        return self._outer.loops[int(step.number or 0)] if self._outer.loops else self._outer._outer_loop(step)
+
+    def _operation(self, value: int, step: Step, index: int) -> Term:
+        operands = [self.value(each) for each in step.operands]
+        what = f"{step.name} {{{step.attributes}}} {index}: {self.evaluation.body.types[value].text}"
+        inside = [self._inner(region) for region in step.regions]
+        return sorted_term(what, operands) if step.is_commutative else term(what, *operands, *inside)
+
+    def _inner(self, region: Region) -> Term:
+        arguments = {each: term(f"argument {self._depth} {place}") for place, each in enumerate(region.arguments)}
+        return term(region.end, *Env(self.evaluation, region, arguments, (), self).yielded())
+
+
+def _literal(body: Body, value: int, number: Literal | None) -> Term:
+    type_ = body.types[value]
+    if number is None:
+        raise Unreadable("has a constant in it that is no number")
+    if type_.element == "index" and not isinstance(number, Wildcard):
+        return term(f"{int(number)}")
+    return Term(term(f"literal {type_.element}").key, (number,))
+
+
+def _loops(count: int) -> tuple[Term, ...]:
+    return tuple(term(f"loop {axis}") for axis in range(count))
+
+
+def _result_dims(generic: Generic) -> list[int] | None:
+    """The loops that the axes of all results are, in their order; None where they are more than that."""
+    maps = generic.maps[generic.input_count :]
+    dims = [plain_dim(expression) for expression in maps[0].results]
+    is_plain = None not in dims and len(set(dims)) == len(dims) and all(map_ == maps[0] for map_ in maps)
+    return [dim for dim in dims if dim is not None] if is_plain else None
+
+
+def _is_pointwise(generic: Generic) -> bool:
+    """Whether each element of the results is computed by itself, once."""
+    dims = _result_dims(generic)
+    return dims is not None and not any(generic.is_reduction) and len(dims) == len(generic.is_reduction)
+
+
+def _used(region: Region) -> frozenset[int]:
+    used = set(region.results)
+    for step in region.steps:
+        used.update(step.operands)
+        for inner in step.regions:
+            used |= _used(inner)
+    return frozenset(used)
+
+
+def _summands(expression: Any) -> list[Any]:
+    known = expression.maybe_downcast()
+    return [*_summands(known.lhs), *_summands(known.rhs)] if isinstance(known, ir.AffineAddExpr) else [expression]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A PrimFunc's body as data: steps, their values as numbers, and which axes are of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...bindings.ir import AffineMap, Block, Operation, Type, Value
+from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import function_type_of, operations_of
+from ...dialects.core.dialect import row_of
+from ...dialects.tir.prim_func import is_prim_func
+from ..fuse.maps import plain_dim
+
+#: On a parameter of a structure: it stands for a literal in the body; the text is its name.
+LITERAL = "relax.literal"
+# Evaluation goes from producer to producer, deeper with each: longer bodies are nothing that people write.
+_MOST_STEPS, _MOST_TENSORS = 500, 48
+_PURE_DIALECTS = frozenset({"affine", "arith", "index", "linalg", "math", "scf", "tensor"})
+_COMMUTATIVE = frozenset(
+    f"arith.{name}"
+    for name in "addf mulf addi muli andi ori xori maximumf minimumf maxnumf minnumf maxsi minsi maxui minui".split()
+)
+#: What says how freely it may be computed, not what.
+_IGNORED = frozenset({"fastmath", "overflowFlags", "operandSegmentSizes", "indexing_maps", "iterator_types"})
+_ENDS = frozenset({"func.return", "linalg.yield", "scf.yield", "tensor.yield", "scf.condition", "affine.yield"})
+
+Axis = tuple[int, int]
+
+
+class Unreadable(Exception):
+    """Why nothing can be said of what a body computes."""
+
+
+class TypeOf(NamedTuple):
+    """What of a value's type counts; `sizes` is None for what is no tensor."""
+
+    element: str
+    sizes: tuple[int | None, ...] | None
+
+    @property
+    def text(self) -> str:
+        return self.element if self.sizes is None else f"{self.element}x{len(self.sizes)}"
+
+
+class Generic(NamedTuple):
+    """How the loops of a linalg.generic run."""
+
+    maps: tuple[AffineMap, ...]
+    is_reduction: tuple[bool, ...]
+    input_count: int
+
+
+class Region(NamedTuple):
+    """A block of steps and what it ends in."""
+
+    arguments: tuple[int, ...]
+    steps: tuple[Step, ...]
+    end: str
+    results: tuple[int, ...]
+
+
+_EMPTY = Region((), (), "", ())
+
+
+class Step(NamedTuple):
+    """An operation."""
+
+    name: str
+    attributes: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    regions: tuple[Region, ...]
+    is_commutative: bool
+    generic: Generic | None
+    #: The number of a constant, or the dimension that linalg.index or tensor.dim names.
+    number: float | None
+
+
+@dataclass
+class Body:
+    """A function that computes tensors of tensors."""
+
+    types: list[TypeOf] = field(default_factory=list)
+    #: Where a value is made: the step and which of its results; none for arguments.
+    makers: dict[int, tuple[Step, int]] = field(default_factory=dict)
+    #: Tensors in and, where the function has parameters for them, out; literals by their names.
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    literals: dict[int, str] = field(default_factory=dict)
+    region: Region = _EMPTY
+    #: Axes that are of one size because loops run over both; found by `axis_of`.
+    _same: dict[Axis, Axis] = field(default_factory=dict)
+
+    def axis_of(self, axis: Axis) -> Axis:
+        """What stands for all axes of the same size."""
+        while (other := self._same.get(axis, axis)) != axis:
+            axis = other
+        return axis
+
+    def unify(self, one: Axis, other: Axis) -> None:
+        one, other = self.axis_of(one), self.axis_of(other)
+        if one != other:
+            self._same[max(one, other)] = min(one, other)
+
+
+def read_body(function: Operation) -> Body:
+    """Raises Unreadable. Named operations of linalg have to be generic ones."""
+    blocks = list(function.regions[0].blocks)
+    if len(blocks) != 1:
+        raise Unreadable("jumps" if blocks else "has no body")
+    results = function_type_of(function).results
+    if not len(results) or not all(isinstance(type_, ir.RankedTensorType) for type_ in results):
+        raise Unreadable("works on memory, not on tensors")
+    reader = _Reader()
+    body = reader.body
+    body.region = reader.region(blocks[0], is_outermost=True)
+    given = list(body.region.arguments)
+    count = len(given) - (len(results) if is_prim_func(function) else 0)
+    body.literals = {given[place]: name for place, name in literal_places(function).items()}
+    body.inputs = tuple(value for value in given[:count] if value not in body.literals)
+    body.outputs = tuple(given[count:])
+    for output, result in zip(body.outputs, body.region.results, strict=False):
+        _unify_whole(body, output, result)
+    return body
+
+
+def literal_places(function: Operation) -> dict[int, str]:
+    """The parameters that stand for literals, with their names."""
+    if "arg_attrs" not in function.attributes:
+        return {}
+    attributes = enumerate(function.attributes["arg_attrs"])
+    return {place: string_value(each[LITERAL]) for place, each in attributes if LITERAL in each}
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.body = Body()
+        self._numbers: dict[Value, int] = {}
+        self._steps = self._tensors = 0
+
+    def _number(self, value: Value) -> int:
+        if value not in self._numbers:
+            self._numbers[value] = len(self._numbers)
+            self.body.types.append(_type_of(value.type))
+        return self._numbers[value]
+
+    def region(self, block: Block, *, is_outermost: bool = False) -> Region:
+        arguments = tuple(self._number(value) for value in block.arguments)
+        *operations, end = operations_of(block)
+        if end.name not in _ENDS:
+            raise Unreadable(f"has {end.name} in it")
+        steps = tuple(self._step(op, is_outermost) for op in operations)
+        return Region(arguments, steps, end.name, tuple(self._number(value) for value in end.operands))
+
+    def _step(self, op: Operation, is_outermost: bool) -> Step:
+        if not _is_pure(op) and not (is_outermost and op.name == "tir.assert"):
+            raise Unreadable(f"has {op.name} in it, which does more than to compute")
+        self._steps += 1
+        self._tensors += any(isinstance(value.type, ir.ShapedType) for value in op.results)
+        if self._steps > _MOST_STEPS or self._tensors > _MOST_TENSORS:
+            raise Unreadable("is too long")
+        operands = tuple(self._number(value) for value in op.operands)
+        regions = tuple(self.region(each.blocks[0]) for each in op.regions if len(each.blocks) == 1)
+        if len(regions) < len(op.regions):
+            raise Unreadable(f"has {op.name} in it, which jumps")
+        results = tuple(self._number(value) for value in op.results)
+        row = row_of(op)
+        step = Step(
+            op.name,
+            _attributes(op),
+            operands,
+            results,
+            regions,
+            op.name in _COMMUTATIVE or (row is not None and row.commutative and len(operands) == 2),
+            _generic(op) if op.name == "linalg.generic" else None,
+            _number_of(op),
+        )
+        self.body.makers.update({result: (step, index) for index, result in enumerate(results)})
+        if step.generic is not None:
+            _unify_loops(self.body, step.generic, operands, results)
+        elif op.name == "tensor.cast":
+            _unify_whole(self.body, operands[0], results[0])
+        return step
+
+
+def _is_pure(op: Operation) -> bool:
+    row = row_of(op)
+    return row.pure and not row.writes if row is not None else op.name.partition(".")[0] in _PURE_DIALECTS
+
+
+def _type_of(type_: Type) -> TypeOf:
+    if isinstance(type_, ir.RankedTensorType):
+        dynamic = ir.ShapedType.get_dynamic_size()
+        return TypeOf(str(type_.element_type), tuple(None if size == dynamic else size for size in type_.shape))
+    if isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType, ir.UnrankedTensorType)):
+        raise Unreadable("works on memory, not on tensors" if "memref" in str(type_) else "has a tensor of any rank")
+    return TypeOf(str(type_), None)
+
+
+def _attributes(op: Operation) -> str:
+    if op.name in ("arith.constant", "linalg.index"):
+        return ""
+    return ", ".join(sorted(f"{name} = {each}" for name, each in op.attributes.items() if name not in _IGNORED))
+
+
+def _generic(op: Operation) -> Generic:
+    maps = tuple(attribute.value for attribute in op.attributes["indexing_maps"])
+    if any(map_.n_symbols for map_ in maps):
+        raise Unreadable("has symbols in an indexing map")
+    kinds = tuple("reduction" in str(each) for each in op.attributes["iterator_types"])
+    return Generic(maps, kinds, next(iter(op.attributes["operandSegmentSizes"])))
+
+
+def _number_of(op: Operation) -> float | None:
+    if op.name == "linalg.index":
+        return int(op.attributes["dim"].value)
+    if op.name != "arith.constant":
+        return None
+    value = op.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr):
+        if not value.is_splat:
+            raise Unreadable("has a constant tensor in it")
+        value = value.get_splat_value()
+    if not isinstance(value, (ir.FloatAttr, ir.IntegerAttr, ir.BoolAttr)):
+        raise Unreadable("has a constant in it that is no number")
+    return value.value
+
+
+def _unify_whole(body: Body, one: int, other: int) -> None:
+    for axis in range(len(body.types[one].sizes or ())):
+        body.unify((one, axis), (other, axis))
+
+
+def _unify_loops(body: Body, generic: Generic, operands: Sequence[int], results: Sequence[int]) -> None:
+    seen: dict[int, Axis] = {}
+    written = (*zip(results, generic.maps[generic.input_count :], strict=True),) if results else ()
+    for value, map_ in (*zip(operands, generic.maps, strict=True), *written):
+        for axis, expression in enumerate(map_.results):
+            dim = plain_dim(expression)
+            if dim is not None:
+                body.unify(seen.setdefault(dim, (value, axis)), (value, axis))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Structures: what a PrimFunc is to compute, stated by a function that computes it.
+
+    product = structure('''
+        func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {...}
+    ''')
+
+A PrimFunc has the structure if it computes the same of inputs in some order: names of values, the order of operations
+and of commutative operands, named operations of linalg or generic ones, and how what is computed element by element is
+spread over operations make no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Operation, Type
+from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of, functions_in, has_body, symbol_name
+from ...bindings.rewriting import located_error
+from ...dialects.context import create_context
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.parsing import parse_module
+from ...dialects.tir.prim_func import is_prim_func, make_prim_func
+from ...support.errors import RelaxError
+from ...support.suggest import counted
+from .canonical import Canonical, body_of_prim_func, canonical, generalize, signature
+from .evaluation import Literal, Wildcard
+from .reading import Unreadable, literal_places
+
+#: The sizes of tensors, None for other values.
+Shapes = Sequence[Sequence[Dim] | None]
+
+
+class Binding(NamedTuple):
+    """How a PrimFunc has a structure: which of its inputs each input of the structure is, and what literals are."""
+
+    inputs: tuple[int, ...]
+    literals: dict[str, float]
+
+
+class Structure:
+    """What a PrimFunc computes, to be found in others."""
+
+    def __init__(self, function: Operation):
+        self.name = symbol_name(function)
+        try:
+            self._body = body_of_prim_func(function)
+        except Unreadable as problem:
+            raise located_error(f"structure {self} {problem}", function.location) from None
+        self.signature = signature(self._body)
+        self.input_count = len(self._body.inputs)
+        type_, literals = function_type_of(function), literal_places(function)
+        inputs = [each for place, each in enumerate(type_.inputs) if place not in literals][: self.input_count]
+        #: Of inputs, then of results.
+        self.shapes: Shapes = [_shape(each) for each in (*inputs, *type_.results)]
+
+    @cached_property
+    def _canonical(self) -> Canonical:
+        """When it is first needed: of a table most are not."""
+        try:
+            return canonical(self._body)
+        except Unreadable as problem:
+            raise RelaxError(f"structure {self} {problem}") from None
+
+    @property
+    def key(self) -> bytes:
+        return self._canonical.key
+
+    def bindings(self, found: Canonical, shapes: Shapes) -> list[Binding] | str:
+        """How a PrimFunc with the same key has the structure, for arguments and results of these shapes, or why not."""
+        bindings: dict[tuple[int, ...], Binding] = {}
+        reason = ""
+        own = self._canonical.ways[0]
+        for way in found.ways:
+            literals = _bound_literals(own.literals, way.literals)
+            if isinstance(literals, str):
+                reason = literals
+                continue
+            inputs = tuple(place for _, place in sorted(zip(own.inputs, way.inputs, strict=True)))
+            problem = self._problem_of_sizes([*(shapes[place] for place in inputs), *shapes[len(inputs) :]])
+            if problem:
+                reason = problem
+                continue
+            bindings.setdefault(inputs, Binding(inputs, literals))
+        return list(bindings.values()) or reason
+
+    def _problem_of_sizes(self, shapes: Shapes) -> str:
+        known: dict[Dim, Dim] = {}
+        for wanted, found in zip(self.shapes, shapes, strict=True):
+            for size, there in zip(wanted or (), found or (), strict=True):
+                if size is None:
+                    continue
+                expected = size if isinstance(size, int) else known.setdefault(size, there)
+                if equal(expected, there) is not True:
+                    return f"has size {'?' if there is None else there} where {self} has {size}"
+        return ""
+
+    def __repr__(self) -> str:
+        return f"@{self.name}"
+
+
+def _shape(type_: Type) -> Sequence[Dim] | None:
+    info = decode(type_)
+    return info.shape if isinstance(info, TensorInfo) else None
+
+
+def _bound_literals(wanted: Sequence[Literal], found: Sequence[Literal]) -> dict[str, float] | str:
+    if len(wanted) != len(found):
+        return "has other literals"
+    bound: dict[str, float] = {}
+    for expected, there in zip(wanted, found, strict=True):
+        assert not isinstance(there, Wildcard)
+        if isinstance(expected, Wildcard):
+            expected = bound.setdefault(expected.name, there)
+        if repr(expected) != repr(there):
+            return f"has {there} where {expected} is stated"
+    return bound
+
+
+def structures(source: Any) -> dict[str, Structure]:
+    """The structures that a module's functions state, by their names: MLIR text, an rx.Module or one function of it."""
+    owner = parse_module(source, "<structure>") if isinstance(source, str) else source
+    module = owner.operation
+    if owner is not source:
+        generalize(module)  # all at once
+    functions = [module] if module.name == "func.func" else [each for each in functions_in(module) if has_body(each)]
+    return {symbol_name(function): Structure(function) for function in functions if _is_stated(function, functions)}
+
+
+def _is_stated(function: Operation, functions: Sequence[Operation]) -> bool:
+    """A script's tensor program comes with a graph that calls it."""
+    return is_prim_func(function) or not any(map(is_prim_func, functions))
+
+
+def structure(
+    source: Any, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (), name: str = "structure"
+) -> Structure:
+    """What a function computes: MLIR text of it, an rx.Module that holds it alone, or Python that builds it.
+
+    Python is called with parameters of these types (infos, MLIR types, text), inputs first, and gives the outputs.
+    """
+    if callable(source) and not hasattr(source, "operation"):
+        context = create_context()
+        with context, ir.Location.unknown():
+            module = ir.Module.create()
+            make_prim_func(name, inputs, outputs, source, ip=ir.InsertionPoint(module.body))
+            return Structure(next(functions_in(module.operation)))
+    found = structures(source)
+    if len(found) != 1:
+        names = ", ".join(f"@{each}" for each in found) or "none"
+        raise RelaxError(
+            f"a structure is one function, not {counted(len(found), 'function')} ({names}); use structures()"
+        )
+    return next(iter(found.values()))

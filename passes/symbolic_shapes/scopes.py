@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where symbols are known: what holds in a branch or a loop's body holds there alone, what holds around also there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count, takewhile
+
+from ...bindings.ir import Block, Operation, Type
+from ...bindings.navigation import blocks_of, body_of, operations_of
+from ...dialects.core.substitute import has_sized_attributes, symbols_of, symbols_of_operation
+
+#: The blocks around an operation, by number, inside of the function's body.
+Path = tuple[int, ...]
+
+
+class Scopes:
+    """The operations of a function outside of nested modules, their blocks, and where each symbol is defined."""
+
+    def __init__(self, function: Operation):
+        self._paths: dict[Operation, Path] = {}
+        #: Where each symbol occurs first: parameters' at -1, then those of operations, counted from the beginning.
+        self.places: dict[str, int] = {}
+        #: The innermost block that has all that a symbol is used for.
+        self._homes: dict[str, Path] = {}
+        self._seen: dict[Type, Path] = {}
+        self._numbers = count()
+        for argument in body_of(function).arguments:
+            self._note(symbols_of(argument.type), -1, ())
+        for block in blocks_of(function):
+            # The first one is always run.
+            self._visit(block, () if block == body_of(function) else (next(self._numbers),))
+
+    def _visit(self, block: Block, path: Path) -> None:
+        for operation in operations_of(block):
+            self._add(operation, path)
+            if len(operation.regions) and operation.name != "builtin.module":
+                for inside in blocks_of(operation):
+                    self._visit(inside, (*path, next(self._numbers)))
+
+    @property
+    def operations(self) -> Iterable[Operation]:
+        return self._paths
+
+    def _add(self, operation: Operation, path: Path) -> None:
+        place = len(self._paths)
+        self._paths[operation] = path
+        types = {value.type for value in operation.operands}.union(operation.results.types)
+        is_new = any(self._seen.get(type_) != path for type_ in types)
+        if is_new or len(operation.regions) or has_sized_attributes(operation):
+            self._note(symbols_of_operation(operation), place, path)
+            self._seen.update(dict.fromkeys(types, path))
+
+    def _note(self, names: Iterable[str], place: int, path: Path) -> None:
+        for name in sorted(names):
+            self.places.setdefault(name, place)
+            self._homes[name] = _common(self._homes.get(name, path), path)
+
+    def is_always_run(self, operation: Operation) -> bool:
+        """Whether it runs whenever the function does."""
+        return not self._paths[operation]
+
+    def may_tell(self, operation: Operation, name: str, others: Iterable[str]) -> bool:
+        """Whether an operation runs wherever a symbol is known, and what it says of it is known there too."""
+        home, path = self._homes[name], self._paths[operation]
+        return _encloses(path, home) and all(_encloses(self._homes[each], home) for each in others)
+
+
+def _encloses(outer: Path, inner: Path) -> bool:
+    return inner[: len(outer)] == outer
+
+
+def _common(one: Path, other: Path) -> Path:
+    same = (pair[0] == pair[1] for pair in zip(one, other, strict=False))
+    return one[: sum(1 for _ in takewhile(bool, same))]

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers that all calls of a PrimFunc pass are in its body: fewer parameters, and what is known can be folded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Attribute, Operation, Type, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, made_by, users_of
+from ..bindings.rewriting import is_used
+from ..dialects.tir.prim_func import SCHEDULE, is_prim_func
+from ..emit.linalg import segments
+from .core.base import Pass
+from .core.registry import register_pass
+from .dead_code.signatures import drop_parameters, functions_and_calls
+from .fuse.maps import plain_dim
+from .fuse.prim_info import input_count_of, maps_of
+
+_CONSTANTS = ("arith.constant", "relax.constant")
+_READS = frozenset(("tensor.extract", "memref.load"))
+
+
+@register_pass
+@dataclass(frozen=True)
+class InlineConstants(Pass):
+    """Puts numbers into PrimFuncs in place of parameters, where all calls pass the same: none is copied for it."""
+
+    name: ClassVar[str] = "tir-inline-constants"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    def run(self, op: Operation) -> None:
+        for function, calls in functions_and_calls(op):
+            # A schedule that somebody wrote may count operands.
+            if is_prim_func(function) and SCHEDULE not in function.attributes:
+                _inline(function, calls)
+
+
+def _inline(function: Operation, calls: Sequence[Operation]) -> None:
+    known: dict[int, Attribute] = {}
+    for place in range(len(calls[0].operands)):
+        number = _number([call.operands[place] for call in calls])
+        if number is not None and _take_in(body_of(function).arguments[place], number):
+            known[place] = number
+    constants = {made_by(call.operands[place], *_CONSTANTS): None for call in calls for place in known}
+    if known:
+        drop_parameters(function, calls, known)
+    for constant in constants:
+        if constant is not None and not is_used(constant):
+            constant.erase()
+
+
+def _number(values: Sequence[Value]) -> Attribute | None:
+    """What all elements of all these tensors are, or these scalars, where that is known and the same."""
+    found = [_number_of(value) for value in values]
+    known = [number for number in found if number is not None]
+    return known[0] if len(known) == len(found) and all(number == known[0] for number in known) else None
+
+
+def _number_of(value: Value) -> Attribute | None:
+    constant = made_by(value, *_CONSTANTS)
+    held = None if constant is None else constant.attributes["value"]
+    if isinstance(held, ir.DenseElementsAttr):
+        return held.get_splat_value() if held.is_splat else None
+    return held if isinstance(held, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)) else None
+
+
+def _take_in(parameter: Value, number: Attribute) -> bool:
+    """Uses a number instead of a parameter; nothing changes where the parameter is more than what is read from it."""
+    element = getattr(parameter.type, "element_type", None)
+    if element is None:
+        constant = _constant(number, parameter.type, ir.InsertionPoint.at_block_begin(parameter.owner))
+        parameter.replace_all_uses_with(constant)
+        return True
+    users = list(dict.fromkeys(users_of(parameter)))
+    if not all(user.name in _READS or _can_do_without(user, parameter) for user in users):
+        return False
+    for user in users:
+        if user.name in _READS:
+            user.results[0].replace_all_uses_with(_constant(number, element, ir.InsertionPoint(user)))
+            user.erase()
+        else:
+            _read_less(user, parameter, number)
+    return True
+
+
+def _constant(number: Attribute, type_: Type, ip: ir.InsertionPoint) -> Value:
+    """A number that may have a sign by its type, as a value of a type that has none."""
+    if isinstance(number, ir.IntegerAttr) and number.type != type_:
+        bits = type_.width
+        number = ir.IntegerAttr.get(type_, (number.value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
+    with ip.block.owner.location:
+        return ir.Operation.create("arith.constant", results=[type_], attributes={"value": number}, ip=ip).result
+
+
+def _can_do_without(user: Operation, parameter: Value) -> bool:
+    """Whether an operation reads a parameter element by element, and others tell how often its loops run."""
+    if user.name != "linalg.generic":
+        return False
+    if parameter in list(user.operands)[input_count_of(user) :]:
+        return False
+    # What is multiplied and added up is to be found as such by who plans loops.
+    iterators = [str(each) for each in user.attributes["iterator_types"]]
+    if math.prod(parameter.type.shape) > 1 and any("reduction" in each for each in iterators):
+        return False
+    others = [map_ for value, map_ in zip(user.operands, maps_of(user), strict=True) if value != parameter]
+    told = {plain_dim(expression) for map_ in others for expression in map_.results}
+    return told.issuperset(range(len(iterators)))
+
+
+def _read_less(generic: Operation, parameter: Value, number: Attribute) -> None:
+    """The operation without an operand, the number in its place."""
+    places = [place for place, value in enumerate(generic.operands) if value == parameter]
+    kept = [place for place in range(len(generic.operands)) if place not in places]
+    count, block = input_count_of(generic), body_of(generic)
+    for place in reversed(places):
+        argument = block.arguments[place]
+        value = _constant(number, argument.type, ir.InsertionPoint.at_block_begin(block))
+        argument.replace_all_uses_with(value)
+        block.erase_argument(place)
+    maps = maps_of(generic)
+    attributes = {
+        **{name: generic.attributes[name] for name in generic.attributes},
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(maps[place]) for place in kept]),
+        **segments(count - len(places), len(generic.operands) - count),
+    }
+    with generic.location, ir.InsertionPoint(generic):
+        made = ir.Operation.create(
+            generic.name,
+            results=list(generic.results.types),
+            operands=[generic.operands[place] for place in kept],
+            attributes=attributes,
+            regions=1,
+        )
+    block.append_to(made.regions[0])
+    for old, new in zip(generic.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    generic.erase()

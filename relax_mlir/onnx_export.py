@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules as ONNX models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .frontends.onnx.export.model import USUAL_OPSET, export_function
+from .module import Module
+from .support.callbacks import enters
+from .support.errors import RelaxError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+
+@enters
+def to_onnx(module: Module, *, function: str = "", opset: int = USUAL_OPSET) -> ModelProto:
+    """The model of a graph function: of the only public one, or `main`, where none is named.
+
+    `opset` is the version of ONNX's operators that it is written for. Raises one RelaxError that lists every operation
+    that cannot be exported.
+    """
+    try:
+        import onnx  # noqa: F401  # what follows needs it
+    except ImportError:
+        raise RelaxError("rx.to_onnx needs the package onnx: pip install relax-mlir[onnx]") from None
+    return export_function(module.operation, function, opset)

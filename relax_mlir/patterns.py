@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What patterns of a graph are written with.
+
+from relax_mlir.patterns import is_const, is_op, wildcard
+
+product = is_op("relax.matmul")(wildcard().named("x"), is_const().named("w"))
+pattern = product.optional(lambda y: is_op("relax.nn.relu")(y))
+"""
+
+from .passes.patterns.calls import CallTir, is_call_tir
+from .passes.patterns.match import Match, Refusal, find, match, matches_of, why_not
+from .passes.patterns.operators import Op, is_op
+from .passes.patterns.outputs import outputs
+from .passes.patterns.rewrite import rewrite
+from .passes.patterns.tree import GraphPattern, is_const, wildcard
+from .passes.structures.structure import Structure, structure, structures
+
+__all__ = [
+    "CallTir",
+    "GraphPattern",
+    "Match",
+    "Op",
+    "Refusal",
+    "Structure",
+    "find",
+    "is_call_tir",
+    "is_const",
+    "is_op",
+    "match",
+    "matches_of",
+    "outputs",
+    "rewrite",
+    "structure",
+    "structures",
+    "why_not",
+    "wildcard",
+]

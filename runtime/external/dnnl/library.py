@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""oneDNN's shared library: where it is, which one it is, and its functions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ....support.errors import RelaxError
+
+WHEEL = "onednn-cpu-gomp"
+#: The first version whose interface this is; later ones of the same major version keep it.
+OLDEST = (3, 2)
+#: A path that is taken instead of the wheel's library.
+PLACE = "RELAX_DNNL_LIBRARY"
+_FILE = "libdnnl.so.3"
+_OPENMP, _SEQUENTIAL = 2, 1
+_UNIMPLEMENTED, _LAST_IMPLEMENTATION = 3, 4
+_STATUS = ("success", "out of memory", "invalid arguments", "unimplemented", "last implementation reached",
+           "runtime error", "not required")  # fmt: skip
+
+_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int, "n": ctypes.c_size_t, "f": ctypes.c_float}
+#: Functions with what they take: pointers, ints, sizes and floats; and what they give where it is no status.
+_FUNCTIONS = {
+    "engine_create": "pin",
+    "stream_create": "ppi",
+    "stream_wait": "p",
+    "memory_create": "pppp",
+    "memory_set_data_handle": "pp",
+    "memory_destroy": "p",
+    "memory_desc_create_with_strides": "pipip",
+    "memory_desc_create_with_tag": "pipii",
+    "memory_desc_clone": "pp",
+    "memory_desc_permute_axes": "ppp",
+    "memory_desc_reshape": "ppip",
+    "memory_desc_query": "pip",
+    "memory_desc_get_size": "p:n",
+    "memory_desc_equal": "pp:i",
+    "memory_desc_destroy": "p",
+    "primitive_attr_create": "p",
+    "primitive_attr_set_scratchpad_mode": "pi",
+    "primitive_attr_set_scales_mask": "pii",
+    "primitive_attr_set_zero_points_mask": "pii",
+    "primitive_attr_set_post_ops": "pp",
+    "primitive_attr_destroy": "p",
+    "post_ops_create": "p",
+    "post_ops_append_eltwise": "piff",
+    "post_ops_append_binary": "pip",
+    "post_ops_destroy": "p",
+    "primitive_desc_query": "piip",
+    "primitive_desc_query_md": "pii:p",
+    "primitive_desc_destroy": "p",
+    "primitive_create": "pp",
+    "primitive_execute": "ppip",
+    "primitive_destroy": "p",
+    "convolution_forward_primitive_desc_create": "ppiippppppppp",
+    "deconvolution_forward_primitive_desc_create": "ppiippppppppp",
+    "inner_product_forward_primitive_desc_create": "ppippppp",
+    "matmul_primitive_desc_create": "ppppppp",
+    "pooling_forward_primitive_desc_create": "ppiipppppppp",
+    "batch_normalization_forward_primitive_desc_create": "ppippfip",
+    "layer_normalization_forward_primitive_desc_create": "ppipppfip",
+    "softmax_forward_primitive_desc_create": "ppiippip",
+    "eltwise_forward_primitive_desc_create": "ppiippffp",
+    "binary_primitive_desc_create": "ppipppp",
+    "reduction_primitive_desc_create": "ppippffp",
+    "reorder_primitive_desc_create": "pppppp",
+}
+
+
+class DnnlError(RelaxError):
+    """oneDNN is missing, is another one than is needed, or has refused a call."""
+
+
+class _Version(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in ("major", "minor", "patch")]
+    _fields_ += [("hash", ctypes.c_char_p), ("cpu_runtime", ctypes.c_uint), ("gpu_runtime", ctypes.c_uint)]
+
+
+class Library:
+    """The functions of a loaded library, without their prefix: `library.call("engine_create", …)`."""
+
+    def __init__(self, path: str):
+        try:
+            self._functions = ctypes.CDLL(path)
+            self._functions.dnnl_version.restype = ctypes.POINTER(_Version)
+            version = self._functions.dnnl_version().contents
+        except (OSError, AttributeError) as error:
+            raise DnnlError(f"oneDNN cannot be loaded: {error} (pip install {WHEEL}==2023.2.0)") from None
+        self.path = path
+        self.version = (version.major, version.minor)
+        if self.version < OLDEST or version.major != OLDEST[0]:
+            wanted, found = (".".join(map(str, each)) for each in (OLDEST, self.version))
+            raise DnnlError(f"oneDNN {found} in {path} does not fit: {wanted} or a later {OLDEST[0]}.x is needed")
+        if version.cpu_runtime not in (_OPENMP, _SEQUENTIAL):
+            raise DnnlError(f"oneDNN in {path} has threads of its own kind: it has to be one for OpenMP")
+        self._calls = {name: self._typed(name, kinds) for name, kinds in _FUNCTIONS.items()}
+        self._openmp = ctypes.CDLL("libgomp.so.1") if version.cpu_runtime == _OPENMP else None
+        self.engine = self.make("engine_create", 1, 0)
+        self.stream = self.make("stream_create", self.engine, 1)
+
+    def _typed(self, name: str, kinds: str) -> Callable[..., int]:
+        function = getattr(self._functions, f"dnnl_{name}")
+        takes, _, gives = kinds.partition(":")
+        function.argtypes = [_KINDS[kind] for kind in takes]
+        function.restype = _KINDS[gives or "i"]
+        typed: Callable[..., int] = function
+        return typed
+
+    def function(self, name: str) -> Callable[..., int]:
+        return self._calls[name]
+
+    def call(self, name: str, *arguments: object) -> None:
+        status = self._calls[name](*arguments)
+        if status:
+            raise _Refused(name, status)
+
+    def make(self, name: str, *arguments: object) -> int:
+        """What a function gives through its first argument."""
+        made = ctypes.c_void_p()
+        self.call(name, ctypes.byref(made), *arguments)
+        return made.value or 0
+
+    @property
+    def instructions(self) -> str:
+        """The instruction set that it uses on this machine: "avx2", "avx512_core_vnni"."""
+        to_text = self._functions.dnnl_cpu_isa2str
+        to_text.restype = ctypes.c_char_p
+        return to_text(self._functions.dnnl_get_effective_cpu_isa()).decode().removeprefix("cpu_isa_")
+
+    @contextmanager
+    def threads(self, count: int) -> Iterator[None]:
+        """So many threads for what this thread asks for: primitives are made for a number of them."""
+        before = self.set_threads(count)
+        try:
+            yield
+        finally:
+            self.set_threads(before)
+
+    def set_threads(self, count: int) -> int:
+        """As `threads`, from here on; how many there were."""
+        if self._openmp is None:
+            return 1
+        before = int(self._openmp.omp_get_max_threads())
+        if before != count:
+            self._openmp.omp_set_num_threads(count)
+        return before
+
+
+class _Refused(DnnlError):
+    """A call that has failed."""
+
+    def __init__(self, name: str, status: int):
+        told = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
+        super().__init__(f"oneDNN's dnnl_{name}: {told}")
+        self.is_unimplemented = status in (_UNIMPLEMENTED, _LAST_IMPLEMENTATION)
+
+
+@functools.lru_cache(maxsize=1)
+def library() -> Library:
+    """The library of this process. Raises DnnlError where there is none that fits."""
+    return Library(library_path())
+
+
+def library_path() -> str:
+    """The file that is stated, the wheel's, or the name for the system to look for."""
+    stated = os.environ.get(PLACE)
+    if stated:
+        return stated
+    from importlib.metadata import PackageNotFoundError, files
+
+    try:
+        found = [file.locate() for file in files(WHEEL) or () if file.name == _FILE]
+    except PackageNotFoundError:
+        found = []
+    installed = [str(each) for each in found] or [os.path.join(sys.prefix, "lib", _FILE)]
+    return next((os.path.realpath(each) for each in installed if os.path.isfile(each)), _FILE)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitives with what they read and write, and the memory between them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .library import DnnlError, library
+from .objects import Layout, Memory, Primitive
+
+_ALIGNMENT = 64
+
+
+class _Entry(ctypes.Structure):
+    """dnnl_exec_arg_t."""
+
+    _fields_ = [("argument", ctypes.c_int), ("memory", ctypes.c_void_p)]
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Where a tensor is: an argument of the call by its number, memory at an address, or a place in the arena."""
+
+    nbytes: int
+    position: int | None = None
+    address: int | None = None
+    #: What keeps the address alive.
+    owner: Any = None
+    #: The calls that first and last use it.
+    first: int = -1
+    last: int = -1
+    offset: int = 0
+
+    def is_at(self, other: Buffer) -> bool:
+        """Whether both are the same memory."""
+        return self is other or (self.address is not None and self.address == other.address)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.address is not None
+
+    @property
+    def is_temporary(self) -> bool:
+        return self.position is None and self.address is None
+
+
+class Held(NamedTuple):
+    """A tensor in a layout at a place."""
+
+    layout: Layout
+    buffer: Buffer
+
+
+class Call(NamedTuple):
+    primitive: Primitive
+    arguments: dict[int, Held]
+
+
+@dataclass
+class Plan:
+    """The primitives of a function for given sizes, in their order."""
+
+    calls: list[Call]
+    #: Where the tensors that are passed are read and written.
+    frames: list[Frame] = field(default_factory=list)
+    arena: int = 0
+
+    def __post_init__(self) -> None:
+        buffers = {id(held.buffer): held.buffer for call in self.calls for held in call.arguments.values()}
+        for number, call in enumerate(self.calls):
+            for held in call.arguments.values():
+                held.buffer.first = number if held.buffer.first < 0 else held.buffer.first
+                held.buffer.last = number
+        self.arena = place(buffer for buffer in buffers.values() if buffer.is_temporary)
+
+    def run(self, addresses: Sequence[int]) -> None:
+        """With the inputs and outputs at these addresses. Each thread that calls at once has memory of its own."""
+        try:
+            frame = self.frames.pop()
+        except IndexError:
+            frame = Frame(self)
+        try:
+            frame.run(addresses)
+        finally:
+            self.frames.append(frame)
+
+
+def place(buffers: Iterable[Buffer]) -> int:
+    """Gives each temporary tensor a place that no other one has while it is used; tells how many bytes that takes."""
+    placed: list[Buffer] = []
+    end = 0
+    for buffer in sorted(buffers, key=lambda each: (-each.nbytes, each.first)):
+        others = sorted(
+            (each for each in placed if each.first <= buffer.last and buffer.first <= each.last),
+            key=lambda each: each.offset,
+        )
+        offset = 0
+        for other in others:
+            if offset + buffer.nbytes <= other.offset:
+                break
+            offset = max(offset, other.offset + _aligned(other.nbytes))
+        buffer.offset = offset
+        placed.append(buffer)
+        end = max(end, offset + _aligned(buffer.nbytes))
+    return end
+
+
+def _aligned(nbytes: int) -> int:
+    return nbytes + -nbytes % _ALIGNMENT
+
+
+def allocate(nbytes: int) -> tuple[int, Any]:
+    """Memory on a boundary: its address, and what keeps it."""
+    owner = (ctypes.c_char * (nbytes + _ALIGNMENT))()
+    address = ctypes.addressof(owner)
+    return address + -address % _ALIGNMENT, owner
+
+
+class Frame:
+    """What a call needs of its own: memory for what is between primitives, and the tables that they are called with."""
+
+    def __init__(self, plan: Plan):
+        self._arena, self._owner = allocate(plan.arena)
+        self._memories: list[Memory] = []
+        #: The memories that are where arguments of the call are, with their numbers.
+        self.passed: list[tuple[int, int]] = []
+        self.calls = [(call.primitive.handle, len(call.arguments), self._table(call)) for call in plan.calls]
+        self._plan_calls = plan.calls
+        self._execute, self._set = (library().function(f) for f in ("primitive_execute", "memory_set_data_handle"))
+        self._stream = library().stream
+
+    def _table(self, call: Call) -> ctypes.Array[_Entry]:
+        entries = []
+        for argument, held in call.arguments.items():
+            buffer = held.buffer
+            address = buffer.address if buffer.address is not None else self._arena + buffer.offset
+            memory = Memory(held.layout, 0 if buffer.position is not None else address)
+            self._memories.append(memory)
+            if buffer.position is not None:
+                self.passed.append((memory.handle, buffer.position))
+            entries.append(_Entry(argument, memory.handle))
+        return (_Entry * len(entries))(*entries)
+
+    def run(self, addresses: Sequence[int]) -> None:
+        for memory, position in self.passed:
+            self._set(memory, addresses[position])
+        for primitive, count, table in self.calls:
+            status = self._execute(primitive, self._stream, count, table)
+            if status:
+                raise DnnlError(f"oneDNN has failed while it ran a primitive (status {status})")

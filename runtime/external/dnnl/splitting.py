@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Steps that oneDNN does not do at once, or not exactly, as several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .description import Argument, PostOp, Step
+from .library import library
+
+if TYPE_CHECKING:
+    from .build import Builder
+
+#: Instruction sets whose products of bytes are summed in 16 bits, which overflow.
+_NARROW_SUMS = ("sse41", "avx", "avx2", "avx512_core")
+_QUANTIZING = ("src", "weights")
+
+
+def split(builder: Builder, step: Step, fused: int) -> list[Step]:
+    """The step with so many of its post-ops, then what is left of them, then a quantization of the result."""
+    dims = builder.viewed_dims(step.result)[-1]
+    dtype = "f32" if "dst" in step.quantized else builder.dtype(step.result)
+
+    def value() -> Argument:
+        return Argument(builder.new_value(dims, dtype))
+
+    inner = {name: each for name, each in step.quantized.items() if name != "dst"}
+    steps = [replace(step, result=value(), post_ops=step.post_ops[:fused], quantized=inner)]
+    if fused < len(step.post_ops):
+        steps.append(_alone(step.post_ops[fused], steps[-1].result, value(), step.post_ops[fused + 1 :]))
+    if "dst" in step.quantized:
+        told = {"dst": step.quantized["dst"]}
+        steps.append(Step("reorder", {"src": steps[-1].result}, step.result, quantized=told))
+    else:
+        steps[-1] = replace(steps[-1], result=step.result)
+    return steps
+
+
+def _alone(post_op: PostOp, source: Argument, result: Argument, post_ops: tuple[PostOp, ...]) -> Step:
+    """A post-op as a primitive."""
+    if post_op.other is not None:
+        told = {"algorithm": post_op.algorithm}
+        return Step("binary", {"src": source, "src1": post_op.other}, result, told, post_ops)
+    numbers = {"algorithm": post_op.algorithm, "alpha": post_op.alpha, "beta": post_op.beta}
+    return Step("eltwise", {"src": source}, result, numbers, post_ops)
+
+
+def is_exact(step: Step) -> bool:
+    """Whether this machine sums the products of bytes without overflow."""
+    return step.attributes["is_narrow"] or library().instructions not in _NARROW_SUMS
+
+
+def in_floats(builder: Builder, step: Step) -> list[Step]:
+    """The step on floats, what it reads dequantized before, what it gives quantized afterwards."""
+    steps, arguments = [], dict(step.arguments)
+    for name in _QUANTIZING:
+        dims = builder.viewed_dims(step.arguments[name])[-1]
+        arguments[name] = Argument(builder.new_value(dims, "f32"))
+        told = {"src": step.quantized[name]}
+        steps.append(Step("reorder", {"src": step.arguments[name]}, arguments[name], quantized=told))
+    result = {name: each for name, each in step.quantized.items() if name == "dst"}
+    whole = replace(step, arguments=arguments, quantized=result)
+    return [*steps, *(split(builder, whole, len(step.post_ops)) if result else [whole])]

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs parts that are ONNX models: a session of onnxruntime for each function, which writes results in place."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...support.errors import RelaxError
+from ...support.external_runtime import ExternalRuntime, register_runtime
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+#: The first that runs the version of ONNX's operators that parts are written for.
+LEAST_VERSION = (1, 18)
+
+_MAGIC = b"rx-onnx\0"
+_LENGTH = struct.Struct("<Q")
+
+# ONNX's numbers of element types, by onnxruntime's names of them.
+_TYPES = {
+    "float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
+    "double": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
+}  # fmt: skip
+_TENSOR = re.compile(r"tensor\((\w+)\)")
+
+
+class Part(NamedTuple):
+    """What the bytes of a part hold: models by the names of functions."""
+
+    threads: int
+    models: Mapping[str, bytes | memoryview]
+
+
+def packed(part: Part) -> bytes:
+    """A part as bytes."""
+    sizes = {name: len(model) for name, model in part.models.items()}
+    head = json.dumps({"threads": part.threads, "models": sizes}).encode()
+    return b"".join([_MAGIC, _LENGTH.pack(len(head)), head, *part.models.values()])
+
+
+def unpacked(data: memoryview) -> Part:
+    """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
+    begin = len(_MAGIC) + _LENGTH.size
+    if bytes(data[: len(_MAGIC)]) != _MAGIC:
+        raise RelaxError("these are no bytes of the codegen 'onnxruntime'")
+    try:
+        (length,) = _LENGTH.unpack(data[len(_MAGIC) : begin])
+        head = json.loads(bytes(data[begin : begin + length]))
+        sizes, threads = dict(head["models"]), int(head["threads"])
+    except (struct.error, ValueError, KeyError, TypeError):
+        raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
+    models, at = {}, begin + length
+    for name, size in sizes.items():
+        models[name] = data[at : at + size]
+        at += size
+    if at != len(data):
+        raise RelaxError(f"its bytes are cut short: {len(data)} of {at}")
+    return Part(threads, models)
+
+
+@register_runtime("onnxruntime")
+class OnnxRuntime(ExternalRuntime):
+    """Sessions for the functions of a part."""
+
+    version = "1"
+
+    def requires(self, data: memoryview) -> str:
+        """The package onnxruntime, not older than the models."""
+        del data
+        try:
+            import onnxruntime
+        except ImportError:
+            return "it needs the package onnxruntime (pip install onnxruntime)"
+        found = tuple(map(int, re.findall(r"\d+", onnxruntime.__version__)[:2]))
+        least = ".".join(map(str, LEAST_VERSION))
+        return (
+            ""
+            if found >= LEAST_VERSION
+            else f"it needs onnxruntime {least} or newer, here is {onnxruntime.__version__}"
+        )
+
+    def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
+        part = unpacked(data)
+        return {name: _Function(name, bytes(model), part.threads) for name, model in part.models.items()}
+
+
+class _Function:
+    """One model: called with inputs, then with the tensors that results are to be written to."""
+
+    def __init__(self, name: str, model: bytes, threads: int):
+        self._name = name
+        self._session = _session(name, model, threads)
+        self._inputs = [_Border(each) for each in self._session.get_inputs()]
+        self._outputs = [_Border(each) for each in self._session.get_outputs()]
+
+    def __call__(self, *arguments: Any) -> None:
+        count = len(self._inputs)
+        if len(arguments) != count + len(self._outputs):
+            wanted = f"{count} inputs and {len(self._outputs)} outputs"
+            raise RelaxError(f"{self._name} takes {wanted}, got {len(arguments)} tensors")
+        binding = self._session.io_binding()
+        binds = [binding.bind_input] * count + [binding.bind_output] * len(self._outputs)
+        # Numbers are in memory of their own, which has to stay.
+        kept = [
+            border.bound(bind, argument)
+            for border, bind, argument in zip([*self._inputs, *self._outputs], binds, arguments, strict=True)
+        ]
+        self._session.run_with_iobinding(binding)
+        del kept
+
+
+class _Border:
+    """An input or output of a session."""
+
+    def __init__(self, about: Any):
+        self._name: str = about.name
+        found = _TENSOR.fullmatch(about.type)
+        if found is None or found[1] not in _TYPES:
+            raise RelaxError(f"'{about.name}' is of type {about.type}, which is not passed")
+        self._dtype, self._number = found[1], _TYPES[found[1]]
+
+    def bound(self, bind: Callable[..., None], argument: Any) -> Any:
+        """Says where the elements are; what is given has to stay for as long."""
+        import tvm_ffi
+
+        if isinstance(argument, (bool, int, float)):
+            import numpy
+
+            argument = numpy.array(argument, {"float": "float32", "double": "float64"}.get(self._dtype, self._dtype))
+        tensor = argument if isinstance(argument, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(argument)
+        if not tensor.is_contiguous():
+            raise RelaxError(f"'{self._name}' has to lie in one piece, its strides are {tuple(tensor.strides)}")
+        bind(self._name, "cpu", 0, self._number, list(tensor.shape), _address(tensor))
+        return tensor
+
+
+def _address(tensor: Any) -> int:
+    # Of nothing at all there is no address, which has to be another one than 0.
+    return int(tensor.data_ptr()) or 1
+
+
+def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # of onnxruntime's own classes, which have no public base
+        raise RelaxError(f"onnxruntime {onnxruntime.__version__} refuses the model of {name}: {error}") from error

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs parts that are engines of TensorRT: one for each function, by addresses in the memory of the GPU."""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...support.errors import RelaxError
+from ...support.external_runtime import ExternalRuntime, register_runtime
+from .cudart import Cuda, CudaError
+
+_MAGIC = b"rx-trt\0\0"
+_LENGTH = struct.Struct("<Q")
+_ON_GPU = 2  # kDLCUDA
+
+
+def input_name(number: int) -> str:
+    return f"input{number}"
+
+
+def output_name(number: int) -> str:
+    return f"output{number}"
+
+
+class Engine(NamedTuple):
+    """A function: how many bytes an element of each input and output has, and the engine as TensorRT stores it."""
+
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+    plan: bytes | memoryview
+
+
+class Part(NamedTuple):
+    """What the bytes of a part hold. `version` is that of the TensorRT that has built the engines."""
+
+    version: str
+    engines: Mapping[str, Engine]
+
+
+def packed(part: Part) -> bytes:
+    """A part as bytes."""
+    functions = {name: (*each[:2], len(each.plan)) for name, each in part.engines.items()}
+    head = json.dumps({"version": part.version, "functions": functions}).encode()
+    return b"".join([_MAGIC, _LENGTH.pack(len(head)), head, *(each.plan for each in part.engines.values())])
+
+
+def unpacked(data: memoryview) -> Part:
+    """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
+    begin = len(_MAGIC) + _LENGTH.size
+    if bytes(data[: len(_MAGIC)]) != _MAGIC:
+        raise RelaxError("these are no bytes of the codegen 'tensorrt'")
+    try:
+        (length,) = _LENGTH.unpack(data[len(_MAGIC) : begin])
+        head = json.loads(bytes(data[begin : begin + length]))
+        functions, version = dict(head["functions"]), str(head["version"])
+        at, engines = begin + length, {}
+        for name, (inputs, outputs, size) in functions.items():
+            engines[name] = Engine(inputs, outputs, data[at : at + size])
+            at += size
+    except (struct.error, ValueError, KeyError, TypeError):
+        raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
+    if at != len(data):
+        raise RelaxError(f"its bytes are cut short: {len(data)} of {at}")
+    return Part(version, engines)
+
+
+@register_runtime("tensorrt")
+class TensorRtRuntime(ExternalRuntime):
+    """Execution contexts for the functions of a part."""
+
+    version = "1"
+
+    def requires(self, data: memoryview) -> str:
+        """The TensorRT that the engines were built by, a GPU, and CUDA's library."""
+        version = unpacked(data).version
+        try:
+            import tensorrt
+        except ImportError:
+            return f"it needs the package tensorrt {version} (pip install tensorrt=={version})"
+        if tensorrt.__version__ != version:
+            return f"its engines are run by TensorRT {version}, which built them, and here is {tensorrt.__version__}"
+        try:
+            return "" if Cuda().devices() else "it needs a GPU, and CUDA finds none"
+        except CudaError as error:
+            return f"it needs a GPU: {error}"
+
+    def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
+        import tensorrt
+
+        runtime = tensorrt.Runtime(tensorrt.Logger(tensorrt.Logger.WARNING))
+        cuda = Cuda()
+        return {name: _Function(name, engine, runtime, cuda) for name, engine in unpacked(data).engines.items()}
+
+
+class _Function:
+    """One engine: called with inputs, then with the tensors that results are to be written to."""
+
+    def __init__(self, name: str, engine: Engine, runtime: Any, cuda: Cuda):
+        self._name, self._cuda, self._runtime = name, cuda, runtime
+        self._inputs = [(input_name(number), size) for number, size in enumerate(engine.inputs)]
+        self._outputs = [(output_name(number), size) for number, size in enumerate(engine.outputs)]
+        self._engine = runtime.deserialize_cuda_engine(bytes(engine.plan))
+        if self._engine is None:
+            raise RelaxError(f"TensorRT refuses the engine of {name}, its messages say why")
+        self._context = self._engine.create_execution_context()
+        self._buffers: dict[str, _Buffer] = {}
+        # A context is for one call at a time.
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any) -> None:
+        wanted = len(self._inputs) + len(self._outputs)
+        if len(arguments) != wanted:
+            counts = f"{len(self._inputs)} inputs and {len(self._outputs)} outputs"
+            raise RelaxError(f"{self._name} takes {counts}, got {len(arguments)} tensors")
+        with self._lock:
+            self._run(arguments[: len(self._inputs)], arguments[len(self._inputs) :])
+
+    def _run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        for (name, size), tensor in zip(self._inputs, inputs, strict=True):
+            shape = tuple(tensor.shape)
+            if not self._context.set_input_shape(name, shape):
+                raise RelaxError(f"{self._name}: {name} of sizes {shape} is outside of what the engine was built for")
+            bytes_ = size * prod(shape)
+            address = self._address(name, tensor, bytes_)
+            if not _is_on_gpu(tensor):
+                self._cuda.to_device(address, _pointer(tensor), bytes_)
+            self._context.set_tensor_address(name, address)
+        for (name, size), tensor in zip(self._outputs, outputs, strict=True):
+            self._context.set_tensor_address(name, self._address(name, tensor, size * prod(tensor.shape)))
+        if not self._context.execute_async_v3(self._cuda.stream):
+            raise RelaxError(f"{self._name}: TensorRT did not run it, its messages say why")
+        for (name, size), tensor in zip(self._outputs, outputs, strict=True):
+            if not _is_on_gpu(tensor):
+                self._cuda.to_host(_pointer(tensor), self._buffers[name].address, size * prod(tensor.shape))
+        self._cuda.wait()
+
+    def _address(self, name: str, tensor: Any, size: int) -> int:
+        """Where a tensor is on the GPU: itself, or memory that is kept for it."""
+        if _is_on_gpu(tensor):
+            return _pointer(tensor)
+        found = self._buffers.get(name)
+        if found is None or found.size < size:
+            self._buffers.pop(name, None)
+            found = self._buffers[name] = _Buffer(self._cuda, size)
+        return found.address
+
+
+class _Buffer:
+    """Memory of the GPU that goes when nobody has it."""
+
+    def __init__(self, cuda: Cuda, size: int):
+        self._cuda, self.size, self.address = cuda, size, cuda.allocate(size)
+
+    def __del__(self) -> None:
+        if hasattr(self, "address"):
+            self._cuda.free(self.address)
+
+
+def _is_on_gpu(tensor: Any) -> bool:
+    return bool(tensor.__dlpack_device__()[0] == _ON_GPU)
+
+
+def _pointer(tensor: Any) -> int:
+    return int(tensor.data_ptr())

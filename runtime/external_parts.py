@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The parts of a program that codegens have made, loaded by their runtimes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..support.errors import RelaxError
+from ..support.external_runtime import ExternalRuntime, find_runtime
+from .artifact import External
+from .errors import ArtifactError
+
+# Of a part in an error.
+_MOST_NODES = 8
+
+
+def runtimes_of(externals: Iterable[External]) -> list[tuple[External, ExternalRuntime]]:
+    """The runtime of each part that has one, which this machine can run. Raises ArtifactError with all that is wrong.
+
+    Nothing of the program has run before.
+    """
+    found, problems = [], []
+    for external in externals:
+        if external.data is None:
+            continue
+        try:
+            found.append((external, _runtime_of(external)))
+        except ArtifactError as error:
+            problems.append(str(error))
+    if problems:
+        raise ArtifactError("\n".join(problems))
+    return found
+
+
+def _runtime_of(external: External) -> ExternalRuntime:
+    try:
+        cls = find_runtime(external.codegen)
+    except RelaxError as error:
+        raise ArtifactError(f"{external.label}: {error}") from error
+    if cls.version != external.version:
+        raise ArtifactError(f"{external.label}: its bytes are of version '{external.version}', here is '{cls.version}'")
+    runtime: ExternalRuntime = _asked(external, cls)
+    missing = _asked(external, runtime.requires, external.data)
+    if not isinstance(missing, str):
+        raise ArtifactError(
+            f"{external.label}: requires() gave a {type(missing).__name__}, not what is missing as text"
+        )
+    if missing:
+        raise ArtifactError(f"{external.label}: this machine cannot run it: {missing}")
+    return runtime
+
+
+def loaded_functions(parts: Iterable[tuple[External, ExternalRuntime]]) -> dict[str, Callable[..., Any]]:
+    """What the runtimes make of the parts, as the program calls them. Raises ArtifactError."""
+    return {
+        f"{external.name}.{name}": function
+        for external, runtime in parts
+        for name, function in _loaded(external, runtime).items()
+    }
+
+
+def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[..., Any]]:
+    given = _asked(external, runtime.load, external.data)
+    if not isinstance(given, Mapping):
+        raise ArtifactError(f"{external.label}: load() gave a {type(given).__name__}, not functions by name")
+    missing = [name for name in external.functions if name not in given]
+    unknown = [name for name in given if name not in external.functions]
+    if missing or unknown:
+        wrong = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(map(str, unknown))}"] * bool(
+            unknown
+        )
+        raise ArtifactError(
+            f"{external.label}: what load() gave {' and '.join(wrong)}; "
+            f"the part's functions are {', '.join(external.functions)}"
+        )
+    for name, function in given.items():
+        if not callable(function):
+            raise ArtifactError(f"{external.label}: function '{name}' is a {type(function).__name__}")
+    return {name: _named(external, function) for name, function in given.items()}
+
+
+def _asked(external: External, method: Callable[..., Any], *arguments: Any) -> Any:
+    """A stranger's method, which may raise anything."""
+    try:
+        return method(*arguments)
+    except RelaxError as error:
+        raise ArtifactError(f"{external.label}: {error}") from error
+    except Exception as error:
+        raise ArtifactError(f"{external.label}: {method.__name__}(): {type(error).__name__}: {error}") from error
+
+
+def _named(external: External, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose errors say whose they are. Code that is no Python stays what it is."""
+    import tvm_ffi
+
+    if isinstance(function, tvm_ffi.Function):
+        return function
+    nodes = external.nodes[:_MOST_NODES] + ("...",) * (len(external.nodes) > _MOST_NODES)
+    where = f"{external.label} ({', '.join(nodes)})" if nodes else external.label
+
+    @functools.wraps(function)
+    def named(*arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except Exception as error:
+            raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
+
+    return named

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays as files of numpy's."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .files import write_whole
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+# In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def write_npz(path: str, arrays: Mapping[str, ndarray[Any, Any]]) -> None:
+    """All of them in one file, by their names, as numpy.savez writes it. Raises RelaxError."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _NO_TIME), npy_bytes(array))
+    write_whole(path, buffer.getvalue())
+
+
+def npy_bytes(array: ndarray[Any, Any]) -> bytes:
+    """What numpy.save writes."""
+    import numpy
+
+    buffer = io.BytesIO()
+    numpy.lib.format.write_array(buffer, array, allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What runs the parts of a program that an external codegen has made: by name, found where an artifact is loaded."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from .errors import RelaxError
+from .plugins import announced_plugins, load_plugins
+from .registry import Registry, place_of
+from .suggest import suggest
+
+R = TypeVar("R", bound="type[ExternalRuntime]")
+
+_OWN = "relax_mlir.runtime.external"
+
+
+class ExternalRuntime:
+    """Makes functions of the bytes of one codegen. Subclasses say how; it is made without arguments."""
+
+    #: Where it is registered.
+    name: ClassVar[str] = ""
+    #: Of the bytes. Those of another one are refused, before anything runs.
+    version: ClassVar[str] = "1"
+
+    def load(self, data: memoryview) -> Mapping[str, Callable[..., Any]]:
+        """The functions by name, each `f(*inputs, *outputs)` on DLPack tensors; called once for each program.
+
+        The memory of `data` stays while the functions live. Code that is no Python comes as a `tvm_ffi.Function`.
+        """
+        raise RelaxError(f"codegen '{self.name}' has no load()")
+
+    def requires(self, data: memoryview) -> str:
+        """What this machine lacks to run it, in words; empty where it lacks nothing. Asked before anything runs."""
+        del data
+        return ""
+
+
+class _Entry(NamedTuple):
+    name: str
+    runtime: type[ExternalRuntime]
+    place: str
+
+
+_RUNTIMES = Registry[_Entry](
+    lambda entry: (entry.name,), lambda entry, taken: f"there is a runtime '{entry.name}' already: {taken.place}"
+)
+
+
+def register_runtime(name: str) -> Callable[[R], R]:
+    """Registers a subclass of ExternalRuntime under the name of its codegen; use it as a decorator.
+
+    A codegen that loads its code itself needs none. A second class is for one whose compiler is not to be imported
+    where programs run.
+    """
+    if not name.isidentifier():
+        raise RelaxError(f"a codegen's name is a word, not {name!r}")
+
+    def register(runtime: R) -> R:
+        if not (isinstance(runtime, type) and issubclass(runtime, ExternalRuntime)):
+            raise RelaxError(f"runtime '{name}' has to be a subclass of ExternalRuntime, got {runtime!r}")
+        _RUNTIMES.add([_Entry(name, runtime, place_of(runtime))])
+        runtime.name = name
+        return runtime
+
+    return register
+
+
+def find_runtime(name: str) -> type[ExternalRuntime]:
+    """The runtime of a codegen: registered in this program, this project's own, or another package's."""
+    if not _RUNTIMES.tried(name):
+        _import(name)
+    found = next(iter(_RUNTIMES.tried(name)), None)
+    if found is None:
+        announced = (each for kind, each, _ in announced_plugins() if kind in ("codegen", "runtime"))
+        known = sorted({*(entry.name for entry in _RUNTIMES.all()), *announced})
+        listed = f"there are {', '.join(known)}" if known else "there are none"
+        raise RelaxError(
+            f"nothing here runs what codegen '{name}' makes{suggest(name, known)} ({listed}): import or install what "
+            "registers it"
+        )
+    return found.runtime
+
+
+def _import(name: str) -> None:
+    if name.isidentifier() and importlib.util.find_spec(f"{_OWN}.{name}") is not None:
+        importlib.import_module(f"{_OWN}.{name}")
+    elif not load_plugins("runtime", name):
+        load_plugins("codegen", name)

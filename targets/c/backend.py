@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Source files in the place of code: what makes them is imported when it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...bindings.ir import Module
+from ...passes.core.stages import Stage
+from ...support.errors import RelaxError
+from ..core.backend import Backend, ChosenTarget, Machine
+from .options import source_options
+
+if TYPE_CHECKING:
+    from ...runtime.artifact import Artifact
+    from ..core.code import CodeOptions
+
+
+class CBackend(Backend):
+    """C99, to be compiled by whoever gets it."""
+
+    def machine(self, target: ChosenTarget) -> Machine:
+        """One that says nothing: loops stay plain."""
+        return Machine("c", frozenset(), 8, 16)
+
+    def stages(self, target: ChosenTarget) -> Sequence[Stage]:
+        from .pipeline import stages
+
+        source_options(target)
+        return stages()
+
+    def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
+        raise RelaxError(
+            f"target '{target}' makes source files, no program to load",
+            notes=["relax-compile --target c -o folder/ writes them, rx.sources(module) gives them"],
+        )
+
+    def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str]:
+        from .source.files import source_files
+
+        return source_files(module.operation, source_options(target), version)

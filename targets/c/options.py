@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The options of the target, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+from ..core.backend import ChosenTarget
+from .source.names import Names, identifier
+
+_MEMORIES = ("static", "heap")
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """How a program is written."""
+
+    #: What its files and public functions are called.
+    name: str = "model"
+    #: Whether it asks the system for memory, which only hosts have.
+    is_heap: bool = False
+    #: Whether functions can be called by tvm-ffi's convention too, and the name before theirs then.
+    is_for_ffi: bool = False
+    part: str = ""
+
+
+def source_options(target: ChosenTarget) -> SourceOptions:
+    """Raises RelaxError for values that are wrong."""
+    name, memory = target.option("name") or "model", target.option("memory") or "static"
+    if identifier(name) != name or Names().is_known(name):
+        raise RelaxError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
+    if memory not in _MEMORIES:
+        raise RelaxError(f"target 'c': memory={memory}: expected {' or '.join(_MEMORIES)}{suggest(memory, _MEMORIES)}")
+    part = target.option("ffi")
+    if not all(each.isalnum() or each in "_.-" for each in part):
+        raise RelaxError(f"target 'c': ffi={part}: expected a name of letters, digits, '_', '.' and '-'")
+    return SourceOptions(name, memory == "heap", bool(part), part)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the memory of all functions lies in one array: what is alive at the same time lies apart.
+
+A function's memory lies behind that of every function that calls it: there is no stack of frames, each place is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ....bindings.ir import Operation, Value
+from ....bindings.navigation import ancestors, callee_of, operations_in, users_of
+from ....passes.lower_calls.memrefs import ALIGNMENT
+from .bounds import SizeBounds
+from .types import BYTES, memory_type
+
+_ALLOCATIONS = ("memref.alloc", "memref.alloca")
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Offsets of what allocations make; those that have none, no bound of whose sizes is known, have memory apart."""
+
+    offsets: Mapping[Value, int]
+    size: int
+
+
+def plan_arena(functions: Mapping[str, Operation], order: Iterable[str], bounds: SizeBounds) -> Arena:
+    """`order`: callers before what they call."""
+    offsets: dict[Value, int] = {}
+    starts: dict[str, int] = {}
+    end = 0
+    for name in order:
+        start = starts.get(name, 0)
+        inside = operations_in(functions[name])
+        height = _place(inside, start, offsets, bounds)
+        end = max(end, height)
+        for op in inside:
+            if op.name == "func.call":
+                starts[callee_of(op)] = max(starts.get(callee_of(op), 0), height)
+    return Arena(offsets, end)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    offset: int
+    size: int
+    last: int
+
+
+def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bounds: SizeBounds) -> int:
+    """Gives each allocation of a function the lowest place that is free as long as it lives; the height of all."""
+    ends = _ends(inside)
+    height, alive = start, list[_Piece]()
+    for position, op in enumerate(inside):
+        if op.name not in _ALLOCATIONS:
+            continue
+        memref = op.results[0]
+        size = bytes_of(memref, bounds)
+        if size is None:
+            continue
+        alive = [piece for piece in alive if piece.last > position]
+        last = ends.get(memref, len(inside))
+        offset = _free(alive, _rounded(size), start)
+        alive = sorted([*alive, _Piece(offset, _rounded(size), last)], key=lambda piece: piece.offset)
+        offsets[memref] = offset
+        height = max(height, offset + _rounded(size))
+    return height
+
+
+def _ends(inside: list[Operation]) -> dict[Value, int]:
+    """Where memory is given back, by position."""
+    return {op.operands[0]: position for position, op in enumerate(inside) if op.name == "memref.dealloc"}
+
+
+def _free(alive: list[_Piece], size: int, start: int) -> int:
+    at = start
+    for piece in alive:
+        if at + size <= piece.offset:
+            break
+        at = max(at, piece.offset + piece.size)
+    return at
+
+
+def _rounded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def bytes_of(memref: Value, bounds: SizeBounds) -> int | None:
+    """The most that memory can take; None where that has no bound."""
+    sizes = [bounds.size(memref, axis)[1] for axis in range(memref.type.rank)]
+    if None in sizes:
+        return None
+    each = BYTES[memory_type(memref.type.element_type)]
+    return max(math.prod(size for size in sizes if size is not None) * each, 1)
+
+
+def is_handed_on(op: Operation) -> bool:
+    """Whether what an allocation makes is given back by somebody else: by a loop that gets it, or whoever is behind."""
+    users = users_of(op.results[0])
+    return op.name == "memref.alloc" and not any(user.name == "memref.dealloc" for user in users)
+
+
+def is_in_loop(op: Operation) -> bool:
+    return any(around.name in ("scf.for", "scf.while", "scf.parallel") for around in ancestors(op))

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The most that sizes in a program can be, from the ranges of the symbols in its functions' types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import constant_of, symbol_name
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import ScalarInfo, TensorInfo
+from ....dialects.core.symbols import Dim
+from ....dialects.core.symbols_terms import Bounds, call_bounds
+from ....emit.structured import DYNAMIC
+from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
+from ....passes.lower_calls.function import INPUTS, RESULTS
+
+_UNKNOWN: Bounds = (None, None)
+_MOST = 1 << 62
+
+
+class SizeBounds:
+    """Bounds of index values and of memrefs' sizes; what a private function gets, its callers tell."""
+
+    def __init__(self, functions: Mapping[str, Operation], calls: Mapping[str, Iterable[Operation]]) -> None:
+        self._functions = functions
+        self._calls = calls
+        self._known: dict[Value, Bounds] = {}
+        self._sizes: dict[tuple[Value, int], Bounds] = {}
+
+    def most(self, value: Value) -> int | None:
+        """The most that an index value can be, None where nothing tells."""
+        return self._of(value)[1]
+
+    def _of(self, value: Value) -> Bounds:
+        if value not in self._known:
+            self._known[value] = _UNKNOWN  # while it is looked for: what depends on itself has no bound
+            self._known[value] = _bounded(self._found(value))
+        return self._known[value]
+
+    def _found(self, value: Value) -> Bounds:
+        if isinstance(value.owner, ir.Block):
+            return self._argument(value)
+        op = value.owner.operation
+        number = constant_of(value) if isinstance(value.type, (ir.IndexType, ir.IntegerType)) else None
+        if number is not None:
+            return number, number
+        if op.name == "memref.dim":
+            axis = constant_of(op.operands[1])
+            return _UNKNOWN if axis is None else self.size(op.operands[0], axis)
+        if op.name in _SAME:
+            return self._of(op.operands[0])
+        rule = _ARITHMETIC.get(op.name)
+        if rule is None:
+            return _UNKNOWN
+        operands = list(op.operands)[1:] if op.name == "arith.select" else list(op.operands)
+        return rule(*map(self._of, operands))
+
+    def _argument(self, value: Value) -> Bounds:
+        around = value.owner.owner.operation
+        if around.name == "scf.for" and value.arg_number == 0:
+            first, last = self._of(around.operands[0])[0], self._of(around.operands[1])[1]
+            return first, None if last is None else last - 1
+        if around.name != "func.func":
+            return _UNKNOWN
+        if INPUTS in around.attributes:
+            infos = [decode(ir.TypeAttr(each).value) for each in around.attributes[INPUTS]]
+            info = infos[value.arg_number] if value.arg_number < len(infos) else None
+            told = info.value if isinstance(info, ScalarInfo) else None
+            return _UNKNOWN if told is None or isinstance(told, float) else size_bounds(told, symbol_ranges(around))
+        return self._from_callers(around, lambda call: self._of(call.operands[value.arg_number]))
+
+    def _from_callers(self, function: Operation, told: Callable[[Operation], Bounds]) -> Bounds:
+        found = [told(call) for call in self._calls.get(symbol_name(function), ())]
+        return _union(found) if found else _UNKNOWN
+
+    # ---- memrefs ----
+
+    def size(self, memref: Value, axis: int) -> Bounds:
+        """The bounds of a memref's size."""
+        static = memref.type.shape[axis]
+        if static != DYNAMIC:
+            return static, static
+        key = memref, axis
+        if key not in self._sizes:
+            self._sizes[key] = _UNKNOWN
+            self._sizes[key] = _bounded(self._found_size(memref, axis))
+        return self._sizes[key]
+
+    def _found_size(self, memref: Value, axis: int) -> Bounds:
+        if isinstance(memref.owner, Block):
+            around = memref.owner.owner.operation
+            return self._parameter_size(around, memref.arg_number, axis) if around.name == "func.func" else _UNKNOWN
+        op = memref.owner.operation
+        if op.name == "memref.cast":
+            return self.size(op.operands[0], axis)
+        if op.name not in _DYNAMIC_SIZES:
+            return _UNKNOWN
+        place = _DYNAMIC_SIZES[op.name](op) + list(memref.type.shape)[:axis].count(DYNAMIC)
+        return self._of(op.operands[place])
+
+    def _parameter_size(self, function: Operation, position: int, axis: int) -> Bounds:
+        if INPUTS not in function.attributes:
+            return self._from_callers(function, lambda call: self.size(call.operands[position], axis))
+        listed = [*function.attributes[INPUTS], *function.attributes[RESULTS]]
+        info = decode(ir.TypeAttr(listed[position]).value)
+        size: Dim = info.shape[axis] if isinstance(info, TensorInfo) and info.shape is not None else None
+        return size_bounds(size, symbol_ranges(function)) if size is not None else _UNKNOWN
+
+
+def _segment(first: int) -> Callable[[Operation], int]:
+    """Where sizes begin among operands: behind the first so many segments."""
+    return lambda op: sum(list(op.attributes["operandSegmentSizes"])[:first])
+
+
+#: Where the sizes of what an operation makes begin among its operands.
+_DYNAMIC_SIZES: dict[str, Callable[[Operation], int]] = {
+    "memref.alloc": lambda op: 0,
+    "memref.view": lambda op: 2,
+    "memref.reinterpret_cast": _segment(2),
+    "memref.subview": _segment(2),
+    "memref.expand_shape": lambda op: 1,
+}
+_SAME = frozenset(f"arith.{word}" for word in ("index_cast", "index_castui", "extsi", "extui", "trunci"))
+
+
+def _bounded(bounds: Bounds) -> Bounds:
+    """Without what may wrap around."""
+    lower, upper = bounds
+    return (
+        lower if lower is not None and lower > -_MOST else None,
+        upper if upper is not None and upper < _MOST else None,
+    )
+
+
+def _union(found: Iterable[Bounds]) -> Bounds:
+    lowers, uppers = zip(*found, strict=True)
+    return None if None in lowers else min(lowers), None if None in uppers else max(uppers)
+
+
+def _sum(left: Bounds, right: Bounds) -> Bounds:
+    (a, b), (c, d) = left, right
+    return None if a is None or c is None else a + c, None if b is None or d is None else b + d
+
+
+def _difference(left: Bounds, right: Bounds) -> Bounds:
+    lower, upper = right
+    return _sum(left, (None if upper is None else -upper, None if lower is None else -lower))
+
+
+def _product(left: Bounds, right: Bounds) -> Bounds:
+    (a, b), (c, d) = left, right
+    if a is None or b is None or c is None or d is None:
+        return _UNKNOWN
+    ends = [one * other for one in (a, b) for other in (c, d)]
+    return min(ends), max(ends)
+
+
+def _masked(left: Bounds, right: Bounds) -> Bounds:
+    """Rounded down by clearing low bits, or a few low bits."""
+    lower, upper = left
+    mask = right[0] if right[0] == right[1] else None
+    if mask is None or lower is None or lower < 0:
+        return _UNKNOWN
+    return (0, upper) if mask < 0 else (0, mask if upper is None else min(mask, upper))
+
+
+def _is_natural(bounds: Bounds) -> bool:
+    return bounds[0] is not None and bounds[0] >= 0
+
+
+def _of(kind: str) -> Callable[[Bounds, Bounds], Bounds]:
+    return lambda left, right: call_bounds(kind, [left, right])
+
+
+_ARITHMETIC: dict[str, Callable[..., Bounds]] = {
+    "arith.addi": _sum,
+    "arith.subi": _difference,
+    "arith.muli": _product,
+    "arith.andi": _masked,
+    "arith.divsi": lambda left, right: call_bounds("//", [left, right]) if _is_natural(left) else _UNKNOWN,
+    "arith.divui": lambda left, right: call_bounds("//", [left, right]) if _is_natural(left) else _UNKNOWN,
+    "arith.floordivsi": _of("//"),
+    "arith.ceildivsi": lambda left, right: _sum(call_bounds("//", [left, right]), (0, 1)),
+    "arith.maxsi": _of("max"),
+    "arith.minsi": _of("min"),
+    "arith.select": lambda yes, no: _union([yes, no]),
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""C expressions as text, with brackets where C, or a reader of it, needs them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# How tightly an expression's outermost operator binds.
+ATOM, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC, CHOICE = 9, 8, 7, 6, 5, 4, 3, 2, 1
+
+_LEVELS = {
+    "*": PRODUCT, "/": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT,
+    "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON, "!=": COMPARISON,
+    "&": BITS, "|": BITS, "^": BITS, "&&": LOGIC, "||": LOGIC,
+}  # fmt: skip
+
+
+class Expression(NamedTuple):
+    """The text of a value."""
+
+    text: str
+    level: int = ATOM
+    #: Whether it reads memory: then it stands where it is, before what writes.
+    reads: bool = False
+    #: Whether it is made of loop counters, sizes and numbers only: what does not wrap around.
+    is_place: bool = False
+
+    @property
+    def number(self) -> int | None:
+        """The integer that it is, where it is one."""
+        digits = self.text.removeprefix("-")
+        return int(self.text) if digits.isdigit() else None
+
+    @property
+    def atom(self) -> str:
+        """For where anything looser than a call needs brackets."""
+        return self.text if self.level == ATOM else f"({self.text})"
+
+    def within(self, level: int) -> str:
+        """For an operand of an operator that binds so tightly."""
+        return self.text if self.level > level else f"({self.text})"
+
+
+Size = Expression | int
+
+
+def name(text: str, *, is_place: bool = False) -> Expression:
+    return Expression(text, is_place=is_place)
+
+
+def integer(value: int) -> Expression:
+    return Expression(str(value), ATOM if value >= 0 else UNARY, is_place=True)
+
+
+def joined(text: str, level: int, *operands: Expression) -> Expression:
+    """What an operator makes of operands that stand in the text already."""
+    return Expression(text, level, any(each.reads for each in operands), all(each.is_place for each in operands))
+
+
+def binary(operator: str, left: Expression, right: Expression) -> Expression:
+    """Brackets stand wherever two operators meet, but in sums of products and in chains from left to right."""
+    level = _LEVELS[operator]
+    is_chained = left.level == level and level in (SUM, PRODUCT)
+    first = left.text if is_chained or left.level >= UNARY or (level, left.level) == (SUM, PRODUCT) else left.atom
+    is_term = (level, right.level) == (SUM, PRODUCT)
+    second = right.text if right.level == ATOM or is_term or (right.level == UNARY and level != SUM) else right.atom
+    if level == COMPARISON:
+        first, second = left.within(COMPARISON + 1), right.within(COMPARISON + 1)
+    if level == LOGIC:
+        first, second = (each.text if each.level == COMPARISON else each.atom for each in (left, right))
+    return joined(f"{first} {operator} {second}", level, left, right)
+
+
+def unary(operator: str, operand: Expression) -> Expression:
+    text = operand.text if operand.level == ATOM and not operand.text.startswith(operator) else f"({operand.text})"
+    return joined(operator + text, UNARY, operand)
+
+
+def call(function: str, *operands: Expression) -> Expression:
+    made = joined(f"{function}({', '.join(each.text for each in operands)})", ATOM, *operands)
+    return made._replace(is_place=False)
+
+
+def cast(type_: str, operand: Expression) -> Expression:
+    return joined(f"({type_}){operand.atom}", UNARY, operand)
+
+
+def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    first = condition.text if condition.level in (ATOM, UNARY, COMPARISON) else f"({condition.text})"
+    text = f"{first} ? {yes.within(CHOICE)} : {no.within(CHOICE)}"
+    return joined(text, CHOICE, condition, yes, no)
+
+
+def of_size(size: Size) -> Expression:
+    return integer(size) if isinstance(size, int) else size
+
+
+def times(left: Size, right: Size) -> Size:
+    """A product of sizes; numbers are multiplied here."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if 0 in (left, right):
+        return 0
+    if isinstance(right, int) and right == 1:
+        return left
+    if isinstance(left, int) and left == 1:
+        return right
+    return binary("*", of_size(left), of_size(right))
+
+
+def plus(left: Size, right: Size) -> Size:
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if isinstance(left, int) and left == 0:
+        return right
+    if isinstance(right, int):
+        if right == 0:
+            return left
+        if right < 0:
+            return binary("-", of_size(left), integer(-right))
+    if isinstance(left, int):
+        left, right = right, left
+    first, second = of_size(left), of_size(right)
+    if first.is_place and second.is_place and second.level == SUM:
+        return joined(f"{first.text} + {second.text}", SUM, first, second)  # places do not wrap around
+    return binary("+", first, second)

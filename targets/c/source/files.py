@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The files of a program: model.h, model.c, model_data.c, main.c and a Makefile."""
+
+from __future__ import annotations
+
+import re
+
+from ....bindings.ir import Operation
+from ....dialects.core.infos import TensorInfo
+from ..options import SourceOptions
+from .data import declaration, definition
+from .ffi import entries_file
+from .functions import FunctionsWriter, Written
+from .helpers import helper_texts
+from .interface import Argument, Interface
+from .main_file import main_file
+from .program import Program
+
+_MADE = "/* Written by relax-mlir{version}: {what} */"
+#: The numbers that a failed check shows, at most.
+MOST_NUMBERS = 4
+
+_HEAP = """\
+/* Memory of a call: one block for what has known places, and those whose sizes only the call tells. */
+struct memory {
+    uint8_t *arena;
+    struct block *blocks;
+};
+
+struct block {
+    struct block *before, *behind;
+    int64_t padding[6];
+};
+"""
+
+_HEAP_FUNCTIONS = {
+    "begin_memory": """\
+static bool begin_memory(struct memory *memory) {{
+    memory->arena = (uint8_t *)malloc({size});
+    return memory->arena != 0;
+}}""",
+    "take_memory": """\
+static void *take_memory(struct memory *memory, int64_t bytes) {{
+    struct block *made = bytes < 0 ? 0 : (struct block *)malloc(sizeof(struct block) + (size_t)bytes);
+    if (made == 0) {{
+        return 0;
+    }}
+    made->before = 0;
+    made->behind = memory->blocks;
+    if (memory->blocks != 0) {{
+        memory->blocks->before = made;
+    }}
+    memory->blocks = made;
+    return made + 1;
+}}""",
+    "give_memory_back": """\
+static void give_memory_back(struct memory *memory, void *data) {{
+    struct block *block = (struct block *)data - 1;
+    if (block->behind != 0) {{
+        block->behind->before = block->before;
+    }}
+    if (block->before != 0) {{
+        block->before->behind = block->behind;
+    }} else {{
+        memory->blocks = block->behind;
+    }}
+    free(block);
+}}""",
+    "end_memory": """\
+static void end_memory(struct memory *memory) {{
+    while (memory->blocks != 0) {{
+        struct block *block = memory->blocks;
+        memory->blocks = block->behind;
+        free(block);
+    }}
+    free(memory->arena);
+}}""",
+}
+
+_MAKEFILE = """\
+# make && ./{name}: runs it on zeros; ./{name} x.bin: on the bytes of files, one for each input.
+CC ?= cc
+CFLAGS ?= -O3 -std=c99 -Wall -Wextra
+
+{name}: main.o {name}.o {name}_data.o
+\t$(CC) $(CFLAGS) -o $@ $^ -lm
+
+%.o: %.c {name}.h
+\t$(CC) $(CFLAGS) -c -o $@ $<
+
+clean:
+\trm -f {name} *.o
+
+.PHONY: clean
+"""
+
+
+def source_files(module: Operation, options: SourceOptions, version: str = "") -> dict[str, str]:
+    """The files by name. Raises RelaxError, with the place, for what C does not have."""
+    program = Program(module, options)
+    functions = FunctionsWriter(program).write_all()
+    name = options.name
+    interfaces = [each.interface for each in functions if each.interface is not None]
+    files = {
+        f"{name}.h": _header(program, functions),
+        f"{name}.c": _code(program, functions),
+        f"{name}_data.c": _data(program),
+        "main.c": main_file(name, interfaces),
+        "Makefile": _MAKEFILE.format(name=name),
+    }
+    if options.is_for_ffi:
+        files[f"{name}_ffi.c"] = entries_file(name, options.part, interfaces)
+    made = f" {version}" if version else ""
+    head = {".h": "what to call", ".c": "kernels and functions", "_data.c": "constants"}
+    for ending, what in head.items():
+        files[name + ending] = f"{_MADE.format(version=made, what=what)}\n\n{files[name + ending]}"
+    return files
+
+
+# ---- model.h ----
+
+
+def _header(program: Program, functions: list[Written]) -> str:
+    name, upper = program.options.name, program.options.name.upper()
+    kind = "taken from the system while a call runs" if program.options.is_heap else "in an array of the program"
+    parts = [
+        f"#ifndef {upper}_H\n#define {upper}_H\n\n#include <stdbool.h>\n#include <stdint.h>\n",
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        f"/* Bytes for what functions compute on the way, {kind}. */",
+        f"#define {upper}_ARENA_BYTES {program.arena.size}\n",
+        f"/* What a status that is not 0 stands for; %lld is where {name}_numbers belong, in their order. */",
+        f"const char *{name}_message(int status);",
+        f"extern int64_t {name}_numbers[{MOST_NUMBERS}];\n",
+        *(f"{_documented(each.interface)}\n{each.prototype}\n" for each in functions if each.interface is not None),
+        "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
+    ]
+    return "\n".join(parts)
+
+
+def _documented(interface: Interface) -> str:
+    """What is passed, line by line."""
+    lines = [f"/* {interface.label}: 0, or a status. Tensors lie row by row; results are written to."]
+    for size in interface.sizes:
+        least, most = size.bounds
+        told = f", {least or 0} to {most}" if most is not None else ""
+        lines.append(f"   {size.name}: the size {size.label}{told}")
+    lines += [f"   {_described(each)}" for each in (*interface.inputs, *interface.results)]
+    return "\n".join([line.replace("*/", "* /") for line in lines]) + " */"
+
+
+def _described(argument: Argument) -> str:
+    called = "" if argument.label == argument.name or argument.label.startswith("result") else f" ({argument.label})"
+    if not isinstance(argument.info, TensorInfo):
+        return f"{argument.name}{called}: a number"
+    sizes = ", ".join("?" if size is None else str(size) for size in argument.info.shape or ())
+    return f"{argument.name}{called}: {argument.info.dtype}[{sizes}]"
+
+
+# ---- model.c ----
+
+
+def _code(program: Program, functions: list[Written]) -> str:
+    name = program.options.name
+    body = "\n\n".join(each.text for each in functions)
+    constants = [
+        f"extern {declaration(op, program.constant_name(each))};"
+        for each, op in program.globals.items()
+        if each in program.used_constants
+    ]
+    includes = ["#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>"]
+    if program.options.is_heap:
+        includes.append("#include <stdlib.h>")
+    parts = [
+        "\n".join([f'#include "{name}.h"\n', *includes]),
+        "\n".join(sorted(program.externs.values())),
+        "\n".join(constants),
+        _memory(program, body),
+        _numbers(program),
+        *helper_texts(program.helpers),
+        body,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _memory(program: Program, body: str) -> str:
+    if not program.options.is_heap:
+        size = program.arena.size
+        if not re.search(r"\barena\b", body):
+            return ""
+        return (
+            "/* What is computed on the way. Aligned for any number: calls must not run at the same time. */\n"
+            f"static union {{\n    uint8_t bytes[{size}];\n    int64_t integer;\n    double number;\n}} arena;"
+        )
+    size = max(program.arena.size, 1)
+    used = {key: text.format(size=size) for key, text in _HEAP_FUNCTIONS.items()}
+    kept = [text for key, text in used.items() if f"{key}(" in body]
+    return "\n\n".join([_HEAP.rstrip(), *kept])
+
+
+def _numbers(program: Program) -> str:
+    name = program.options.name
+    texts = ['    "",'] + [f'    "{_quoted(each.kind)}: {_quoted(each.text)}",' for each in program.messages]
+    count = len(texts)
+    return (
+        f"int64_t {name}_numbers[{MOST_NUMBERS}];\n\n"
+        f"static const char *const {name}_messages[] = {{\n" + "\n".join(texts) + "\n};\n\n"
+        f"const char *{name}_message(int status) {{\n"
+        f'    return status < 0 || status >= {count} ? "unknown status" : {name}_messages[status];\n}}'
+    )
+
+
+def _quoted(text: str) -> str:
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("{}", "%lld")
+    return "".join(each if each.isprintable() and each.isascii() else "?" for each in plain)
+
+
+# ---- model_data.c ----
+
+
+def _data(program: Program) -> str:
+    parts = [f'#include "{program.options.name}.h"\n\n#include <math.h>']
+    for name, op in program.globals.items():
+        if name in program.used_constants:
+            chosen = program.constant_name(name)
+            parts.append(f"extern {declaration(op, chosen)};\n\n{definition(op, chosen)}")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What callers pass to a public function: sizes that have names, then inputs, then places for results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir, string_value
+from ....bindings.rewriting import located_error
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ....dialects.core.symbols import Dim, SymExpr
+from ....dialects.core.symbols_expr import Size as Symbolic
+from ....dialects.core.symbols_expr import terms_of
+from ....dialects.core.symbols_terms import Atom, Bounds
+from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
+from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS
+from .expressions import Expression, Size, binary, choice, name, of_size, plus, times
+from .names import Names
+from .types import INDEX, interface_type
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An input or a result."""
+
+    name: str
+    #: As the model calls it.
+    label: str
+    info: Info
+    #: Of an element, or of a scalar itself.
+    c_type: str
+    #: Of a tensor, over the sizes that are passed.
+    sizes: tuple[Size, ...] = ()
+    is_written: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        return isinstance(self.info, TensorInfo)
+
+    @property
+    def declaration(self) -> str:
+        if not self.is_tensor:
+            return f"{self.c_type} {self.name}"
+        return f"{'' if self.is_written else 'const '}{self.c_type} *{self.name}"
+
+
+@dataclass(frozen=True)
+class SizeArgument:
+    """A size that callers pass, and what it may be."""
+
+    name: str
+    label: str
+    bounds: Bounds
+
+    @property
+    def declaration(self) -> str:
+        return f"{INDEX} {self.name}"
+
+
+@dataclass
+class Interface:
+    """A public function as C has it."""
+
+    name: str
+    #: As the model has it.
+    label: str
+    sizes: list[SizeArgument] = field(default_factory=list)
+    inputs: list[Argument] = field(default_factory=list)
+    results: list[Argument] = field(default_factory=list)
+
+    @property
+    def declarations(self) -> list[str]:
+        arguments = [each.declaration for each in (*self.inputs, *self.results)]
+        return [*(each.declaration for each in self.sizes), *arguments] or ["void"]
+
+    @property
+    def names(self) -> list[str]:
+        return [*(each.name for each in self.sizes), *(each.name for each in (*self.inputs, *self.results))]
+
+
+def interface_of(function: Operation, chosen: str, names: Names, written: Iterable[int]) -> Interface:
+    """What a lowered graph function takes. Raises RelaxError, with its place, for what C cannot pass."""
+    made = Interface(chosen, string_value(function.attributes["sym_name"]))
+    inputs, results = (
+        [decode(ir.TypeAttr(each).value) for each in function.attributes[key]] for key in (INPUTS, RESULTS)
+    )
+    labels = [string_value(each) for each in function.attributes[NAMES]]
+    sizes = _Sizes(function, names, made)
+    for label, info in zip(labels, inputs, strict=True):
+        sizes.define(label, info)
+    changed = set(written)
+    for position, (label, info) in enumerate(zip(labels, inputs, strict=True)):
+        made.inputs.append(sizes.argument(names.fresh(label), label, info, is_written=position in changed))
+    for position, info in enumerate(results):
+        label = "result" if len(results) == 1 else f"result{position}"
+        made.results.append(sizes.argument(names.fresh(label), label, info, is_written=True))
+    return made
+
+
+class _Sizes:
+    """The sizes of a function, by the text of their formulas."""
+
+    def __init__(self, function: Operation, names: Names, made: Interface) -> None:
+        self._function, self._names, self._made = function, names, made
+        self._ranges = symbol_ranges(function)
+        self._known: dict[str, Expression] = {}
+
+    def define(self, label: str, info: Info) -> None:
+        """What an input tells: symbols first, as they stand there."""
+        told = [info.value] if isinstance(info, ScalarInfo) else list(getattr(info, "shape", None) or ())
+        for size in told:
+            if isinstance(size, SymExpr) and str(size) in size.variables and str(size) not in self._known:
+                self._pass(str(size), str(size), size)
+
+    def _pass(self, text: str, wanted: str, size: Dim) -> Expression:
+        chosen = self._names.fresh(wanted)
+        bounds = size_bounds(size, self._ranges) if size is not None else (None, None)
+        self._made.sizes.append(SizeArgument(chosen, text, bounds))
+        self._known[text] = name(chosen, is_place=True)
+        return self._known[text]
+
+    def argument(self, chosen: str, label: str, info: Info, *, is_written: bool) -> Argument:
+        if isinstance(info, TensorInfo) and info.shape is not None:
+            sizes = tuple(self._size(size, f"{chosen}_size{axis}", info) for axis, size in enumerate(info.shape))
+            return Argument(chosen, label, info, interface_type(info.dtype), sizes, is_written)
+        if isinstance(info, ScalarInfo) and not is_written:
+            return Argument(chosen, label, info, _scalar_type(info))
+        raise self._refusal(f"'{label}' is {describe(info)}: C has tensors of known rank and numbers")
+
+    def _size(self, size: Dim, wanted: str, info: TensorInfo) -> Size:
+        if isinstance(size, int):
+            return size
+        text = wanted if size is None else str(size)
+        if text in self._known:
+            return self._known[text]
+        if isinstance(size, SymExpr) and size.variables <= self._known.keys():
+            self._known[text] = of_size(self._formula(size))
+            return self._known[text]
+        return self._pass(text, wanted, size)
+
+    def _formula(self, size: Symbolic) -> Size:
+        total: Size = 0
+        for monomial, coefficient in terms_of(size).items():
+            term: Size = coefficient
+            for atom in monomial:
+                term = times(self._atom(atom), term)
+            total = plus(total, term)
+        return total
+
+    def _atom(self, atom: Atom) -> Size:
+        if atom.kind == "variable":
+            return self._known[str(atom)]
+        parts = [of_size(self._formula(each)) for each in atom.args]
+        if atom.kind in ("//", "%"):
+            return binary("/" if atom.kind == "//" else "%", *parts)
+        found = parts[0]
+        for each in parts[1:]:
+            found = choice(binary("<" if atom.kind == "min" else ">", found, each), found, each)
+        return found
+
+    def _refusal(self, reason: str) -> Exception:
+        return located_error(f"target 'c' cannot write @{self._made.label}: {reason}", self._function.location)
+
+
+def _scalar_type(info: ScalarInfo) -> str:
+    """As the lowered function takes it: i64, f64 or i1."""
+    if info.dtype.startswith(("f", "bf")):
+        return "double"
+    return "bool" if info.dtype == "i1" else INDEX
+
+
+def size_text(sizes: Sequence[Size]) -> str:
+    """How many elements."""
+    total: Size = 1
+    for size in sizes:
+        total = times(total, size)
+    return of_size(total).text

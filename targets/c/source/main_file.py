@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""main.c: calls the first function on zeros, or on the bytes of files, and prints what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .interface import Argument, Interface, size_text
+
+_HEAD = """\
+/* Calls {function} on zeros, or on the bytes of files, one for each input in their order; prints the first numbers of
+   each result, and writes all of them to files. Sizes are told like n=4. */
+
+#include "{name}.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory for a tensor, with the bytes of a file in it, or zeros. */
+static void *tensor(const char *path, size_t bytes) {{
+    void *data = calloc(bytes > 0 ? bytes : 1, 1);
+    if (data == 0) {{
+        fprintf(stderr, "no memory for %lu bytes\\n", (unsigned long)bytes);
+        exit(1);
+    }}
+    if (path != 0) {{
+        FILE *file = fopen(path, "rb");
+        if (file == 0 || fread(data, 1, bytes, file) != bytes) {{
+            fprintf(stderr, "%s: expected a file of %lu bytes\\n", path, (unsigned long)bytes);
+            exit(1);
+        }}
+        fclose(file);
+    }}
+    return data;
+}}
+"""
+
+_SIZE = """
+/* A size that is told as name=4, else as given. */
+static int64_t size_of(int count, char **words, const char *name, int64_t otherwise) {
+    const size_t length = strlen(name);
+    for (int i = 1; i < count; i++) {
+        if (strncmp(words[i], name, length) == 0 && words[i][length] == '=') {
+            return strtoll(words[i] + length + 1, 0, 10);
+        }
+    }
+    return otherwise;
+}
+"""
+
+_PATH = """
+/* The path of an input, 0 where there are fewer. */
+static const char *path_of(int count, char **words, int position) {
+    for (int i = 1; i < count; i++) {
+        if (strchr(words[i], '=') == 0 && position-- == 0) {
+            return words[i];
+        }
+    }
+    return 0;
+}
+"""
+
+_SAVE = """
+static void save(const char *path, const void *data, size_t bytes) {
+    FILE *file = fopen(path, "wb");
+    if (file == 0 || fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0) {
+        fprintf(stderr, "%s: cannot be written\\n", path);
+        exit(1);
+    }
+}
+"""
+
+
+def main_file(name: str, interfaces: Sequence[Interface]) -> str:
+    """For the function main, where there is one, else the first."""
+    chosen = next((each for each in interfaces if each.label == "main"), interfaces[0])
+    tensors = [each for each in chosen.inputs if each.is_tensor]
+    parts = [_HEAD.format(function=chosen.name, name=name)]
+    parts += [_SIZE] * bool(chosen.sizes) + [_PATH] * bool(tensors) + [_SAVE] * bool(chosen.results)
+    lines = ["int main(int count, char **words) {"]
+    if not tensors and not chosen.sizes:
+        lines.append("    (void)count;\n    (void)words;")
+    for size in chosen.sizes:
+        usual = size.bounds[1] if size.bounds[1] is not None else max(size.bounds[0] or 0, 1)
+        lines.append(f'    const int64_t {size.name} = size_of(count, words, "{size.name}", {usual});')
+    for each in chosen.inputs:
+        position = tensors.index(each) if each in tensors else 0
+        lines.append(f"    {_input(each, position)}")
+    lines += [f"    {_allocated(each, '0')}" for each in chosen.results]
+    call = f"{chosen.name}({', '.join(chosen.names)})"
+    lines.append(f"    const int status = {call};")
+    lines.append("    if (status != 0) {")
+    numbers = ", ".join(f"(long long){name}_numbers[{place}]" for place in range(4))
+    lines.append(f"        fprintf(stderr, {name}_message(status), {numbers});")
+    lines.append("        fputc('\\n', stderr);\n    } else {")
+    for each in chosen.results:
+        lines += [f"    {line}" for line in _printed(each)]
+    lines.append("    }")
+    lines += [f"    free({each.name});" for each in (*tensors, *chosen.results)]
+    lines.append("    return status != 0;\n}\n")
+    return "".join(parts) + "\n" + "\n".join(lines)
+
+
+def _input(argument: Argument, position: int) -> str:
+    if not argument.is_tensor:
+        return f"const {argument.c_type} {argument.name} = 0;"
+    return _allocated(argument, f"path_of(count, words, {position})")
+
+
+def _bytes(argument: Argument) -> str:
+    return f"sizeof({argument.c_type}) * (size_t)({size_text(argument.sizes)})"
+
+
+def _allocated(argument: Argument, path: str) -> str:
+    return f"{argument.c_type} *{argument.name} = ({argument.c_type} *)tensor({path}, {_bytes(argument)});"
+
+
+def _printed(argument: Argument) -> list[str]:
+    is_float = argument.c_type in ("float", "double")
+    shown = "%g" if is_float else "%lld"
+    value = f"({'double' if is_float else 'long long'}){argument.name}[i]"
+    return [
+        f'    printf("{argument.name}:");',
+        f"    for (int64_t i = 0; i < {size_text(argument.sizes)} && i < 8; i++) {{",
+        f'        printf(" {shown}", {value});',
+        "    }",
+        '    printf("\\n");',
+        f'    save("{argument.name}.bin", {argument.name}, {_bytes(argument)});',
+    ]

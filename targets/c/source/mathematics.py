@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What math computes, by the functions of <math.h>, and calls of C functions that a model names itself."""
+
+from __future__ import annotations
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import string_value
+from .expressions import Expression, binary, call, cast, choice, integer, name
+from .scalars import c_function
+from .types import literal, machine_width, scalar_type
+from .writer import FunctionWriter, Rule, ScalarRule, scalar
+
+_SAME = (
+    "ceil floor trunc round sqrt exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh "
+    "acosh atanh atan2 erf erfc cbrt fma copysign"
+).split()
+_OTHERS = {"absf": "fabs", "roundeven": "rint", "powf": "pow"}
+_CLASSES = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "isnormal": "isnormal"}
+_OF_BITS = {"ctlz": "leading_zeros", "cttz": "trailing_zeros", "ctpop": "count_ones", "ipowi": "power"}
+
+
+def _helped(word: str) -> ScalarRule:
+    return lambda writer, op, operands: call(writer.helper(f"{word}_i{machine_width(op.results[0].type)}"), *operands)
+
+
+def _class_of(function: str) -> ScalarRule:
+    return lambda writer, op, operands: binary("!=", call(function, *operands), integer(0))
+
+
+def _inverse_root(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
+    root = c_function("sqrt")(writer, op, operands)
+    return binary("/", literal(1.0, str(op.results[0].type)), root)
+
+
+def _absolute(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
+    type_ = op.results[0].type
+    value = writer.atom(operands[0], type_)
+    minus = call(writer.helper(f"wrap_sub_i{machine_width(type_)}"), integer(0), value)
+    return choice(binary("<", value, integer(0)), minus, value)
+
+
+def _integer_power(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
+    type_ = scalar_type(op.results[0].type)
+    return c_function("pow")(writer, op, [operands[0], cast(type_, operands[1])])
+
+
+def _clamp(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
+    value, least, most = operands
+    return c_function("fmin")(writer, op, [c_function("fmax")(writer, op, [value, least]), most])
+
+
+def _sine_and_cosine(writer: FunctionWriter, op: Operation) -> None:
+    angle = writer.atom(writer.get(op.operands[0]), op.operands[0].type)
+    for result, function in zip(op.results, ("sin", "cos"), strict=True):
+        writer.define(result, c_function(function)(writer, op, [angle]))
+
+
+def _call(writer: FunctionWriter, op: Operation) -> None:
+    """Of a function that the model names: <math.h>'s, or one that whoever links the program brings along."""
+    function = string_value(op.attributes["func"])
+    operands = writer.all(list(op.operands))
+    types = [scalar_type(each.type) for each in op.operands]
+    returned = [scalar_type(each.type) for each in op.results]
+    writer.program.declare_extern(function, returned[0] if returned else "void", types)
+    if op.name == "tir.call_extern" or not returned:
+        writer.settle()
+        text = f"{function}({', '.join(each.text for each in operands)})"
+        if returned:
+            writer.know(op.results[0], writer.variable(returned[0], name(text), is_constant=True))
+        else:
+            writer.line(f"{text};")
+        return
+    writer.define(op.results[0], call(function, *operands))
+
+
+RULES: dict[str, Rule] = {
+    **{f"math.{word}": scalar(c_function(word)) for word in _SAME},
+    **{f"math.{word}": scalar(c_function(function)) for word, function in _OTHERS.items()},
+    **{f"math.{word}": scalar(_class_of(function)) for word, function in _CLASSES.items()},
+    **{f"math.{word}": scalar(_helped(helper)) for word, helper in _OF_BITS.items()},
+    "math.rsqrt": scalar(_inverse_root),
+    "math.absi": scalar(_absolute),
+    "math.fpowi": scalar(_integer_power),
+    "math.clampf": scalar(_clamp),
+    "math.sincos": _sine_and_cosine,
+    "tir.call_extern": _call,
+    "tir.call_pure_extern": _call,
+}

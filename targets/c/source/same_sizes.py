@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which of a kernel's sizes are one: those that every call gives the same name in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import string_value
+from ....passes.lower_calls.sites import SITE
+
+#: A parameter's number and an axis.
+Place = tuple[int, int]
+
+
+def same_sizes(calls: Iterable[Operation]) -> Mapping[Place, Place]:
+    """For each size that has a name in all calls, the first parameter that has it."""
+    names: dict[Place, list[str]] = {}
+    count = 0
+    for call in calls:
+        count += 1
+        for position, sizes in enumerate(_sizes_at(call)):
+            for axis, size in enumerate(sizes):
+                if size and size != "?":
+                    names.setdefault((position, axis), []).append(size)
+    first: dict[tuple[str, ...], Place] = {}
+    known = {place: tuple(told) for place, told in names.items() if len(told) == count}
+    return {place: first.setdefault(told, place) for place, told in sorted(known.items())}
+
+
+def _sizes_at(call: Operation) -> list[list[str]]:
+    """The sizes of what a call passes, as the graph names them; nothing where that does not say."""
+    if SITE not in call.attributes:
+        return []
+    site = call.attributes[SITE]
+    texts = [string_value(each) for key in ("inputs", "outputs") for each in site[key]]
+    return [_sizes_in(text) for text in texts] if len(texts) == len(call.operands) else []
+
+
+def _sizes_in(text: str) -> list[str]:
+    """Of `f32[n,4]`; formulas with commas of their own are left out."""
+    inside = text.partition("[")[2].rpartition("]")[0]
+    return [] if "(" in inside else inside.split(",")

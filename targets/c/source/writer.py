@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the body of a function: values become parts of expressions where they are used once, else variables."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ....bindings.ir import Block, Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_of, use_count
+from ....bindings.rewriting import located_error
+from ....support.errors import RelaxError
+from .expressions import ATOM, Expression, name
+from .names import Names
+from .types import scalar_type
+from .views import View
+
+if TYPE_CHECKING:
+    from .program import Program
+
+# Longer expressions become variables.
+_MOST_CHARACTERS = 96
+_INDENT = "    "
+
+#: Gives an operation's result from its operands.
+ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expression]
+#: Writes statements, and tells the writer what the results are.
+Rule = Callable[["FunctionWriter", Operation], None]
+
+
+class FunctionWriter:
+    """What is known while a function is written."""
+
+    def __init__(self, program: Program, function: str, names: Names, rules: dict[str, Rule]) -> None:
+        self.program = program
+        #: As the module calls it.
+        self.function = function
+        self.names = names
+        self._rules = rules
+        self.lines: list[str] = []
+        self._depth = 1
+        self._known: dict[Value, Expression | View] = {}
+        #: What nobody may use, by the number of the line that declares it.
+        self._needless: dict[int, str] = {}
+        #: The operations of a block, and where in it is written.
+        self._block: tuple[list[Operation], int] = ([], 0)
+        #: Operations behind that, which are written already.
+        self.written: list[Operation] = []
+        #: What sums start from, by the memory that they are for.
+        self.starts: dict[Value, Expression] = {}
+        #: What stands nowhere yet, in its order.
+        self._pending: dict[Value, Expression] = {}
+
+    # ---- text ----
+
+    def line(self, text: str) -> None:
+        self.lines.append(_INDENT * self._depth + text if text else "")
+
+    def pointer(self, chosen: str, c_type: str, address: str) -> None:
+        """Declares a pointer."""
+        self._needless[len(self.lines)] = chosen
+        self.line(f"{c_type} *{chosen} = {address};")
+
+    def finished(self) -> list[str]:
+        """The lines, without declarations that nobody uses: of some memory only the size is asked for."""
+        counts = Counter(re.findall(r"\w+", "\n".join(self.lines)))
+        needless = set()
+        for number, chosen in reversed(self._needless.items()):
+            if counts[chosen] == 1:
+                needless.add(number)
+                counts.subtract(re.findall(r"\w+", self.lines[number]))
+        return [line for number, line in enumerate(self.lines) if number not in needless]
+
+    @property
+    def depth(self) -> int:
+        """How many braces are open."""
+        return self._depth
+
+    @contextmanager
+    def braces(self, head: str = "", *, follows: bool = False) -> Iterator[None]:
+        """A block. `follows`: an else behind its if."""
+        self.settle()
+        if follows:
+            self.lines.pop()
+            head = f"}} {head}"
+        self.line(f"{head} {{".lstrip())
+        self._depth += 1
+        around = set(self._pending)
+        yield
+        # What nobody has taken by now nobody will.
+        self._pending = {value: text for value, text in self._pending.items() if value in around}
+        self._depth -= 1
+        self.line("}")
+
+    def helper(self, function: str) -> str:
+        """The name of a function of helpers.c, which the program has from here on."""
+        self.program.helpers.add(function)
+        return function
+
+    # ---- values ----
+
+    def view(self, value: Value) -> View:
+        found = self._known[value]
+        assert isinstance(found, View), value
+        return found
+
+    def get(self, value: Value) -> Expression:
+        """A scalar's text, to be written into what comes next."""
+        if value in self._pending:
+            return self._pending.pop(value)
+        found = self._known[value]
+        assert isinstance(found, Expression), value
+        return found
+
+    def all(self, values: Sequence[Value]) -> list[Expression]:
+        return [self.get(value) for value in values]
+
+    def know(self, value: Value, what: Expression | View) -> None:
+        self._known[value] = what
+
+    def define(self, value: Value, expression: Expression, wanted: str = "t") -> None:
+        """A value that is computed: written where it is used, where that is one place in this block."""
+        count = use_count(value)
+        if count == 0:
+            return
+        if expression.level == ATOM and not expression.reads and "(" not in expression.text:
+            self._known[value] = expression
+        elif count == 1 and len(expression.text) <= _MOST_CHARACTERS and self._is_used_here(value):
+            self._pending[value] = expression
+        else:
+            self._known[value] = self.declare(expression, value.type, wanted)
+
+    def _is_used_here(self, value: Value) -> bool:
+        user = next(iter(value.uses)).owner.operation
+        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+        return bool(user.block == block) and user.name != "linalg.generic"
+
+    def declare(self, expression: Expression, type_: Type, wanted: str = "t") -> Expression:
+        """A variable with this value."""
+        place = len(self.lines)
+        made = self.variable(scalar_type(type_), expression, wanted, is_constant=True)
+        self._needless[place] = made.text
+        return made
+
+    def variable(
+        self, type_: str, expression: Expression, wanted: str = "t", *, is_constant: bool = False
+    ) -> Expression:
+        chosen = self.names.fresh(wanted)
+        self.line(f"{'const ' if is_constant else ''}{type_} {chosen} = {expression.text};")
+        return name(chosen, is_place=is_constant and expression.is_place)
+
+    def atom(self, expression: Expression, type_: Type) -> Expression:
+        """What can stand twice."""
+        is_plain = expression.level == ATOM and "(" not in expression.text and not expression.reads
+        return expression if is_plain or expression.number is not None else self.declare(expression, type_)
+
+    def settle(self) -> None:
+        """Reads memory for what is pending, before something writes."""
+        for value, expression in [pair for pair in self._pending.items() if pair[1].reads]:
+            del self._pending[value]
+            self._known[value] = self.declare(expression, value.type)
+
+    # ---- operations ----
+
+    def block(self, block: Block) -> Operation:
+        """Writes all but the terminator, which it gives."""
+        *operations, end = operations_of(block)
+        around = self._block
+        for place, op in enumerate(operations):
+            self._block = operations, place + 1
+            if not any(op == each for each in self.written):
+                self.operation(op)
+        self._block = around
+        return end
+
+    @property
+    def following(self) -> Iterator[Operation]:
+        """What comes behind the operation in its block."""
+        operations, place = self._block
+        return itertools.islice(operations, place, None)
+
+    def operation(self, op: Operation) -> None:
+        rule = self._rules.get(op.name)
+        if rule is None:
+            raise self.refusal(op, "it has no counterpart in C")
+        try:
+            rule(self, op)
+        except RelaxError as error:
+            if error.location:
+                raise
+            raise self.refusal(op, error.message) from None
+
+    def refusal(self, op: Operation, reason: str, *notes: str) -> RelaxError:
+        message = f"target 'c' cannot write '{op.name}' op in @{self.function}: {reason}"
+        error = located_error(message, op.location)
+        return RelaxError(message, location=error.location, notes=notes, diagnostics=error.diagnostics)
+
+
+def scalar(rule: ScalarRule) -> Rule:
+    """The rule of an operation that computes one scalar of others."""
+
+    def write(writer: FunctionWriter, op: Operation) -> None:
+        for type_ in (each.type for each in (*op.operands, *op.results)):
+            if isinstance(type_, ir.ShapedType):
+                raise RelaxError(f"it works on a {type_}, C on one number at a time")
+        writer.define(op.results[0], rule(writer, op, writer.all(list(op.operands))))
+
+    return write

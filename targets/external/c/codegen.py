@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The codegen `c`: whatever PrimFuncs can be made of becomes C, which the system's compiler makes objects of."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ....bindings.navigation import symbol_name
+from ....dialects.core.codec import decode
+from ....dialects.core.dialect import all_ops
+from ....dialects.core.infos import TensorInfo
+from ....passes.core.pipeline import Pipeline
+from ....passes.partition.codegen import Codegen, ObjectCode, register_codegen
+from ....passes.patterns.match import Match
+from ....passes.patterns.operators import is_op
+from ...core.code import find_backend, stages_of
+from ...core.registry import parse_target
+from .compiler import USUAL_FLAGS, compile_objects, find_compiler
+
+_DIALECT = "relax"
+#: Beside the sources, what is for people who compile by hand.
+_FOR_PEOPLE = ("main.c", "Makefile")
+
+
+def can_write(match: Match) -> bool | str:
+    """Whether C can make room for an operation's results before it is called, or in words why not."""
+    for result in match.root.results:
+        info = decode(result.type)
+        if not isinstance(info, TensorInfo):
+            return "its result is no tensor"
+        if info.shape is None or None in info.shape:
+            return "only the run tells its result's sizes"
+    return True
+
+
+def _patterns() -> list[Any]:
+    """One for each operator that computes; those that call, or say and check shapes, stay where they are."""
+    rows = [row for row in all_ops() if row.dialect.name == _DIALECT and row.pure and not row.role]
+    return [(f"c.{row.name}", is_op(row.full_name), can_write) for row in rows]
+
+
+@register_codegen("c")
+class CCodegen(Codegen):
+    """Makes native objects by way of C."""
+
+    patterns: ClassVar[list[Any]] = _patterns()
+    options: ClassVar[Mapping[str, str]] = {
+        "cc": "the compiler's command; $CC, else cc, without it",
+        "flags": f"for the compiler, in place of {' '.join(USUAL_FLAGS)}",
+    }
+
+    def compile(self, module: Any, options: Mapping[str, str]) -> ObjectCode:
+        """An object for each file of the part. Raises RelaxError without a compiler, and with what it says."""
+        command = find_compiler(options.get("cc", ""))
+        flags = shlex.split(options["flags"]) if "flags" in options else USUAL_FLAGS
+        files = part_sources(module)
+        return ObjectCode(tuple(compile_objects(files, command, flags)))
+
+
+def part_sources(module: Any) -> dict[str, str]:
+    """The C of a part, whose module is lowered by this. Names are the part's: several are linked into one program."""
+    owner = module.owner
+    part = symbol_name(owner.operation) or "part"
+    name = re.sub(r"\W", "_", part, flags=re.ASCII)
+    target = parse_target(f"c{{name=part_{name} memory=heap ffi={part}}}")
+    Pipeline("relax-inline").run(owner)
+    stages_of(str(target)).run(owner, target.name)
+    files = find_backend(target.name).sources(owner, target, "")
+    return {file: text for file, text in files.items() if file not in _FOR_PEOPLE}

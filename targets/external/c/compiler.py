@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The system's compiler of C: found, asked, its words kept."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ....support.errors import RelaxError
+
+#: Objects for the loader: position-independent, each file of a program by itself.
+_ALWAYS = ("-std=c99", "-fPIC", "-c")
+USUAL_FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-stack-protector")
+_MOST_SECONDS = 600
+_MOST_LINES = 12
+
+
+def find_compiler(asked: str = "") -> list[str]:
+    """The command: what was asked for, $CC, or cc. Raises RelaxError where there is none."""
+    told = asked or os.environ.get("CC", "")
+    command = shlex.split(told) or ["cc"]
+    found = shutil.which(command[0])
+    if found is None:
+        where = "option cc" if asked else "$CC" if told else "cc"
+        raise RelaxError(f"this machine has no compiler of C: '{command[0]}' ({where}) is not found")
+    return [found, *command[1:]]
+
+
+def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Sequence[str]) -> list[bytes]:
+    """An object for each .c file, in their order. Raises RelaxError with the compiler's own words."""
+    with tempfile.TemporaryDirectory(prefix="relax-c-") as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        sources = [name for name in files if name.endswith(".c")]
+        for source in sources:
+            _run([*command, *_ALWAYS, *flags, "-o", f"{source}.o", source], folder)
+        return [Path(folder, f"{source}.o").read_bytes() for source in sources]
+
+
+def _run(command: Sequence[str], folder: str) -> None:
+    shown = shlex.join(command)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=_MOST_SECONDS
+        )
+    except OSError as error:
+        raise RelaxError(f"{command[0]} cannot be run: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise RelaxError(f"{shown} took more than {_MOST_SECONDS} seconds") from None
+    if done.returncode:
+        words = done.stderr.strip().splitlines()
+        said = "\n".join(words[:_MOST_LINES]) or f"exit code {done.returncode}"
+        raise RelaxError(f"{shown}: {said}")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The codegen `dnnl`: parts of models as lists of oneDNN's primitives, which its library runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ....passes.partition.codegen import Codegen, register_codegen
+from ....runtime.external.dnnl.description import Blobs, Part, to_bytes
+from ....runtime.external.dnnl.runtime import DnnlRuntime
+from ....support.errors import RelaxError
+from ..core.flatten import public_functions
+from .activations import activation_at
+from .converter import Converter
+from .machine import NEEDED, why_not_loaded
+from .patterns import ROWS
+
+
+@register_codegen("dnnl")
+class Dnnl(Codegen):
+    """oneDNN 3.2 on CPUs."""
+
+    patterns = ROWS
+    options: ClassVar[Mapping[str, str]] = {"threads": "of OpenMP, for each call: a number, 1 without"}
+    #: Weights that stay integers, with the scales that turn them into numbers.
+    keeps: ClassVar[tuple[str, ...]] = ("relax.dequantize",)
+
+    def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
+        """The part as bytes. What this machine's oneDNN refuses is refused here, where sizes are known."""
+        threads = _threads(options)
+        blobs = Blobs()
+        converters = [Converter(graph, blobs) for graph in public_functions(module.operation, activation_at)]
+        functions = tuple(converter.convert() for converter in converters)
+        if not any(converter.computes for converter in converters):
+            raise RelaxError("there is nothing to compute: tensors are only seen or stored in other ways")
+        dtypes = {value.dtype for function in functions for value in function.values}
+        needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
+        data = to_bytes(Part(functions, threads, needs), blobs)
+        if not why_not_loaded():
+            DnnlRuntime().load(memoryview(data))
+        return data
+
+
+def _threads(options: Mapping[str, str]) -> int:
+    stated = options.get("threads", "1")
+    if not stated.isdecimal() or not 1 <= int(stated) <= 1024:
+        raise RelaxError(f"codegen 'dnnl': threads={stated} has to be a number from 1 to 1024")
+    return int(stated)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function of a part as steps: values, constants, and which steps become post-ops of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ....dialects.core.dialect import row_of
+from ....dialects.core.symbols import Dim, SymExpr, product, sym
+from ....passes.canonicalize.constants import STORAGE_NAME
+from ....runtime.external.dnnl.description import Argument, Blobs, Function, PostOp, Quantized, Size, Step, Value
+from ....support.errors import RelaxError
+from ..core.flatten import Graph, Node, Ref, numbers_in
+from . import fusing
+from .activations import Activation
+from .quantized import dequantize
+from .rules import RULES, refusal
+
+Views = Sequence[tuple[str, Sequence[Any]]]
+#: What is not computed: another look at a tensor, or its elements in another type.
+_CARRIED = ("view", "reorder")
+
+
+class Converter:
+    """Rules say `converter.step(kind, result, arguments)`; what is fused, and with what, is decided here."""
+
+    def __init__(self, graph: Graph, blobs: Blobs):
+        self.graph, self._blobs = graph, blobs
+        self.values: list[Value] = []
+        self.steps: list[Step] = []
+        self._numbers: dict[Ref, int] = {}
+        self._symbols: dict[str, SymExpr] = {}
+
+    def convert(self) -> Function:
+        inputs = [self._number(ref) for ref in self.graph.inputs]
+        for node in self.graph.nodes:
+            self._convert(node)
+        outputs = [self._number(ref) for ref in self.graph.outputs]
+        return Function(self.graph.name, tuple(self.values), tuple(inputs), tuple(outputs), tuple(self.steps))
+
+    def _convert(self, node: Node) -> None:
+        row = row_of(node.op)
+        if isinstance(node.whole, Activation):
+            self.eltwise(node.operands[0], node.result, *node.whole[:3])
+        elif node.op.name != "arith.constant" and (row is None or row.role not in ("literal", "shape")):
+            reason = refusal(node.op)
+            if reason:
+                raise RelaxError(reason)
+            RULES[node.op.name].convert(self, node)
+
+    @property
+    def computes(self) -> bool:
+        """Whether there is anything to compute."""
+        return any(step.kind not in _CARRIED for step in self.steps)
+
+    def sizes(self, dims: Sequence[Dim]) -> tuple[Size, ...]:
+        """As the runtime reads them: symbols by numbers, as names may be any."""
+        return tuple(self._size(each) for each in dims)
+
+    def _size(self, dim: Dim) -> Size:
+        if not isinstance(dim, SymExpr):
+            assert dim is not None
+            return dim
+        for name in sorted(dim.variables):
+            self._symbols.setdefault(name, sym(f"s{len(self._symbols)}"))
+        found = dim.substitute(self._symbols)
+        return found if isinstance(found, int) else str(found)
+
+    def count(self, dims: Sequence[Dim]) -> Size:
+        """Of elements."""
+        return self._size(product(dims))
+
+    def argument(self, ref: Ref, *views: tuple[str, Sequence[Any]]) -> Argument:
+        """A value as a step reads it; views that change nothing are left out."""
+        return Argument(self._number(ref), tuple((kind, tuple(given)) for kind, given in views))
+
+    def constant(self, array: Any) -> int:
+        """An array of f32 or i32 as a value of the part."""
+        dtype = {"float32": "f32", "int32": "i32"}[array.dtype.name]
+        self.values.append(Value(tuple(array.shape), dtype, self._blobs.add(array.tobytes())))
+        return len(self.values) - 1
+
+    def number(self, value: float, like: Ref) -> Argument:
+        """A number as a tensor that is broadcast over another one."""
+        import numpy
+
+        rank = len(like.info.shape or ())
+        return Argument(self.constant(numpy.full((1,) * max(rank, 1), value, "float32")))
+
+    def temporary(self, dims: Sequence[Size], dtype: str) -> Argument:
+        self.values.append(Value(tuple(dims), dtype))
+        return Argument(len(self.values) - 1)
+
+    def _number(self, ref: Ref) -> int:
+        """The number of a value; constants are added where they are first read, dequantized ones computed."""
+        if ref not in self._numbers:
+            info = ref.info
+            offset = self._blobs.add(_stored(ref)) if ref.is_constant else None
+            self._numbers[ref] = len(self.values)
+            self.values.append(Value(self.sizes(info.shape or ()), info.dtype, offset))
+            if ref.made_by is not None and ref.made_by.name == "relax.dequantize":
+                dequantize(self, ref.made_by)
+        return self._numbers[ref]
+
+    def step(
+        self,
+        kind: str,
+        result: Ref | Argument,
+        arguments: Mapping[str, Argument],
+        views: Views = (),
+        quantized: Mapping[str, Quantized] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Adds a step. `views`: how it sees its result."""
+        seen = tuple((name, tuple(given)) for name, given in views)
+        stored = Argument(self._number(result), seen) if isinstance(result, Ref) else result
+        self.steps.append(Step(kind, dict(arguments), stored, dict(attributes or {}), (), dict(quantized or {})))
+
+    def eltwise(self, source: Ref | Argument, result: Ref, algorithm: int, alpha: float, beta: float) -> None:
+        """An elementwise function, of the step before where that can do it."""
+        read = source if isinstance(source, Argument) else self.argument(source)
+        post_op = PostOp("eltwise", algorithm, alpha, beta)
+        if self._fuse(source, result, post_op):
+            return
+        told = {"algorithm": algorithm, "alpha": alpha, "beta": beta}
+        self.step("eltwise", result, {"src": read}, attributes=told)
+
+    def binary(self, one: Ref, other: Argument, other_dims: Sequence[Dim], result: Ref, algorithm: int) -> None:
+        """one ∘ other, with the other one broadcast; `other_dims` are as many sizes as the result has."""
+        producer = self._fusible(one, result)
+        if producer is not None:
+            seen = fusing.seen_as(producer.result.views, other, other_dims, result.info.shape or ())
+            if seen is not None:
+                bias = fusing.bias_of(producer, seen, self.values) if algorithm == fusing.ADD else None
+                if bias is not None:
+                    self._fused(producer, result, replace(producer, arguments={**producer.arguments, "bias": bias}))
+                else:
+                    added = (*producer.post_ops, PostOp("binary", algorithm, other=seen))
+                    self._fused(producer, result, replace(producer, post_ops=added))
+                return
+        self.step("binary", result, {"src": self.argument(one), "src1": other}, attributes={"algorithm": algorithm})
+
+    def _fuse(self, source: Ref | Argument, result: Ref, post_op: PostOp) -> bool:
+        producer = self._fusible(source, result) if isinstance(source, Ref) else None
+        if producer is None:
+            return False
+        self._fused(producer, result, replace(producer, post_ops=(*producer.post_ops, post_op)))
+        return True
+
+    def _fusible(self, source: Ref, result: Ref) -> Step | None:
+        """The step that makes a value for one user only, where that may do more with it."""
+        if self.graph.uses[source] != 1 or source not in self._numbers or source.info != result.info:
+            return None
+        number = self._numbers[source]
+        step = next((each for each in reversed(self.steps) if each.result.value == number), None)
+        if step is None or step.kind not in fusing.WITH_POST_OPS or "dst" in step.quantized:
+            return None
+        return step if len(step.post_ops) < fusing.MOST_POST_OPS else None
+
+    def prefers(self, one: Ref, other: Ref, result: Ref) -> bool:
+        """Whether the step of one value is the better one to do more: a product, or the last one."""
+        return self._preference(one, result) > self._preference(other, result)
+
+    def _preference(self, ref: Ref, result: Ref) -> tuple[bool, int]:
+        step = self._fusible(ref, result)
+        return (False, -1) if step is None else (step.kind in fusing.PRODUCTS, self.steps.index(step))
+
+    def _fused(self, producer: Step, result: Ref, whole: Step) -> None:
+        """The step comes where what it does besides was: all that it reads is made by then."""
+        self.steps.remove(producer)
+        self.steps.append(replace(whole, result=Argument(self._number(result), producer.result.views)))
+
+    def producer(self, ref: Ref) -> Step | None:
+        """The step that makes a value which nobody else uses."""
+        number = self._numbers.get(ref)
+        found = next((each for each in reversed(self.steps) if each.result.value == number), None)
+        return found if self.graph.uses[ref] == 1 else None
+
+    def replace(self, step: Step, other: Step) -> None:
+        self.steps.remove(step)
+        self.steps.append(other)
+
+
+def _stored(ref: Ref) -> bytes:
+    array = numbers_in(ref)
+    dtype = ref.info.dtype
+    if array is None and dtype == "bf16":
+        from ....passes.canonicalize.constants import floats_of
+
+        floats = floats_of(ref.value)
+        array = None if floats is None else (floats.view("uint32") >> 16).astype(STORAGE_NAME["bf16"])
+    if array is None:
+        raise RelaxError(f"a constant of {dtype} has no bytes")
+    import numpy
+
+    return numpy.ascontiguousarray(array).tobytes()

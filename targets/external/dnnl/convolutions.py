@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, transposed ones and pooling: windows that slide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....bindings.ir import Operation
+from ....dialects.core.opdef import Call
+from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
+from ....dialects.relax.infer.windows import each_dimension, windows_of
+from ..core.flatten import Node
+from .converter import Converter
+from .quantized import quantized_product
+from .rules import converts, is_static
+
+_MAX, _MEAN_OF_ALL, _MEAN_INSIDE = 511, 767, 1023
+CONVOLUTIONS = [f"nn.conv{rank}d" for rank in (1, 2, 3)]
+TRANSPOSED = [f"nn.conv{rank}d_transpose" for rank in (1, 2, 3)]
+_MAX_POOLS = [f"nn.max_pool{rank}d" for rank in (1, 2, 3)]
+_MEAN_POOLS = [f"nn.avg_pool{rank}d" for rank in (1, 2, 3)]
+_ADAPTIVE = [f"nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)]
+POOLS = (*_MAX_POOLS, *_MEAN_POOLS, *_ADAPTIVE)
+
+
+def _order(layout: Layout) -> list[int]:
+    """Which axis each of oneDNN's dimensions is."""
+    return [[axis.dimension for axis in layout.axes].index(letter) for letter in layout.dimensions]
+
+
+def _permuted(layout: Layout) -> list[tuple[str, Sequence[Any]]]:
+    order = _order(layout)
+    return [] if order == [*range(len(order))] else [("permute", order)]
+
+
+def _refuse_layouts(call: Call) -> str:
+    blocked = next((each for each in layouts_of(call).values() if blocked_dimensions(each)), None)
+    return "" if blocked is None else f"layout {blocked.text} is in blocks, which oneDNN chooses itself"
+
+
+def _refuse_convolution(op: Operation, call: Call) -> str:
+    if not is_static(call.weight.shape):
+        return "oneDNN has to know the sizes of the weight"
+    if call.out_dtype not in (None, call.data.dtype):
+        return f"oneDNN gives elements of {call.data.dtype} here, not of {call.out_dtype}"
+    return _refuse_layouts(call) or _refuse_reach(call)
+
+
+def _refuse_reach(call: Call) -> str:
+    for letter, window in windows_of(call).items():
+        if isinstance(window.reach, int) and window.before >= window.reach:
+            return f"padding {window.before} along {letter} is as wide as a window, which oneDNN does not slide there"
+    return ""
+
+
+def _windows(call: Call) -> dict[str, list[Any]]:
+    windows = list(windows_of(call).values())
+    return {
+        "taps": [each.taps for each in windows],
+        "strides": [each.stride for each in windows],
+        "dilation": [each.gap for each in windows],
+        "before": [each.before for each in windows],
+    }
+
+
+@converts(*CONVOLUTIONS, refuse=_refuse_convolution)
+def convolution(converter: Converter, node: Node) -> None:
+    call, layouts = node.call, layouts_of(node.call)
+    data, weight = node.operands
+    kernel = _permuted(layouts["weight"])
+    if call.groups > 1:
+        kernel.append(("reshape", _grouped(call, layouts["weight"])))
+    channels = _order(layouts["weight"])[0]
+    source = quantized_product(converter, data, weight, axis=channels, mask=3 if call.groups > 1 else 1)
+    converter.step(
+        "convolution",
+        node.result,
+        {
+            "src": converter.argument(source.data, *_permuted(layouts["data"])),
+            "weights": converter.argument(source.weight, *kernel),
+        },
+        _permuted(layouts["result"]),
+        source.quantized,
+        {**_windows(call), **source.attributes},
+    )
+
+
+def _sizes(call: Call, layout: Layout) -> list[int]:
+    return [call.weight.shape[axis] for axis in _order(layout)]
+
+
+def _grouped(call: Call, layout: Layout) -> list[int]:
+    """The first dimension of the weight by groups."""
+    first, *others = _sizes(call, layout)
+    return [call.groups, first // call.groups, *others]
+
+
+def _refuse_transposed(op: Operation, call: Call) -> str:
+    reason = _refuse_convolution(op, call)
+    if reason:
+        return reason
+    extra = each_dimension(call.output_padding, len(windows_of(call)))
+    for (letter, window), more in zip(windows_of(call).items(), extra, strict=True):
+        if more > window.after:
+            return f"output_padding {more} along {letter} is more than the padding behind, {window.after}"
+    return ""
+
+
+@converts(*TRANSPOSED, refuse=_refuse_transposed)
+def transposed(converter: Converter, node: Node) -> None:
+    """oneDNN's weights are by output channels first."""
+    call, layouts = node.call, layouts_of(node.call)
+    data, weight = node.operands
+    kernel = _permuted(layouts["weight"])
+    spatial = range(2, len(layouts["weight"].dimensions))
+    if call.groups > 1:
+        kernel.append(("reshape", _grouped(call, layouts["weight"])))
+        kernel.append(("permute", [0, 2, 1, *(axis + 1 for axis in spatial)]))
+    else:
+        kernel.append(("permute", [1, 0, *spatial]))
+    converter.step(
+        "deconvolution",
+        node.result,
+        {
+            "src": converter.argument(data, *_permuted(layouts["data"])),
+            "weights": converter.argument(weight, *kernel),
+        },
+        _permuted(layouts["result"]),
+        attributes=_windows(call),
+    )
+
+
+def _refuse_pool(op: Operation, call: Call) -> str:
+    reason = _refuse_layouts(call) or _refuse_reach(call)
+    if reason or not call.definition.name.startswith("nn.avg"):
+        return reason
+    if call.ceil_mode and call.count_include_pad:
+        return "oneDNN counts what windows reach over the end as padding, where ceil_mode and count_include_pad do not"
+    return ""
+
+
+@converts(*_MAX_POOLS, *_MEAN_POOLS, refuse=_refuse_pool)
+def pool(converter: Converter, node: Node) -> None:
+    call = node.call
+    is_max = call.definition.name.startswith("nn.max")
+    mean = _MEAN_OF_ALL if call.attributes.get("count_include_pad") else _MEAN_INSIDE
+    _pooled(converter, node, {**_windows(call), "algorithm": _MAX if is_max else mean})
+
+
+def _pooled(converter: Converter, node: Node, attributes: Mapping[str, Any]) -> None:
+    layouts = layouts_of(node.call)
+    source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
+    converter.step("pooling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)
+
+
+def _refuse_adaptive(op: Operation, call: Call) -> str:
+    if not is_static(_spatial(call)):
+        return "oneDNN has to know the sizes that windows slide over"
+    wanted = each_dimension(call.output_size, len(_spatial(call))) if call.output_size else _spatial(call)
+    if any(size % count for size, count in zip(_spatial(call), wanted, strict=True)):
+        return f"windows of one size do not give {tuple(wanted)} of {tuple(_spatial(call))}"
+    return _refuse_layouts(call)
+
+
+def _spatial(call: Call) -> list[int]:
+    layout = layouts_of(call)["data"]
+    sizes = {axis.dimension: size for axis, size in zip(layout.axes, call.data.shape, strict=True)}
+    return [sizes[letter] for letter in layout.dimensions[2:]]
+
+
+@converts(*_ADAPTIVE, refuse=_refuse_adaptive)
+def adaptive_pool(converter: Converter, node: Node) -> None:
+    """Where sizes divide, windows are all of one size, one after the other."""
+    sizes = _spatial(node.call)
+    wanted = each_dimension(node.call.output_size, len(sizes)) if node.call.output_size else sizes
+    taps = [size // count for size, count in zip(sizes, wanted, strict=True)]
+    count = len(taps)
+    told = {"taps": taps, "strides": taps, "dilation": [1] * count, "before": [0] * count}
+    _pooled(converter, node, {**told, "algorithm": _MEAN_INSIDE})

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of each element, and of the elements of two tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ....bindings.ir import Operation
+from ....dialects.core.opdef import Call
+from ....dialects.core.symbols import Dim, equal
+from ....passes.canonicalize.constants import splat
+from ....runtime.external.dnnl.description import Argument
+from .rules import converts
+
+if TYPE_CHECKING:
+    from ..core.flatten import Node, Ref
+    from .converter import Converter
+
+RELU, TANH, ELU, SQUARE, ABS, SQRT, LINEAR, SOFT_RELU = 32, 33, 34, 35, 36, 37, 38, 39
+LOGISTIC, EXP, GELU_TANH, SWISH, LOG, CLIP, POWER, GELU, ROUND, MISH, HARD_SWISH = (
+    41, 42, 43, 44, 45, 47, 48, 49, 50, 51, 52)  # fmt: skip
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+#: Operators of one operand: the algorithm, alpha and beta.
+PLAIN = {
+    "nn.relu": (RELU, 0.0, 0.0),
+    "tanh": (TANH, 0.0, 0.0),
+    "square": (SQUARE, 0.0, 0.0),
+    "abs": (ABS, 0.0, 0.0),
+    "sqrt": (SQRT, 0.0, 0.0),
+    "negative": (LINEAR, -1.0, 0.0),
+    "sigmoid": (LOGISTIC, 0.0, 0.0),
+    "exp": (EXP, 0.0, 0.0),
+    "log": (LOG, 0.0, 0.0),
+    "rsqrt": (POWER, 1.0, -0.5),
+    "round": (ROUND, 0.0, 0.0),
+    "nn.gelu": (GELU, 0.0, 0.0),
+    "nn.gelu_tanh": (GELU_TANH, 0.0, 0.0),
+    "nn.silu": (SWISH, 1.0, 0.0),
+}
+BINARY = {"add": 131056, "multiply": 131057, "maximum": 131058, "minimum": 131059, "divide": 131060,
+          "subtract": 131061}  # fmt: skip
+_COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
+
+
+@converts(*PLAIN)
+def plain(converter: Converter, node: Node) -> None:
+    converter.eltwise(node.operands[0], node.result, *PLAIN[node.name.removeprefix("relax.")])
+
+
+@converts("nn.leakyrelu")
+def leaky_relu(converter: Converter, node: Node) -> None:
+    converter.eltwise(node.operands[0], node.result, RELU, node.call.alpha, 0.0)
+
+
+@converts("nn.selu")
+def selu(converter: Converter, node: Node) -> None:
+    """elu, scaled."""
+    dims = converter.sizes(node.result.info.shape or ())
+    inner = converter.temporary(dims, node.result.info.dtype)
+    told = {"algorithm": ELU, "alpha": SELU_ALPHA, "beta": 0.0}
+    converter.step("eltwise", inner, {"src": converter.argument(node.operands[0])}, attributes=told)
+    converter.eltwise(inner, node.result, LINEAR, SELU_SCALE, 0.0)
+
+
+def _refuse_softplus(op: Operation, call: Call) -> str:
+    return "" if call.beta > 0 else f"oneDNN needs a beta above 0, not {call.beta}"
+
+
+@converts("nn.softplus", refuse=_refuse_softplus)
+def softplus(converter: Converter, node: Node) -> None:
+    converter.eltwise(node.operands[0], node.result, SOFT_RELU, node.call.beta, 0.0)
+
+
+def _refuse_clip(op: Operation, call: Call) -> str:
+    limits = call.operands["min"].value, call.operands["max"].value
+    if not all(isinstance(each, (int, float)) for each in limits):
+        return "oneDNN has to know the limits when it compiles"
+    return "" if limits[0] <= limits[1] else f"the limits {limits[0]} and {limits[1]} hold nothing between them"
+
+
+@converts("clip", refuse=_refuse_clip)
+def clip(converter: Converter, node: Node) -> None:
+    lowest, highest = (float(node.call.operands[name].value) for name in ("min", "max"))
+    converter.eltwise(node.operands[0], node.result, CLIP, lowest, highest)
+
+
+def _refuse_binary(op: Operation, call: Call) -> str:
+    """oneDNN broadcasts the second operand; which one that is may be chosen where they can be swapped."""
+    result = _broadcast(call.x1.shape, call.x2.shape)
+    if result is None:
+        return "whether a size is broadcast is not known before it runs"
+    if _is_whole(call.x1.shape, result):
+        return ""
+    if not _is_whole(call.x2.shape, result):
+        return "oneDNN broadcasts one operand, not both"
+    name = call.definition.name
+    return "" if name in _COMMUTATIVE else f"oneDNN broadcasts the second operand of {name}, not the first"
+
+
+def _broadcast(one: Sequence[Dim], other: Sequence[Dim]) -> list[Dim] | None:
+    rank = max(len(one), len(other))
+    pairs = zip([1] * (rank - len(one)) + [*one], [1] * (rank - len(other)) + [*other], strict=True)
+    sizes: list[Dim] = []
+    for left, right in pairs:
+        if left != 1 and right != 1 and equal(left, right) is not True:
+            return None
+        sizes.append(right if left == 1 else left)
+    return sizes
+
+
+def _is_whole(shape: Sequence[Dim], result: Sequence[Dim]) -> bool:
+    return len(shape) == len(result) and all(equal(*pair) is True for pair in zip(shape, result, strict=True))
+
+
+@converts(*BINARY, refuse=_refuse_binary)
+def binary(converter: Converter, node: Node) -> None:
+    name = node.name.removeprefix("relax.")
+    one, other = node.operands
+    result = node.result.info.shape or ()
+    if name in _COMMUTATIVE and _prefers_second(converter, node):
+        one, other = other, one
+    number = other.number
+    linear = {"add": (1.0, number), "subtract": (1.0, None if number is None else -number), "multiply": (number, 0.0)}
+    told = linear.get(name, (None, None))
+    if None not in told and _is_whole(one.info.shape or (), result) and math.isfinite(number or 0.0):
+        converter.eltwise(one, node.result, LINEAR, *(float(each or 0.0) for each in told))
+        return
+    argument, dims = _with_rank(converter, other, len(result))
+    converter.binary(one, argument, dims, node.result, BINARY[name])
+
+
+def _prefers_second(converter: Converter, node: Node) -> bool:
+    """Whether the second operand is to go first: where the first is broadcast, or the second's step can do this."""
+    (one, other), result = node.operands, node.result.info.shape or ()
+    if not _is_whole(other.info.shape or (), result):
+        return False
+    return not _is_whole(one.info.shape or (), result) or converter.prefers(other, one, node.result)
+
+
+def _with_rank(converter: Converter, ref: Ref, rank: int) -> tuple[Argument, list[Dim]]:
+    """An operand with as many dimensions as the result, the first ones of size 1."""
+    shape = ref.info.shape or ()
+    dims = [1] * (rank - len(shape)) + [*shape]
+    if len(shape) == rank:
+        return converter.argument(ref), dims
+    return converter.argument(ref, ("reshape", converter.sizes(dims))), dims
+
+
+def _refuse_power(op: Operation, call: Call) -> str:
+    return "" if splat(op.operands[1]) is not None else "oneDNN has powers of one constant exponent only"
+
+
+@converts("power", refuse=_refuse_power)
+def power(converter: Converter, node: Node) -> None:
+    exponent = splat(node.operands[1].value)
+    assert exponent is not None
+    converter.eltwise(node.operands[0], node.result, POWER, 1.0, float(exponent))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices: an inner product where the weights are known, for which oneDNN packs them, else a matmul."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....bindings.ir import Operation
+from ....dialects.core.opdef import Call
+from ....dialects.core.symbols import Dim, equal
+from ..core.flatten import Node
+from .converter import Converter
+from .quantized import is_dequantized, quantized_product
+from .rules import converts
+
+
+def _refuse(op: Operation, call: Call) -> str:
+    if call.out_dtype not in (None, call.x1.dtype):
+        return f"oneDNN gives elements of {call.x1.dtype} here, not of {call.out_dtype}"
+    left, right = call.x1.shape, call.x2.shape
+    for one, other in zip(reversed(left[:-2]), reversed(right[:-2]), strict=False):
+        if one != 1 and other != 1 and equal(one, other) is not True:
+            return "whether a batch dimension is broadcast is not known before it runs"
+    return ""
+
+
+@converts("matmul", refuse=_refuse)
+def matmul(converter: Converter, node: Node) -> None:
+    right = node.operands[1]
+    if len(right.info.shape or ()) != 2:
+        _batched(converter, node)
+    elif right.is_constant or is_dequantized(right):
+        _inner_product(converter, node)
+    else:
+        _of_rows(converter, node)
+
+
+def _rows(converter: Converter, shape: Sequence[Dim], columns: Dim) -> list[tuple[str, Sequence[Any]]]:
+    """Everything but the last dimension made one; nothing where it is."""
+    return [] if len(shape) == 2 else [("reshape", (converter.count(shape[:-1]), *converter.sizes((columns,))))]
+
+
+def _inner_product(converter: Converter, node: Node) -> None:
+    left, right = node.operands
+    shape, (length, columns) = left.info.shape or (), right.info.shape or ()
+    source = quantized_product(converter, left, right, axis=1, mask=2)
+    # Inner products have no zero points.
+    kind, views = ("matmul", []) if source.quantized else ("inner_product", [("permute", (1, 0))])
+    converter.step(
+        kind,
+        node.result,
+        {
+            "src": converter.argument(source.data, *_rows(converter, shape, length)),
+            "weights": converter.argument(source.weight, *views),
+        },
+        _rows(converter, shape, columns),
+        source.quantized,
+        source.attributes,
+    )
+
+
+def _of_rows(converter: Converter, node: Node) -> None:
+    left, right = node.operands
+    shape, (length, columns) = left.info.shape or (), right.info.shape or ()
+    converter.step(
+        "matmul",
+        node.result,
+        {
+            "src": converter.argument(left, *_rows(converter, shape, length)),
+            "weights": converter.argument(right),
+        },
+        _rows(converter, shape, columns),
+    )
+
+
+def _batched(converter: Converter, node: Node) -> None:
+    """Vectors become matrices, and both operands have as many dimensions."""
+    left, right = node.operands
+    one: list[Dim] = list(left.info.shape or ())
+    other: list[Dim] = list(right.info.shape or ())
+    result: list[Dim] = list(node.result.info.shape or ())
+    if len(other) == 1:
+        other, result = [*other, 1], [*result, 1]
+    if len(one) == 1:
+        one, result = [1, *one], [*result[:-1], 1, *result[-1:]]
+    rank = max(len(one), len(other))
+    one = [*[1] * (rank - len(one)), *one]
+    other = [*[1] * (rank - len(other)), *other]
+
+    def seen(dims: Sequence[Dim], shape: Sequence[Dim]) -> list[tuple[str, Sequence[Any]]]:
+        return [] if list(dims) == list(shape) else [("reshape", converter.sizes(dims))]
+
+    converter.step(
+        "matmul",
+        node.result,
+        {
+            "src": converter.argument(left, *seen(one, left.info.shape or ())),
+            "weights": converter.argument(right, *seen(other, right.info.shape or ())),
+        },
+        seen(result, node.result.info.shape or ()),
+    )

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of quantized tensors: scales and zero points of what a primitive reads and gives.
+
+A value that is dequantized for such a product alone is never made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ....bindings.ir import Operation
+from ....dialects.core.opdef import Call
+from ....passes.canonicalize.constants import elements_of
+from ....passes.canonicalize.support import normal_axis
+from ....runtime.external.dnnl.description import Argument, Quantized
+from ..core.flatten import Node, Ref, numbers_in
+from .rules import converts
+
+if TYPE_CHECKING:
+    from .converter import Converter
+
+#: Products of such weights with bytes, two of them added up, are no larger than 16 bits hold.
+_MOST_NARROW = 64
+_DTYPES = ("f32", "i8", "ui8", "i32")
+
+
+@dataclass
+class Source:
+    """What a product reads, and what it has to know of it."""
+
+    data: Ref
+    weight: Ref
+    quantized: Mapping[str, Quantized] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def is_dequantized(ref: Ref) -> bool:
+    """Whether it is a constant but for that."""
+    return ref.made_by is not None and ref.made_by.name == "relax.dequantize" and ref.made_by.operands[0].is_constant
+
+
+def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, mask: int) -> Source:
+    """Without dequantization where oneDNN multiplies bytes: scales of weights may go along `axis`, oneDNN's `mask`."""
+    made, weights = data.made_by, weight.made_by
+    if made is None or weights is None or {made.name, weights.name} != {"relax.dequantize"}:
+        return Source(data, weight)
+    elements = numbers_in(weights.operands[0])
+    given = _scales(made), _scales(weights)
+    if (
+        elements is None
+        or elements.dtype.name != "int8"
+        or any(each is None for each in given)
+        or data.info.dtype != "f32"
+    ):
+        return Source(data, weight)
+    if given[0].size != 1 or made.operands[0].info.dtype == "i32" or numbers_in(weights.operands[2]).any():
+        return Source(data, weight)
+    is_along = normal_axis(weights.call.axis, elements.ndim) == axis
+    if given[1].size != 1 and not is_along:
+        return Source(data, weight)
+    zero = _zero_point(converter, made)
+    quantized = {
+        "src": Quantized(converter.constant(given[0].reshape(1)), zero),
+        "weights": Quantized(converter.constant(given[1].reshape(-1)), None, mask if given[1].size > 1 else 0),
+    }
+    is_narrow = (
+        made.operands[0].info.dtype == "ui8" and -_MOST_NARROW <= elements.min() <= elements.max() <= _MOST_NARROW
+    )
+    return Source(made.operands[0], weights.operands[0], quantized, {"is_narrow": bool(is_narrow)})
+
+
+def _scales(node: Node) -> Any:
+    """The scales as f32; None where they are not known."""
+    found = numbers_in(node.operands[1])
+    return None if found is None or found.dtype.name != "float32" else found
+
+
+def _zero_point(converter: Converter, node: Node) -> int | None:
+    """The one zero point as a constant; None where it is 0."""
+    import numpy
+
+    number = numbers_in(node.operands[2]).reshape(-1)[0]
+    return converter.constant(numpy.array([number], "int32")) if number else None
+
+
+def _refuse(op: Operation, call: Call) -> str:
+    scales, zeros = elements_of(op.operands[1]), elements_of(op.operands[2])
+    if scales is None or zeros is None:
+        return "oneDNN has to know scales and zero points when it compiles"
+    if (zeros != zeros.reshape(-1)[0]).any():
+        return "oneDNN has one zero point for a whole tensor"
+    return "" if scales.dtype.name == "float32" else "scales have to be f32"
+
+
+@converts("dequantize", refuse=_refuse, dtypes=_DTYPES)
+def dequantize_when_read(converter: Converter, node: Node) -> None:
+    """Nothing yet: a product of quantized tensors does without."""
+
+
+def dequantize(converter: Converter, node: Node) -> None:
+    told = {"src": _told(converter, node)}
+    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized=told)
+
+
+@converts("quantize", refuse=_refuse, dtypes=_DTYPES)
+def quantize(converter: Converter, node: Node) -> None:
+    told = _told(converter, node)
+    producer = converter.producer(node.operands[0])
+    if producer is not None and "src" in producer.quantized and "dst" not in producer.quantized and not told.mask:
+        result = Argument(converter.argument(node.result).value, producer.result.views)
+        converter.replace(producer, replace(producer, result=result, quantized={**producer.quantized, "dst": told}))
+        return
+    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized={"dst": told})
+
+
+def _told(converter: Converter, node: Node) -> Quantized:
+    scales = _scales(node).reshape(-1)
+    axis = normal_axis(node.call.axis, len(node.operands[0].info.shape or ()))
+    return Quantized(converter.constant(scales), _zero_point(converter, node), 1 << axis if scales.size > 1 else 0)

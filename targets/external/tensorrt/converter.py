@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function of a part as a network: layers added to whatever has the methods of tensorrt.INetworkDefinition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.dialect import row_of
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.operands import operand_info
+from ....dialects.core.symbols import Dim
+from ....runtime.external.tensorrt import input_name, output_name
+from ....support.errors import RelaxError
+from ..core.flatten import Graph, Node, Ref, numbers_in
+from . import convolutions, elementwise, movement, norms, products  # noqa: F401  # rules declare themselves
+from .rules import RULES, refusal
+from .sizes import dims_of, known, mask, same
+
+_DATA_TYPES = {"f32": "FLOAT", "f16": "HALF", "i32": "INT32", "i64": "INT64", "i1": "BOOL"}
+
+
+class Converter:
+    """Rules read `converter.tensor(ref)` and add layers to `converter.network`.
+
+    `trt` is the module that the enumerations and classes of the network come from: tensorrt itself, or a stand-in.
+    """
+
+    def __init__(self, network: Any, trt: Any, graph: Graph):
+        self.network, self.trt, self.graph = network, trt, graph
+        self._tensors: dict[Ref, Any] = {}
+        self._sizes: dict[str, Any] = {}
+        self._producers: dict[Ref, Any] = {}
+        #: Arrays whose memory the network reads until it is built.
+        self.kept: list[Any] = []
+
+    def convert(self) -> None:
+        for number, ref in enumerate(self.graph.inputs):
+            self._add_input(number, ref)
+        for node in self.graph.nodes:
+            self._convert(node)
+        for number, ref in enumerate(self.graph.outputs):
+            self._mark_output(number, ref)
+
+    def _add_input(self, number: int, ref: Ref) -> None:
+        info = operand_info(ref.value)
+        if not isinstance(info, TensorInfo):
+            raise RelaxError(f"input {number} is {info}, and TensorRT is passed tensors only")
+        dims = info.shape or ()
+        self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
+
+    def _know(self, ref: Ref, tensor: Any) -> None:
+        self._tensors[ref] = tensor
+        self.know_sizes(tensor, dims_of(ref))
+
+    def know_sizes(self, tensor: Any, dims: Sequence[Dim]) -> None:
+        """Where sizes with symbols can be read, for others that need them."""
+        for axis, dim in enumerate(dims):
+            if not isinstance(dim, int):
+                self._sizes.setdefault(str(dim), (tensor, axis))
+
+    def _mark_output(self, number: int, ref: Ref) -> None:
+        """An output is not an input nor another output: such a value is copied."""
+        tensor = self.tensor(ref)
+        if ref.is_constant or ref in self.graph.inputs or ref in self.graph.outputs[:number]:
+            tensor = self.network.add_identity(tensor).get_output(0)
+        tensor.name = output_name(number)
+        self.network.mark_output(tensor)
+
+    def _convert(self, node: Node) -> None:
+        row = row_of(node.op)
+        if node.name == "arith.constant" or (row is not None and row.role in ("literal", "shape")):
+            return
+        reason = refusal(node.op)
+        if reason:
+            raise RelaxError(reason)
+        before = self.network.num_layers
+        made = RULES[node.name].convert(self, node)
+        for ref, tensor in zip(node.results, made if isinstance(made, tuple) else (made,), strict=False):
+            self._know(ref, tensor)
+        for number in range(before, self.network.num_layers):
+            self.network.get_layer(number).name = f"{number}: {node.name.removeprefix('relax.')}"
+
+    # ---- what rules read ----
+
+    def tensor(self, ref: Ref) -> Any:
+        """A value as a tensor of the network; constants are added where they are first read."""
+        if ref not in self._tensors:
+            array = self.array(ref)
+            if array is None:
+                raise RelaxError(f"a constant of {ref.info.dtype} has no elements that numpy could hold")
+            self._tensors[ref] = self.constant(array)
+        return self._tensors[ref]
+
+    def array(self, ref: Ref) -> Any:
+        """A constant's elements; None for others."""
+        return numbers_in(ref)
+
+    def constant(self, array: Any) -> Any:
+        return self.network.add_constant(array.shape, self.weights(array)).get_output(0)
+
+    def weights(self, array: Any) -> Any:
+        import numpy
+
+        self.kept.append(numpy.ascontiguousarray(array))
+        return self.trt.Weights(self.kept[-1])
+
+    def number(self, value: float, like: Ref) -> Any:
+        """A number of the element type of a value, that is broadcast over it."""
+        import numpy
+
+        from ....passes.canonicalize.constants import NUMPY_NAME
+
+        return self.constant(numpy.full((1,) * len(dims_of(like)), value, NUMPY_NAME[like.info.dtype]))
+
+    def dtype(self, name: str) -> Any:
+        return getattr(self.trt.DataType, _DATA_TYPES[name])
+
+    # ---- layers that many rules add ----
+
+    def unary(self, tensor: Any, operation: str) -> Any:
+        return self.network.add_unary(tensor, getattr(self.trt.UnaryOperation, operation)).get_output(0)
+
+    def binary(self, one: Any, other: Any, operation: str) -> Any:
+        """Of tensors with as many dimensions as each other; those of size 1 are broadcast."""
+        kind = getattr(self.trt.ElementWiseOperation, operation)
+        return self.network.add_elementwise(one, other, kind).get_output(0)
+
+    def activation(self, tensor: Any, kind: str, alpha: float | None = None, beta: float | None = None) -> Any:
+        layer = self.network.add_activation(tensor, getattr(self.trt.ActivationType, kind))
+        if alpha is not None:
+            layer.alpha = alpha
+        if beta is not None:
+            layer.beta = beta
+        return layer.get_output(0)
+
+    def reduce(self, tensor: Any, operation: str, axes: Sequence[int], *, keep: bool = True) -> Any:
+        kind = getattr(self.trt.ReduceOperation, operation)
+        return self.network.add_reduce(tensor, kind, mask(axes), keep).get_output(0)
+
+    def permuted(self, tensor: Any, order: Sequence[int]) -> Any:
+        if list(order) == [*range(len(order))]:
+            return tensor
+        layer = self.network.add_shuffle(tensor)
+        layer.first_transpose = tuple(order)
+        return layer.get_output(0)
+
+    def reshaped(self, tensor: Any, dims: Sequence[Dim]) -> Any:
+        """With other sizes; of one that is not known TensorRT finds it out, more are computed when it runs."""
+        layer = self.network.add_shuffle(tensor)
+        if sum(not isinstance(dim, int) for dim in dims) <= 1:
+            layer.reshape_dims = known(dims)
+        else:
+            layer.set_input(1, self.shape(dims))
+        return layer.get_output(0)
+
+    def with_rank(self, ref: Ref, rank: int) -> Any:
+        """A value with dimensions of size 1 in front, as TensorRT broadcasts between equal ranks only."""
+        dims = dims_of(ref)
+        if len(dims) == rank:
+            return self.tensor(ref)
+        array = self.array(ref)
+        shape = [1] * (rank - len(dims)) + [*dims]
+        return self.reshaped(self.tensor(ref), shape) if array is None else self.constant(array.reshape(shape))
+
+    def shape(self, dims: Sequence[Dim]) -> Any:
+        """Sizes as a tensor of i64, those with symbols as tensors have them."""
+        import numpy
+
+        parts = [self._size(dim) if not isinstance(dim, int) else self.constant(numpy.array([dim], "int64"))
+                 for dim in dims]  # fmt: skip
+        layer = self.network.add_concatenation(parts)
+        layer.axis = 0
+        return layer.get_output(0)
+
+    def _size(self, dim: Dim) -> Any:
+        if str(dim) not in self._sizes:
+            raise RelaxError(f"no tensor before has the size {dim}, and TensorRT reads sizes of tensors only")
+        tensor, axis = self._sizes[str(dim)]
+        shape = self.network.add_shape(tensor).get_output(0)
+        return self.network.add_slice(shape, (axis,), (1,), (1,)).get_output(0)
+
+    def sliced(self, tensor: Any, start: Sequence[int], dims: Sequence[Dim], stride: Sequence[int]) -> Any:
+        """A slice layer, for its mode may be set."""
+        is_static = all(isinstance(dim, int) for dim in dims)
+        layer = self.network.add_slice(
+            tensor, tuple(start), known(dims) if is_static else (0,) * len(dims), tuple(stride)
+        )
+        if not is_static:
+            layer.set_input(2, self.shape(dims))
+        return layer
+
+    def remember(self, node: Node, layer: Any) -> None:
+        """A layer to which a bias may still be added."""
+        self._producers[node.result] = layer
+
+    def add_bias(self, node: Node) -> Any:
+        """The result of an addition if it can be a bias of the layer that nobody else reads, else None."""
+        for whole, bias in (node.operands, node.operands[::-1]):
+            layer, array = self._producers.get(whole), self.array(bias)
+            if layer is None or array is None or self.graph.uses[whole] > 1:
+                continue
+            dims = dims_of(whole)
+            by_channels = (1, dims[1], *(1 for _ in dims[2:]))
+            if same(dims, dims_of(node.result)) and (1, *array.shape)[-len(dims) :] == by_channels:
+                layer.bias = self.weights(array.reshape(-1))
+                return self.tensor(whole)
+        return None

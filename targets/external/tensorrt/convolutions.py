@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, transposed ones and pooling: windows that slide over two dimensions or three; one is one of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....bindings.ir import Operation
+from ....dialects.core.facts import Window
+from ....dialects.core.opdef import Call
+from ....dialects.core.symbols import Dim, ceildiv, dim_add, dim_sub, equal
+from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
+from ....dialects.relax.infer.windows import each_dimension, windows_of
+from ....passes.canonicalize.support import shape_of
+from .rules import converts
+from .sizes import dims_of
+
+if TYPE_CHECKING:
+    from ..core.flatten import Node
+    from .converter import Converter
+
+_CONVOLUTIONS = [f"nn.conv{rank}d" for rank in (1, 2, 3)]
+_TRANSPOSED = [f"nn.conv{rank}d_transpose" for rank in (1, 2, 3)]
+_POOLS = [f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)]
+_ADAPTIVE = [f"nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)]
+
+
+def _order(layout: Layout) -> list[int]:
+    """Which axis each of TensorRT's dimensions is."""
+    return [[axis.dimension for axis in layout.axes].index(letter) for letter in layout.dimensions]
+
+
+def _refuse_layouts(call: Call) -> str:
+    blocked = next((each for each in layouts_of(call).values() if blocked_dimensions(each)), None)
+    return "" if blocked is None else f"layout {blocked.text} is in blocks, which TensorRT chooses itself"
+
+
+def _refuse_convolution(op: Operation, call: Call) -> str:
+    if not all(isinstance(size, int) for size in call.weight.shape):
+        return "TensorRT has to know the sizes of the weight"
+    if call.out_dtype not in (None, call.data.dtype) or call.weight.dtype != call.data.dtype:
+        return f"TensorRT gives elements of {call.data.dtype} here, not of {call.out_dtype}"
+    reason = _refuse_layouts(call)
+    if reason:
+        return reason
+    layout = layouts_of(call)["data"]
+    channels = call.data.shape[_order(layout)[1]]
+    return "" if isinstance(channels, int) else "TensorRT has to know how many channels there are"
+
+
+class _Windows:
+    """What slides, over at least two dimensions."""
+
+    def __init__(self, windows: Sequence[Window]):
+        self.missing = max(2 - len(windows), 0)
+        self.windows = [Window(1)] * self.missing + [*windows]
+
+    @staticmethod
+    def of(call: Call) -> _Windows:
+        return _Windows([*windows_of(call).values()])
+
+    def told(self, name: str) -> tuple[int, ...]:
+        return tuple(getattr(each, name) for each in self.windows)
+
+    def lifted(self, converter: Converter, tensor: Any, dims: Sequence[Dim]) -> Any:
+        """A tensor with the dimensions that are missing, in front of the others that windows slide over."""
+        return converter.reshaped(tensor, self._more(dims)) if self.missing else tensor
+
+    def lowered(self, converter: Converter, tensor: Any, dims: Sequence[Dim]) -> Any:
+        if not self.missing:
+            return tensor
+        converter.know_sizes(tensor, self._more(dims))
+        return converter.reshaped(tensor, dims)
+
+    def _more(self, dims: Sequence[Dim]) -> list[Dim]:
+        return [*dims[:2], *(1,) * self.missing, *dims[2:]]
+
+
+def _source(converter: Converter, node: Node, windows: _Windows) -> Any:
+    data, order = node.operands[0], _order(layouts_of(node.call)["data"])
+    tensor = converter.permuted(converter.tensor(data), order)
+    return windows.lifted(converter, tensor, [dims_of(data)[axis] for axis in order])
+
+
+def _result(converter: Converter, node: Node, windows: _Windows, layer: Any) -> Any:
+    """The result in its layout."""
+    order, dims = _order(layouts_of(node.call)["result"]), dims_of(node.result)
+    tensor = windows.lowered(converter, layer.get_output(0), [dims[axis] for axis in order])
+    return converter.permuted(tensor, _inverse(order))
+
+
+def _biasable(converter: Converter, node: Node, windows: _Windows, layer: Any) -> Any:
+    """The result, which a bias may be added to where it is the layer's own."""
+    order = _order(layouts_of(node.call)["result"])
+    if not windows.missing and order == sorted(order):
+        converter.remember(node, layer)
+    return _result(converter, node, windows, layer)
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _weighted(converter: Converter, node: Node, add: Any, maps: int) -> tuple[Any, _Windows]:
+    """A layer with the weight that is known, or with one that is its second input."""
+    windows, weight = _Windows.of(node.call), node.operands[1]
+    order = _order(layouts_of(node.call)["weight"])
+    dims = [dims_of(weight)[axis] for axis in order]
+    array = converter.array(weight)
+    source = _source(converter, node, windows)
+    kernel = (
+        converter.trt.Weights(converter.dtype(weight.info.dtype))
+        if array is None
+        else converter.weights(array.transpose(order))
+    )
+    layer = add(source, maps, windows.told("taps"), kernel)
+    if array is None:
+        tensor = converter.permuted(converter.tensor(weight), order)
+        layer.set_input(1, windows.lifted(converter, tensor, dims))
+    layer.num_groups = node.call.groups
+    layer.stride_nd, layer.dilation_nd = windows.told("stride"), windows.told("gap")
+    layer.pre_padding = windows.told("before")
+    return layer, windows
+
+
+@converts(*_CONVOLUTIONS, refuse=_refuse_convolution)
+def convolution(converter: Converter, node: Node) -> Any:
+    maps = _weight_size(node, 0)
+    layer, windows = _weighted(converter, node, converter.network.add_convolution_nd, maps)
+    layer.post_padding = windows.told("after")
+    return _biasable(converter, node, windows, layer)
+
+
+def _weight_size(node: Node, dimension: int) -> int:
+    size = dims_of(node.operands[1])[_order(layouts_of(node.call)["weight"])[dimension]]
+    assert isinstance(size, int)
+    return size
+
+
+def _after_transposed(call: Call) -> list[int]:
+    """What is cut off behind: less where more is wanted."""
+    windows = windows_of(call).values()
+    extra = each_dimension(call.output_padding, len(windows))
+    return [window.after - more for window, more in zip(windows, extra, strict=True)]
+
+
+def _refuse_transposed(op: Operation, call: Call) -> str:
+    reason = _refuse_convolution(op, call)
+    if not reason and min(_after_transposed(call)) < 0:
+        return f"output_padding {tuple(call.output_padding)} is more than the padding behind, which TensorRT has not"
+    return reason
+
+
+@converts(*_TRANSPOSED, refuse=_refuse_transposed)
+def transposed(converter: Converter, node: Node) -> Any:
+    maps = _weight_size(node, 1) * node.call.groups
+    layer, windows = _weighted(converter, node, converter.network.add_deconvolution_nd, maps)
+    layer.post_padding = (*(0,) * windows.missing, *_after_transposed(node.call))
+    return _biasable(converter, node, windows, layer)
+
+
+def _refuse_pool(op: Operation, call: Call) -> str:
+    reason = _refuse_layouts(call)
+    if reason:
+        return reason
+    windows = windows_of(call)
+    for letter, window in windows.items():
+        if window.gap != 1:
+            return f"TensorRT's pools have no dilation, here it is {window.gap} along {letter}"
+        if max(window.before, window.after) >= window.taps:
+            return f"padding {max(window.before, window.after)} along {letter} is as wide as a window"
+    return _refuse_covering(op, call) if call.ceil_mode else ""
+
+
+def _refuse_covering(op: Operation, call: Call) -> str:
+    """The last window may reach over the end; where relax leaves it out, or counts it otherwise, TensorRT does not."""
+    layouts = layouts_of(call)
+    sizes, made = (
+        dict(zip((axis.dimension for axis in layout.axes), shape, strict=True))
+        for layout, shape in (
+            (layouts["data"], call.data.shape),
+            (layouts["result"], shape_of(op.results[0]) or ()),
+        )
+    )
+    for letter, window in windows_of(call).items():
+        padded = dim_sub(dim_add(sizes[letter], window.before + window.after), window.taps)
+        if equal(dim_add(ceildiv(padded, window.stride), 1), made[letter]) is not True:
+            return f"a window along {letter} that starts behind the end is left out, which TensorRT does not"
+        if call.definition.name.startswith("nn.avg") and not (isinstance(padded, int) and padded % window.stride == 0):
+            return f"TensorRT's mean of a window that reaches over the end, along {letter}, may count other elements"
+    return ""
+
+
+@converts(*_POOLS, refuse=_refuse_pool)
+def pool(converter: Converter, node: Node) -> Any:
+    call, windows = node.call, _Windows.of(node.call)
+    layer = _pooled(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
+    layer.pre_padding, layer.post_padding = windows.told("before"), windows.told("after")
+    layer.average_count_excludes_padding = not call.count_include_pad
+    if call.ceil_mode:
+        layer.padding_mode = converter.trt.PaddingMode.EXPLICIT_ROUND_UP
+    return _result(converter, node, windows, layer)
+
+
+def _pooled(converter: Converter, node: Node, windows: _Windows, kind: str) -> Any:
+    source = _source(converter, node, windows)
+    layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.told("taps"))
+    layer.stride_nd = windows.told("stride")
+    return layer
+
+
+def _spatial(call: Call) -> list[Dim]:
+    order = _order(layouts_of(call)["data"])
+    return [call.data.shape[axis] for axis in order[2:]]
+
+
+def _adaptive_taps(call: Call) -> list[int] | None:
+    """The window of each dimension; None where they are not all as large."""
+    sizes = _spatial(call)
+    wanted = each_dimension(call.output_size, len(sizes)) if call.output_size else sizes
+    taps = [size // count if isinstance(size, int) and isinstance(count, int) and size % count == 0 else 0
+            for size, count in zip(sizes, wanted, strict=True)]  # fmt: skip
+    return taps if all(taps) else None
+
+
+def _is_mean_of_all(call: Call) -> bool:
+    return bool(call.output_size) and set(call.output_size) == {1}
+
+
+def _refuse_adaptive(op: Operation, call: Call) -> str:
+    if not _is_mean_of_all(call) and _adaptive_taps(call) is None:
+        return f"windows of one size do not give {call.output_size} of {_spatial(call)}"
+    return _refuse_layouts(call)
+
+
+@converts(*_ADAPTIVE, refuse=_refuse_adaptive)
+def adaptive_pool(converter: Converter, node: Node) -> Any:
+    """Where sizes divide, windows are all of one size, one after the other; one window is a mean."""
+    if _is_mean_of_all(node.call):
+        layouts = layouts_of(node.call)
+        data = converter.permuted(converter.tensor(node.operands[0]), _order(layouts["data"]))
+        mean = converter.reduce(data, "AVG", range(2, len(dims_of(node.result))))
+        order = _order(layouts["result"])
+        return converter.permuted(mean, _inverse(order))
+    windows = _Windows([Window(each, each) for each in _adaptive_taps(node.call) or []])
+    return _result(converter, node, windows, _pooled(converter, node, windows, "AVERAGE"))

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elements elsewhere: other sizes, other orders, parts, several tensors together, images of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....bindings.ir import Operation
+from ....dialects.core.opdef import Call
+from ....dialects.core.symbols import Dim
+from ....passes.canonicalize.support import normal_axis, shape_of
+from .rules import ALL, FLOATS, converts
+from .sizes import dims_of, same
+
+if TYPE_CHECKING:
+    from ..core.flatten import Node
+    from .converter import Converter
+
+_RESIZE_MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
+_COORDINATES = {"half_pixel": "HALF_PIXEL", "align_corners": "ALIGN_CORNERS", "asymmetric": "ASYMMETRIC"}
+_ROUNDING = {"floor": "FLOOR", "ceil": "CEIL", "round_prefer_floor": "HALF_DOWN", "round_prefer_ceil": "HALF_UP"}
+
+
+@converts("reshape", "flatten", "expand_dims", "squeeze", "nn.batch_flatten", dtypes=ALL)
+def reshape(converter: Converter, node: Node) -> Any:
+    return converter.reshaped(converter.tensor(node.operands[0]), dims_of(node.result))
+
+
+@converts("permute_dims", dtypes=ALL)
+def permute(converter: Converter, node: Node) -> Any:
+    rank, axes = len(dims_of(node.operands[0])), node.call.axes
+    order = [axis % rank for axis in axes] if axes is not None else [*reversed(range(rank))]
+    return converter.permuted(converter.tensor(node.operands[0]), order)
+
+
+@converts("broadcast_to", dtypes=ALL)
+def broadcast(converter: Converter, node: Node) -> Any:
+    """A slice that stays where it is along what is broadcast."""
+    wanted = dims_of(node.result)
+    given = dims_of(node.operands[0])
+    given = (*(1,) * (len(wanted) - len(given)), *given)
+    steps = [0 if one == 1 and other != 1 else 1 for one, other in zip(given, wanted, strict=True)]
+    source = converter.with_rank(node.operands[0], len(wanted))
+    return converter.sliced(source, [0] * len(wanted), wanted, steps).get_output(0)
+
+
+@converts("concat", dtypes=ALL)
+def concat(converter: Converter, node: Node) -> Any:
+    layer = converter.network.add_concatenation([converter.tensor(each) for each in node.operands])
+    layer.axis = normal_axis(node.call.axis, len(dims_of(node.result)))
+    return layer.get_output(0)
+
+
+def _refuse_split(op: Operation, call: Call) -> str:
+    size = call.x.shape[normal_axis(call.axis, len(call.x.shape))]
+    return "" if isinstance(size, int) else "TensorRT has to know the size that is split"
+
+
+@converts("split", refuse=_refuse_split, dtypes=ALL)
+def split(converter: Converter, node: Node) -> Any:
+    source, rank = converter.tensor(node.operands[0]), len(dims_of(node.operands[0]))
+    axis, at, parts = normal_axis(node.call.axis, rank), 0, []
+    for ref in node.results:
+        start = [at if each == axis else 0 for each in range(rank)]
+        parts.append(converter.sliced(source, start, dims_of(ref), [1] * rank).get_output(0))
+        size = dims_of(ref)[axis]
+        assert isinstance(size, int)
+        at += size
+    return tuple(parts)
+
+
+def _refuse_slice(op: Operation, call: Call) -> str:
+    bounds = [*call.begin, *call.end]
+    if not all(isinstance(each, int) for each in bounds):
+        return "TensorRT is told bounds when it compiles, not sizes that are computed"
+    sizes = [call.x.shape[axis] for axis in call.axes]
+    return "" if all(isinstance(size, int) for size in sizes) else "TensorRT has to know the sizes that are cut"
+
+
+@converts("strided_slice", refuse=_refuse_slice, dtypes=ALL)
+def strided_slice(converter: Converter, node: Node) -> Any:
+    call, dims = node.call, dims_of(node.operands[0])
+    start, steps = [0] * len(dims), [1] * len(dims)
+    strides = call.strides or (1,) * len(call.axes)
+    for axis, begin, end, step in zip(call.axes, call.begin, call.end, strides, strict=True):
+        start[axis], steps[axis] = _cut(begin, end, step, dims[axis])
+    return converter.sliced(converter.tensor(node.operands[0]), start, dims_of(node.result), steps).get_output(0)
+
+
+def _cut(begin: int, end: int, step: int, size: Dim) -> tuple[int, int]:
+    assert isinstance(size, int)
+    first, _, stride = slice(begin, end, step).indices(size)
+    return first, stride
+
+
+def _refuse_pad(op: Operation, call: Call) -> str:
+    if call.pad_mode != "constant":
+        return f"TensorRT pads with a number here, not by '{call.pad_mode}'"
+    if min(call.pad_width) < 0:
+        return "TensorRT pads, it does not cut off"
+    sizes = zip(call.data.shape, call.pad_width[0::2], call.pad_width[1::2], strict=True)
+    is_known = all(isinstance(size, int) or before + after == 0 for size, before, after in sizes)
+    return "" if is_known else "TensorRT has to know the sizes that are padded"
+
+
+@converts("nn.pad", refuse=_refuse_pad)
+def pad(converter: Converter, node: Node) -> Any:
+    """A slice that begins before the tensor and ends behind it."""
+    rank = len(dims_of(node.result))
+    before = [-width for width in node.call.pad_width[0::2]]
+    layer = converter.sliced(converter.tensor(node.operands[0]), before, dims_of(node.result), [1] * rank)
+    layer.mode = converter.trt.SampleMode.FILL
+    layer.set_input(4, _number(converter, node))
+    return layer.get_output(0)
+
+
+def _number(converter: Converter, node: Node) -> Any:
+    import numpy
+
+    from ....passes.canonicalize.constants import NUMPY_NAME
+
+    return converter.constant(numpy.array(node.call.pad_value, NUMPY_NAME[node.result.info.dtype]))
+
+
+def _refuse_take(op: Operation, call: Call) -> str:
+    if call.mode != "fast":
+        return f"TensorRT does not treat indices outside as mode '{call.mode}' says"
+    if getattr(call.indices, "shape", None) is None:
+        return "TensorRT's indices are a tensor"
+    return "" if call.axis is not None or len(call.x.shape) == 1 else "TensorRT gathers along one axis"
+
+
+@converts("take", refuse=_refuse_take, dtypes=ALL)
+def take(converter: Converter, node: Node) -> Any:
+    data, indices = (converter.tensor(each) for each in node.operands)
+    axis = normal_axis(node.call.axis or 0, len(dims_of(node.operands[0])))
+    return converter.network.add_gather(data, indices, axis).get_output(0)
+
+
+def _refuse_resize(op: Operation, call: Call) -> str:
+    if call.layout != "NCHW":
+        return f"TensorRT resizes the last two dimensions, not those of layout {call.layout}"
+    if call.method not in _RESIZE_MODES:
+        return f"TensorRT's method '{call.method}' takes other weights"
+    if call.coordinate_transformation_mode not in _COORDINATES:
+        return f"TensorRT has no coordinates '{call.coordinate_transformation_mode}'"
+    if call.method == "nearest_neighbor" and call.rounding_method not in _ROUNDING:
+        return f"TensorRT does not round by '{call.rounding_method}'"
+    if call.out_dtype not in (None, call.data.dtype):
+        return f"TensorRT gives elements of {call.data.dtype} here, not of {call.out_dtype}"
+    made = shape_of(op.results[0]) or ()
+    return "" if all(isinstance(size, int) for size in made[2:]) else "TensorRT has to know the sizes of the image"
+
+
+@converts("image.resize2d", refuse=_refuse_resize, dtypes=FLOATS)
+def resize(converter: Converter, node: Node) -> Any:
+    call, trt, dims = node.call, converter.trt, dims_of(node.result)
+    if same(dims, dims_of(node.operands[0])):
+        return converter.tensor(node.operands[0])
+    layer = converter.network.add_resize(converter.tensor(node.operands[0]))
+    _say_sizes(converter, layer, dims)
+    layer.resize_mode = getattr(trt.InterpolationMode, _RESIZE_MODES[call.method])
+    told = _COORDINATES[call.coordinate_transformation_mode]
+    layer.coordinate_transformation = getattr(trt.ResizeCoordinateTransformation, told)
+    if call.method == "nearest_neighbor":
+        layer.nearest_rounding = getattr(trt.ResizeRoundMode, _ROUNDING[call.rounding_method])
+    return layer.get_output(0)
+
+
+def _say_sizes(converter: Converter, layer: Any, dims: Sequence[Dim]) -> None:
+    known = [dim for dim in dims if isinstance(dim, int)]
+    if len(known) == len(dims):
+        layer.shape = tuple(known)
+    else:
+        layer.set_input(1, converter.shape(dims))

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes of tensors, as TensorRT takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dialects.core.symbols import Dim, equal
+from ..core.flatten import Ref
+
+
+def dims_of(ref: Ref) -> tuple[Dim, ...]:
+    return tuple(ref.info.shape or ())
+
+
+def same(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
+    """Whether shapes are surely the same."""
+    return len(one) == len(other) and all(equal(*pair) is True for pair in zip(one, other, strict=True))
+
+
+def mask(axes: Sequence[int]) -> int:
+    """Axes as TensorRT takes them: a bit for each."""
+    return sum(1 << axis for axis in axes)
+
+
+def known(dims: Sequence[Dim]) -> tuple[int, ...]:
+    """-1 for what is told when it runs."""
+    return tuple(dim if isinstance(dim, int) else -1 for dim in dims)

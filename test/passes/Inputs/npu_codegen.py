@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A codegen that takes large convolutions; its code is the text of what it was given."""
+
+import relax_mlir as rx
+from relax_mlir.patterns import Match, is_const, is_op, wildcard
+
+
+def is_large(match: Match) -> bool | str:
+    return match["w"].type.shape[0] == 3 or "the unit has windows of 3"
+
+
+@rx.register_codegen("npu")
+class Npu(rx.Codegen):
+    """For tests: convolutions with windows of 3."""
+
+    patterns = (("npu.conv", is_op("relax.nn.conv2d")(wildcard(), is_const().named("w")), is_large),)
+    options = {"refuse": "the part that is declined"}
+
+    def compile(self, module, options):
+        (name,) = self.functions(module)
+        if options.get("refuse") == name:
+            raise rx.RelaxError("was told to refuse")
+        return str(module).encode()
+
+    def load(self, data):
+        raise NotImplementedError("its code is text")

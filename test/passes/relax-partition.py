@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What codegens have patterns for becomes external modules, in one pass.
+# RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition=codegens=sample --print-script | FileCheck %s
+# RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition='codegens=sample plan=cost' --print-script | FileCheck %s --check-prefix=COST
+# RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition='codegens=sample plan=coast' 2>&1 | FileCheck %s --check-prefix=PLAN
+# PLAN: error: there is no planner 'coast'; did you mean 'cost'? (there are cost, priority)
+# RUN: not relax-opt %s --relax-partition 2>&1 | FileCheck %s --check-prefix=NONE
+# NONE: error: pass 'relax-partition': codegens= names no codegen
+from relax_mlir.script import ir as I, relax as R
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # CHECK: @I.ir_module(attrs={"relax.codegen": "sample"})
+    # CHECK: def fused_matmul_nn_relu(
+    # CHECK: def fused_nn_softmax(
+    # CHECK: def main(
+    # CHECK: R.call_external(
+    # CHECK: R.matmul(
+    # CHECK: return
+
+    # For so little it does not pay to cross over and back.
+    # COST-NOT: R.call_external
+    # COST: return z, narrow
+    @R.function
+    def main(
+        x: R.Tensor((4, 2), "float32"),
+    ) -> R.Tuple(R.Tensor((4, 4), "float32"), R.Tensor((4, 3), "float32")):
+        y = R.nn.relu(R.matmul(x, R.const([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]], "float32")))
+        z = R.nn.softmax(y, axis=-1)
+        narrow = R.matmul(x, R.const([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]], "float32"))
+        return z, narrow

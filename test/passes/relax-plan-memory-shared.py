@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --split-input-file --print-script | FileCheck %s
+# RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory,relax-lower-calls' --split-input-file --print-script | FileCheck %s --check-prefix=LOWERED
+"""Tensors in the memory of others. Situations: test_dataflow_inplace.py."""
+
+from relax_mlir.script import ir as I, relax as R
+
+
+@I.ir_module(ssa=True)
+class Elementwise:
+    # Element over element, also by way of a view; the first one has the place of the function's result then.
+    # CHECK: "relax.memory_plan": {"arena": 0, "peak": 0, "slots": [], "sum": 0}
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["result 0; 256 bytes; live 1 to 6"]},
+    # CHECK: cls.exp, (a,), attrs={"relax.memory": ["operand 0; 256 bytes; live 2 to {{[0-9]}}"]},
+    # CHECK: cls.negative, (c,), attrs={"relax.memory": ["operand 0; 256 bytes; live 5 to 6"]},
+    # LOWERED-LABEL: def elementwise(
+    # LOWERED-NOT: memref.alloc
+    # LOWERED: return
+    @R.function
+    def elementwise(x: R.Tensor((64,), "float32")) -> R.Tensor((8, 8), "float32"):
+        a = R.flip(x, axis=0)
+        b = R.exp(a)
+        c = R.reshape(b, R.shape([8, 8]))
+        d = R.negative(c)
+        return d
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Alive:
+    # Not over what is read later, nor what the caller has.
+    # CHECK: cls.exp, (x,), attrs={"relax.memory": ["arena 0;
+    # CHECK: cls.negative, (a,), attrs={"relax.memory": ["arena 256;
+    # CHECK: cls.add, (a, b), attrs={"relax.memory": ["operand 0;
+    # CHECK: cls.flip, (c,), attrs={"relax.memory": ["result 0;
+    @R.function
+    def alive(x: R.Tensor((64,), "float32")) -> R.Tensor((64,), "float32"):
+        a = R.exp(x)
+        b = R.negative(a)
+        c = R.add(a, b)
+        d = R.flip(c, axis=0)
+        return d
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Spread:
+    # A row that each row of the result reads stays; what has the result's shape is written over.
+    # CHECK: cls.add, (b, a), attrs={"relax.memory": ["operand 1;
+    # CHECK: cls.flip, (c,), attrs={"relax.memory": ["result 0;
+    @R.function
+    def spread(x: R.Tensor((8, 8), "float32"), y: R.Tensor((1, 8), "float32")) -> R.Tensor((8, 8), "float32"):
+        a = R.exp(x)
+        b = R.exp(y)
+        c = R.add(b, a)
+        d = R.flip(c, axis=0)
+        return d
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Slices:
+    # Parts that lie in one piece are views, if they begin where tensors may begin; the call is left out.
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["arena 0; 2048 bytes; live 1 to 6"]},
+    # CHECK: cls.split, (a,),
+    # CHECK: attrs={"relax.memory": ["view; 1024 bytes; live 2 to 4", "view; 1024 bytes; live 2 to 3"]},
+    # CHECK: cls.flip_1, (split_1,), attrs={"relax.memory": ["result 0;
+    # CHECK: cls.flip_1, (split_0,), attrs={"relax.memory": ["result 1;
+    # CHECK: cls.strided_slice, (a,), attrs={"relax.memory": ["arena
+    # CHECK: cls.strided_slice_1, (a,), attrs={"relax.memory": ["arena
+    # LOWERED-LABEL: def slices(
+    # LOWERED: memref.view(v0, T.index(1024)
+    # LOWERED: cls.strided_slice(
+    # LOWERED: return
+    # LOWERED-NOT: split
+    @R.function
+    def slices(x: R.Tensor((8, 64), "float32")) -> R.Tuple(
+        R.Tensor((4, 64), "float32"),
+        R.Tensor((4, 64), "float32"),
+        R.Tensor((8, 32), "float32"),
+        R.Tensor((1, 3), "float32"),
+    ):
+        a = R.flip(x, axis=0)
+        b, c = R.split(a, 2, axis=0)
+        d = R.flip(c, axis=0)
+        e = R.flip(b, axis=0)
+        f = R.strided_slice(a, axes=[1], begin=[0], end=[32])
+        g = R.strided_slice(a, axes=[0, 1], begin=[7, 1], end=[8, 4])
+        h = R.flip(f, axis=0)
+        i = R.flip(g, axis=1)
+        return d, e, h, i
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Joined:
+    # What is put side by side is made there; not what is put there twice, or is the caller's.
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["part; 1024 bytes; live 1 to 3"]},
+    # CHECK: cls.flip, (y,), attrs={"relax.memory": ["part; 1024 bytes; live 2 to 5"]},
+    # CHECK: cls.concat, (a, b), attrs={"relax.memory": ["arena 0; 2048 bytes; live 1 to 5"]},
+    # CHECK: cls.concat, (b, b), attrs={"relax.memory": ["arena 2048;
+    # LOWERED-LABEL: def joined(
+    # LOWERED: memref.view(v0, T.index(1024)
+    # LOWERED-NEXT: cls.flip(
+    # LOWERED-NOT: cls.concat
+    # LOWERED: cls.flip_1(
+    # LOWERED: cls.concat(
+    # LOWERED: return
+    @R.function
+    def joined(x: R.Tensor((4, 64), "float32"), y: R.Tensor((4, 64), "float32")) -> R.Tuple(
+        R.Tensor((8, 64), "float32"), R.Tensor((8, 64), "float32")
+    ):
+        a = R.flip(x, axis=0)
+        b = R.flip(y, axis=0)
+        c = R.concat([a, b], axis=0)
+        d = R.flip(c, axis=0)
+        e = R.concat([b, b], axis=0)
+        f = R.flip(e, axis=0)
+        return d, f
+
+    # What is the result is put together where the caller wants it, also of what is read once more.
+    # CHECK-LABEL: def returned(
+    # CHECK: cls.flip{{.*}}, (x,), attrs={"relax.memory": ["part; 1024 bytes; live
+    # CHECK: cls.flip{{.*}}, (y,), attrs={"relax.memory": ["part; 1024 bytes; live
+    # CHECK: cls.concat, (a, b), attrs={"relax.memory": ["result 0; 2048 bytes; live
+    # CHECK: cls.flip{{.*}}, (a,), attrs={"relax.memory": ["result 1; 1024 bytes; live
+    # LOWERED-LABEL: def returned(
+    # LOWERED-NOT: memref.alloc
+    # LOWERED-NOT: cls.concat
+    # LOWERED-NOT: memref.copy
+    # LOWERED: return
+    @R.function
+    def returned(x: R.Tensor((4, 64), "float32"), y: R.Tensor((4, 64), "float32")) -> R.Tuple(
+        R.Tensor((8, 64), "float32"), R.Tensor((4, 64), "float32")
+    ):
+        a = R.flip(x, axis=1)
+        b = R.flip(y, axis=1)
+        c = R.concat([a, b], axis=0)
+        d = R.flip(a, axis=1)
+        return c, d
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Changed:
+    # What changes a few elements of a tensor that ends there copies the others only where it has other memory.
+    # CHECK: cls.scatter_elements, (a, i, u), attrs={"relax.memory": ["operand 0;
+    # LOWERED: def scatter_elements(
+    # LOWERED: v1 = memref.extract_aligned_pointer_as_index(A, T.index) != memref.extract_aligned_pointer_as_index(D, T.index)
+    # LOWERED-NEXT: if v1:
+    # LOWERED-NEXT: memref.copy(A, D)
+    @R.function
+    def changed(
+        x: R.Tensor((8, 8), "float32"), i: R.Tensor((1, 8), "int64"), u: R.Tensor((1, 8), "float32")
+    ) -> R.Tensor((8, 8), "float32"):
+        a = R.flip(x, axis=0)
+        b = R.scatter_elements(a, i, u, axis=0)
+        c = R.flip(b, axis=0)
+        return c

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs that become one part for oneDNN: compiled, loaded, called and compared with the default path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+import tvm_ffi
+from before_after import changed, random_arrays, results_of
+from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_of, symbol_name
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.runtime.external.dnnl.description import Function, from_bytes
+from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime
+from relax_mlir.targets.external.dnnl.codegen import Dnnl
+
+import relax_mlir as rx
+
+PASSES = "relax-fuse-ops-by-pattern{codegen=dnnl},relax-merge-composite-functions"
+
+
+def built(body: Any, *inputs: Any) -> rx.Module:
+    """`main` with inputs of these shapes, or of what `rx.tensor` gives."""
+    module = rx.Module()
+    infos = [rx.tensor(each) if isinstance(each, tuple) and not hasattr(each, "dtype") else each for each in inputs]
+    with module.function("main", infos) as f:
+        made = body(*f)
+        f.returns(*(made if isinstance(made, tuple) else (made,)))
+    return module
+
+
+class OnePart(NamedTuple):
+    """The one part that all of `main` becomes."""
+
+    function: Function
+    data: bytes
+    #: Which of main's inputs it takes, and which of its outputs are main's results.
+    inputs: list[int]
+    results: list[int]
+
+
+def the_part(module: rx.Module, **options: str) -> OnePart:
+    apart = changed(module, PASSES)
+    main = body_of({symbol_name(each): each for each in functions_in(apart.operation)}["main"])
+    (call,) = [op for op in operations_of(main) if not _is_left(op)]
+    assert call.name == "func.call", apart.script()
+    inputs = [list(main.arguments).index(each) for each in call.operands]
+    results = [list(call.results).index(each) for each in last_of(main).operands]
+    data = Dnnl().compile(apart, options)
+    part, _ = from_bytes(memoryview(data))
+    (function,) = part.functions
+    return OnePart(function, data, inputs, results)
+
+
+def _is_left(op: Any) -> bool:
+    """What nobody computes: constants and shapes that nobody reads any more, the end."""
+    row = row_of(op)
+    return op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
+
+
+def called(part: OnePart, arrays: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    """Main's results, which are like these, by the part."""
+    (function,) = DnnlRuntime().load(memoryview(part.data)).values()
+    like = {number: each for number, each in zip(part.results, outputs, strict=True)}
+    made = [numpy.full_like(like[number], 99) for number in sorted(like)]
+    passed = [*(arrays[number] for number in part.inputs), *made]
+    function(*(tvm_ffi.from_dlpack(numpy.ascontiguousarray(each)) for each in passed))
+    return [made[number] for number in part.results]
+
+
+def agrees(
+    module: rx.Module,
+    arrays: Sequence[Any] | None = None,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    tolerance: float = 2e-5,
+) -> list[str]:
+    """Whether oneDNN computes what the default path does; the kinds of its steps, with their post-ops."""
+    given = random_arrays(module, "main", sizes or {}) if arrays is None else arrays
+    expected = results_of(module, given)
+    part = the_part(module)
+    for one, other in zip(expected, called(part, given, expected), strict=True):
+        scale = max(1.0, float(numpy.abs(one.astype("float64")).max(initial=0)))
+        numpy.testing.assert_allclose(other, one, rtol=tolerance, atol=tolerance * scale)
+    return steps_of(part.function)
+
+
+def steps_of(function: Function) -> list[str]:
+    """`convolution+bias+eltwise+binary` for each step."""
+    told = []
+    for step in function.steps:
+        bias = ["bias"] if "bias" in step.arguments else []
+        told.append("+".join([step.kind, *bias, *(each.kind for each in step.post_ops)]))
+    return told

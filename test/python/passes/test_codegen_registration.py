@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Codegens that are wrong are refused by name where they are registered, or where their code is loaded: before
+anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from partitioning import Native, built, codegen
+from relax_mlir.runtime.errors import ArtifactError
+
+import relax_mlir as rx
+from relax_mlir import relax
+from relax_mlir.patterns import is_op, wildcard
+
+EXP = [("npu.exp", is_op("relax.exp"))]
+
+
+def exp(a: Any, b: Any) -> Any:
+    return relax.exp(a)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (lambda: is_op("relax.epx"), r"unknown .*'relax.epx'.*did you mean 'relax.exp'"),
+        (lambda: is_op("relax.nn.softmax").has_attr(axes=1), r"relax.nn.softmax.*'axes'.*did you mean 'axis'"),
+        (lambda: is_op("relax.nn.softmax").has_attr(axis="last"), r"relax.nn.softmax.*axis"),
+        (lambda: is_op("relax.add")(wildcard()), r"relax.add"),
+        (lambda: is_op("relax.matmul")(x1=wildcard(), x3=wildcard()), r"relax.matmul.*'x3'"),
+        (
+            lambda: wildcard().has_rank(2).has_attr(axis=1),
+            r"has_attr\(\) is for an operator: is_op",
+        ),
+    ],
+)
+def test_patterns_of_what_there_is_not(pattern: Callable[[], Any], message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        pattern()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("npu.x", wildcard())], r"pattern 'npu.x' has to begin with an operator: \*"),
+        ([("dsp.exp", is_op("relax.exp"))], "pattern 'dsp.exp' has to be called 'npu.<what>'"),
+        ([("npu.", is_op("relax.exp"))], "pattern 'npu.' has to be called 'npu.<what>'"),
+        ([*EXP, *EXP], "two patterns are called 'npu.exp'"),
+        ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\) or \(name, pattern, check\), not"),
+        ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\) or \(name, pattern, check\), not"),
+        ([("npu.exp", is_op("relax.exp"), "wide")], r"pattern 'npu.exp': its check is a str, no function"),
+        (7, "patterns has to be a list of rows, not 7"),
+    ],
+)
+def test_rows_that_mean_nothing(rows: Any, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=f"codegen 'npu': {message}"), codegen(rows):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"pipeline": "relax-canonicalise"}, "'relax-canonicalise'.*did you mean 'relax-canonicalize'"),
+        ({"target": "lvm"}, "unknown target 'lvm'; did you mean 'llvm'"),
+        ({"target": "llvm", "stage": "legalise"}, "'legalise'.*did you mean 'legalize'"),
+        ({"stage": "legalize"}, "stage = 'legalize' needs a target"),
+        ({"options": ["cores"]}, "options has to be a mapping"),
+        ({"version": 1}, "version has to be text, not 1"),
+    ],
+)
+def test_members_that_mean_nothing(members: Any, message: str) -> None:
+    """What names passes and targets is checked where the codegen is asked for: they may come later."""
+    with pytest.raises(rx.RelaxError, match=f"codegen 'npu': .*{message}"), codegen(EXP, **members) as npu:
+        rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
+def test_two_of_one_name() -> None:
+    with codegen(EXP), pytest.raises(rx.RelaxError, match=r"there is a codegen 'npu' already: "):
+        rx.register_codegen("npu")(type("Other", (Native,), {"patterns": EXP}))
+    with pytest.raises(rx.RelaxError, match=r"there is a codegen 'c' already: .*targets.external.c"):
+        rx.find_codegen("c")
+        rx.register_codegen("c")(type("Other", (Native,), {"patterns": [("c.exp", is_op("relax.exp"))]}))
+
+
+def test_names_and_classes() -> None:
+    with pytest.raises(rx.RelaxError, match="a codegen's name is a word, not 'my npu'"):
+        rx.register_codegen("my npu")
+    with pytest.raises(rx.RelaxError, match="codegen 'npu' has to be a subclass of Codegen, got <class 'dict'>"):
+        wrong: Any = dict
+        rx.register_codegen("npu")(wrong)
+
+
+def test_a_check_that_fails_names_its_pattern() -> None:
+    def is_wide(match: Any) -> bool:
+        return match["w"] > 3
+
+    def is_flat(match: Any) -> bool:
+        return match.root.nothing
+
+    for check, message in ((is_wide, "no part named 'w'|'w'"), (is_flat, "is_flat failed: AttributeError")):
+        with codegen([("npu.exp", is_op("relax.exp"), check)]) as npu, pytest.raises(rx.RelaxError, match=message):
+            rx.compile(built(exp), partition=[npu])
+
+
+class Silent(rx.Codegen):
+    def compile(self, module: rx.Module, options: Any) -> bytes:
+        return b"code"
+
+
+def test_a_codegen_that_nobody_runs() -> None:
+    """Neither load() nor a runtime of its name: told before the program is made."""
+    with codegen(EXP, base=Silent) as npu, pytest.raises(rx.RelaxError, match="nothing here runs what codegen 'npu'"):
+        rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
+def test_a_codegen_that_compiles_nothing() -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"base": rx.Codegen, "load": lambda self, data: {}}, r"codegen 'npu' has no compile\(\)"),
+        ({"compile": lambda *_: "text"}, r"compile\(\) gave a str, not bytes or rx.ObjectCode"),
+    ]
+    for members, message in wrong:
+        with codegen(EXP, **members) as npu, pytest.raises(rx.RelaxError, match=message):
+            rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
+NAME = "fused_exp_npu"
+
+
+def gives(**functions: Any) -> Callable[..., Any]:
+    return lambda self, data: functions
+
+
+def raises(error: Exception) -> Callable[..., Any]:
+    def method(self: Any, data: memoryview) -> Any:
+        raise error
+
+    return method
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"load": gives()}, f"lacks {NAME}; the part's functions are {NAME}"),
+        ({"load": gives(exp=print)}, f"lacks {NAME} and has exp; the part's functions are {NAME}"),
+        ({"load": gives(**{NAME: 3})}, f"function '{NAME}' is a int"),
+        ({"load": lambda self, data: [print]}, r"load\(\) gave a list, not functions by name"),
+        ({"load": raises(KeyError("w"))}, r"\w+\(\): KeyError: 'w'"),
+        ({"load": raises(rx.RelaxError("cut short"))}, "cut short"),
+        ({"requires": lambda self, data: "a driver"}, "this machine cannot run it: a driver"),
+        ({"requires": raises(OSError("no device"))}, r"\w+\(\): OSError: no device"),
+        ({"requires": lambda self, data: 5}, r"requires\(\) gave a int, not what is missing"),
+        ({"__init__": lambda self: 1 / 0}, "ZeroDivisionError"),
+        ({"version": "2"}, "its bytes are of version '1', here is '2'"),
+    ],
+)
+def test_runtimes_that_do_not_fit(members: Any, message: str, tmp_path: Path) -> None:
+    """Refused when the program is loaded, with codegen and part."""
+    path = tmp_path / "program.rxa"
+    with codegen(EXP, version="1") as npu:
+        rx.compile(built(exp), partition=[npu]).save(path)
+    expected = f"codegen 'npu', part '{NAME}': .*{message}"
+    with codegen(EXP, **{"version": "1", **members}), pytest.raises(ArtifactError, match=expected):
+        rx.runtime.load(path)
+
+
+def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
+    def both(a: Any, b: Any) -> Any:
+        return relax.exp(a), relax.exp(relax.tanh(relax.exp(b)))
+
+    path = tmp_path / "program.rxa"
+    with codegen(EXP) as npu:
+        rx.compile(built(both), partition=[npu]).save(path)
+    with pytest.raises(ArtifactError) as error:
+        rx.runtime.load(path)
+    assert str(error.value).count("nothing here runs what codegen 'npu' makes") == 3
+
+
+def test_a_section_that_is_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "program.rxa"
+    with codegen(EXP) as npu:
+        rx.compile(built(exp), partition=[npu]).save(path)
+        whole = path.read_bytes()
+        for length in (len(whole) - 1, len(whole) - 100, len(whole) // 2):
+            path.write_bytes(whole[:length])
+            with pytest.raises(ArtifactError, match=r"program.rxa: damaged: "):
+                rx.runtime.load(path)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What fusion remembers of groups changes nothing: each function is grouped as it would be if it were alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import blocks
+import pytest
+from before_after import functions_by_name, keeps_results
+from example_counts import draws
+from hypothesis import given
+from hypothesis import strategies as st
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import functions_in, operations_in
+from relax_mlir.passes.fuse.kinds import Kinds
+from relax_mlir.passes.fuse.marks import APART, GROUP
+from relax_mlir.passes.fuse.prim_info import PrimInfos
+from relax_mlir.passes.fuse.reading import readings_in
+from relax_mlir.passes.fuse.stated import StatedGroups
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+MARK = "relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true}"
+
+
+def halves(x: Any) -> Any:
+    first, second = (relax.strided_slice(x, axes=[1], begin=[begin], end=[begin + 2]) for begin in (0, 2))
+    return relax.concat([second, first], axis=1)
+
+
+#: All of [rows, 4], so that each may read each.
+STEPS: dict[str, Callable[[Any, Any], Any]] = {
+    "exp": lambda x, y: relax.exp(x),
+    "negative": lambda x, y: relax.negative(x),
+    "softmax": lambda x, y: relax.nn.softmax(x),
+    "centered": lambda x, y: relax.subtract(x, relax.mean(y, axis=[1], keepdims=True)),
+    "halves": lambda x, y: halves(x),
+    "turned": lambda x, y: relax.permute_dims(relax.abs(relax.permute_dims(x))),
+    "scores": lambda x, y: relax.matmul(relax.matmul(x, relax.permute_dims(y)), y),
+    "add": relax.add,
+    "multiply": relax.multiply,
+}
+
+#: Names of steps with the operands, counted from the last value backwards.
+Program = list[tuple[str, int, int]]
+PROGRAMS = st.lists(
+    st.tuples(st.sampled_from(list(STEPS)), st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=8
+)
+
+
+def run_steps(values: list[Any], program: Program) -> list[Any]:
+    for name, first, second in program:
+        values.append(STEPS[name](values[-1 - first % len(values)], values[-1 - second % len(values)]))
+    return values
+
+
+def module_of(functions: dict[str, tuple[Program, Any, list[int]]]) -> rx.Module:
+    module = rx.Module()
+    for name, (program, rows, results) in functions.items():
+        with module.function(name, [rx.tensor((rows, 4)), rx.tensor((rows, 4))]) as f:
+            values = run_steps(list(f), program)
+            f.returns(*(values[-1 - each % len(program)] for each in results))
+    return module
+
+
+def marks(module: rx.Module, function: str) -> list[tuple[str, str, str]]:
+    """The calls of a function: what they compute, their groups, and why they are in none with what they read."""
+    functions, found = functions_by_name(module), []
+    for op in operations_in(functions[function]):
+        if op.name == "relax.call_tir":
+            written = [str(op.attributes[name]) if name in op.attributes else "" for name in (GROUP, APART)]
+            operator = functions[op.opview.func].attributes["relax.operator"].value
+            # Names of functions are others where more functions are.
+            reason = written[1] if "@" not in written[1] else "named"
+            found.append((operator, written[0], reason))
+    return found
+
+
+def fused(module: rx.Module, function: str) -> list[tuple[str, str]]:
+    functions = functions_by_name(module)
+    calls = [op for op in operations_in(functions[function]) if op.name == "relax.call_tir"]
+    return [(functions[call.opview.func].attributes["relax.operator"].value, str(call.results.types)) for call in calls]
+
+
+@draws(60, deadline=None)
+@given(st.lists(st.tuples(PROGRAMS, st.sampled_from([3, 6, "n"]), st.lists(st.integers(0, 7), min_size=1, max_size=3)),
+                min_size=2, max_size=4))  # fmt: skip
+def test_functions_are_grouped_as_if_alone(given_functions: list[tuple[Program, Any, list[int]]]) -> None:
+    # The first one comes again: what is known of it is asked for.
+    functions = {f"f{index}": each for index, each in enumerate([*given_functions, given_functions[0]])}
+    together = module_of(functions)
+    rx.Pipeline(MARK).run(together)
+    alone = {name: module_of({name: function}) for name, function in functions.items()}
+    for name, module in alone.items():
+        rx.Pipeline(MARK).run(module)
+        assert marks(together, name) == marks(module, name)
+    rx.Pipeline("tir-fuse").run(together)
+    together.verify()
+    for name, module in alone.items():
+        rx.Pipeline("tir-fuse").run(module)
+        assert fused(together, name) == fused(module, name)
+
+
+@draws(20, deadline=None)
+@given(PROGRAMS, st.sampled_from([3, "n"]))
+def test_repeated_steps_compute_the_same(program: Program, rows: Any) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((rows, 4)), rx.tensor((rows, 4))]) as f:
+        values = list(f)
+        for _ in range(3):
+            *_, before, last = run_steps(values, program)
+            values = [relax.tanh(before), relax.tanh(last)]
+        f.returns(*values)
+    keeps_results(module, f"{MARK},tir-fuse", tolerance=1e-3)
+
+
+@pytest.mark.parametrize("block", [blocks.resnet, blocks.transformer, blocks.llama])
+def test_layers_share_kernels(block: Any) -> None:
+    """More layers make more calls, but no more functions: those of two are all that there are."""
+    counts = []
+    for layers in (2, 4):
+        module = block(layers)
+        rx.Pipeline("relax-legalize-ops,relax-fuse-ops{epilogues=true},tir-fuse").run(module)
+        counts.append(len(list(functions_in(module.operation))))
+    assert counts[0] == counts[1]
+
+
+# ---- what tells kinds apart: each pair differs in one thing that decides ----
+
+
+def groups_of(inputs: Any, body: Callable[..., Any]) -> list[str]:
+    """Calls' groups, the values of which are returned as `body` returns them."""
+    module = rx.Module()
+    with module.function("main", inputs) as f:
+        values = body(*f)
+        f.returns(*(values if isinstance(values, tuple) else (values,)))
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    return [group.partition(" ")[0] for _, group, _ in marks(module, "main")]
+
+
+SQUARE = rx.tensor((4, 4))
+
+
+def test_who_else_reads() -> None:
+    def body(x: Any, y: Any) -> Any:
+        left, right = relax.exp(x), relax.exp(y)
+        return relax.mean(left, axis=[1]), relax.mean(right, axis=[1]), right
+
+    # A reduction stores nothing but its own result.
+    assert groups_of([SQUARE, SQUARE], body) == ["0", "", "0", ""]
+
+
+def test_which_operands_are_the_same() -> None:
+    def body(x: Any, y: Any) -> Any:
+        left, right = relax.exp(x), relax.exp(y)
+        turned = relax.permute_dims(left), relax.permute_dims(left), relax.permute_dims(right)
+        return relax.add(turned[0], turned[1]), relax.add(turned[2], right)
+
+    # Where one is read turned and as it lies, no loop comes by both elements at once.
+    assert groups_of([SQUARE, SQUARE], body) == ["0", "", "0", "0", "1", "0", "1"]
+
+
+def test_sizes_by_their_names() -> None:
+    """Symbols are part of types: calls with others are of another kind, and no size is confused."""
+    module = rx.Module()
+    for name, size in (("f", "n"), ("g", "m")):
+        with module.function(name, [rx.tensor((size, 4))]) as f:
+            f.returns(relax.negative(relax.exp(*f)))
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops,tir-fuse").run(module)
+    module.verify()
+    assert [str(op.results.types[0]) for op in operations_in(module.operation) if op.name == "relax.call_tir"] == [
+        'tensor<?x4xf32, #relax.sym<["n", 4]>>',
+        'tensor<?x4xf32, #relax.sym<["m", 4]>>',
+    ]
+
+
+# ---- stated groups ----
+
+
+def number(module: rx.Module, numbers: list[int | None]) -> None:
+    calls = [op for op in operations_in(module.operation) if op.name == "relax.call_tir"]
+    with module.context:
+        for call, group in zip(calls, numbers, strict=True):
+            if group is not None:
+                call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), group)
+
+
+def test_a_group_waits_for_the_place_of_another() -> None:
+    """The first has to stand behind sort, and before negative, which goes on with multiply and stands there."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:
+        x, y = f
+        powers, in_order = relax.exp(x), relax.sort(y)
+        turned = relax.negative(powers)
+        f.returns(relax.multiply(turned, relax.add(powers, in_order)))
+    rx.Pipeline("relax-legalize-ops").run(module)
+    number(module, [0, None, 1, 0, 1])
+    operators = [operator for operator, _ in fused(keeps_results(module, "tir-fuse"), "main")]
+    assert operators == ["relax.sort", "relax.exp+relax.add", "relax.negative+relax.multiply"]
+
+
+def test_the_second_group_of_a_kind_may_have_no_place() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:
+        x, y = f
+        first = relax.add(relax.exp(x), y)
+        powers = relax.exp(y)
+        f.returns(first, relax.add(powers, relax.sort(powers)))
+    rx.Pipeline("relax-legalize-ops").run(module)
+    number(module, [0, 0, 1, None, 1])
+    before = str(module)
+    with pytest.raises(rx.RelaxError, match="group 1 cannot become one kernel: @exp and @add: no place in the program"):
+        rx.Pipeline("tir-fuse").run(module)
+    assert str(module) == before
+
+
+def test_groups_that_are_alike_are_one_case() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:
+        f.returns(*(relax.negative(relax.exp(value)) for value in f))
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    with module.context:
+        kinds, wholes = Kinds(PrimInfos(module.operation)), {}
+        found = [StatedGroups(reading, kinds, wholes).find() for reading in readings_in(module.operation)]
+    assert [len(groups) for groups in found] == [2] and len(wholes) == 1
+
+
+def names_of_functions(module: rx.Module) -> set[str]:
+    return set(functions_by_name(module))
+
+
+@pytest.mark.parametrize("refers", [True, False])
+def test_functions_stay_that_something_else_names(refers: bool) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.negative(relax.exp(*f)))
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    with module.context:
+        if refers:
+            functions_by_name(module)["main"].attributes["mine.spare"] = ir.FlatSymbolRefAttr.get("exp")
+    rx.Pipeline("tir-fuse").run(module)
+    assert names_of_functions(module) == {"main", "fused_exp_negative", *(["exp"] if refers else [])}
+
+
+def test_functions_stay_that_are_called_in_regions_or_with_attributes() -> None:
+    text = """
+func.func @main(%b: i1, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.negative"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "relax.abs"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %r = scf.if %b -> (tensor<4xf32>) {
+    %3 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %3 : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  %4 = "relax.abs"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %2, %r, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}"""
+    module = rx.Module.parse(text)
+    rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
+    with module.context:
+        [*_, last] = [op for op in operations_in(module.operation) if op.name == "relax.call_tir"]
+        last.attributes["mine.note"] = ir.UnitAttr.get()
+    rx.Pipeline("tir-fuse").run(module)
+    module.verify()
+    assert names_of_functions(module) == {"main", "exp", "abs", "fused_exp_negative_abs"}
+
+
+def test_calls_between_branches_are_left_alone() -> None:
+    text = """
+func.func @main(%b: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.negative"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "relax.sort"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  cf.cond_br %b, ^bb1, ^bb2
+^bb1:
+  return %0 : tensor<4xf32>
+^bb2:
+  return %2 : tensor<4xf32>
+}"""
+    module = rx.Module.parse(text)
+    rx.Pipeline("relax-legalize-ops").run(module)
+    before = str(module)
+    rx.Pipeline("relax-fuse-ops,tir-fuse").run(module)
+    assert str(module) == before

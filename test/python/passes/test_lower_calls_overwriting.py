@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which inputs kernels may write over, read off their loops; which kernels only move elements."""
+
+from __future__ import annotations
+
+import pytest
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
+
+import relax_mlir as rx
+
+_HEAD = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : TYPE
+"""
+
+
+def kernel_of(body: str, type_: str = "memref<64xf32>", out: str = "", attributes: str = "tir.prim_func") -> Kernel:
+    """With an input %x, an input %w of 64 indices, and an output %y."""
+    parameters = f"%x: {type_}, %w: memref<64xindex>, %y: {out or type_}"
+    head = _HEAD.replace("TYPE", type_)
+    module = rx.Module.parse(f"func.func @f({parameters}) attributes {{{attributes}}} {{{head}{body}\n  return\n}}")
+    (function,) = prim_funcs_in(module.operation)
+    with module.context:
+        return Kernel(function)
+
+
+def loop(body: str, counter: str = "i", bounds: str = "%c0 to %c64 step %c1") -> str:
+    return f"scf.for %{counter} = {bounds} {{\n{body}\n}}\n"
+
+
+_READ, _WRITE = "%a = memref.load %x[{}] : {}\n", "memref.store %a, %y[{}] : {}\n"
+
+
+def move(source: str, target: str, type_: str = "memref<64xf32>") -> str:
+    return _READ.format(source, type_) + _WRITE.format(target, type_)
+
+
+_VECTORS = """
+  %v = vector.transfer_read %x[{0}], %z {{in_bounds = [true]}} : {2}, vector<{3}xf32>
+  vector.transfer_write %v, %y[{1}] {{in_bounds = [true]}} : vector<{3}xf32>, {2}
+"""
+
+
+def vectors(source: str, target: str, length: int, type_: str = "memref<64xf32>") -> str:
+    return _VECTORS.format(source, target, type_, length)
+
+
+_PLUS = "%j = arith.addi %i, %c1 : index\n"
+_LAST = "%k = arith.subi %c64, %c1 : index\n%j = arith.subi %k, %i : index\n"
+_ANY = "%j = memref.load %w[%i] : memref<64xindex>\n"
+
+_OVER_ONE: dict[str, tuple[str, bool]] = {
+    "same element": (loop(move("%i", "%i")), True),
+    "the next one": (loop(_PLUS + move("%j", "%i"), bounds="%c0 to %c16 step %c1"), True),
+    "the one before": (loop(_PLUS + move("%i", "%j"), bounds="%c0 to %c16 step %c1"), False),
+    "the other way round": (loop(_LAST + move("%j", "%i")), False),
+    "anywhere": (loop(_ANY + move("%j", "%i")), False),
+    "to anywhere": (loop(_ANY + move("%i", "%j")), False),
+    "always the first": (loop(move("%c0", "%i")), False),
+    "into the first": (loop(move("%i", "%c0")), False),
+    "read, then write": (
+        loop(_READ.format("%i", "memref<64xf32>")) + loop("memref.store %z, %y[%i] : memref<64xf32>"),
+        True,
+    ),
+    "write, then read": (
+        loop("memref.store %z, %y[%i] : memref<64xf32>") + loop(_READ.format("%i", "memref<64xf32>")),
+        False,
+    ),
+    "in halves": (
+        loop(move("%i", "%i"), bounds="%c0 to %c8 step %c1") + loop(move("%i", "%i"), bounds="%c8 to %c64 step %c1"),
+        True,
+    ),
+    "in halves that overlap": (
+        loop(move("%i", "%i"), bounds="%c0 to %c16 step %c1") + loop(move("%i", "%i"), bounds="%c8 to %c64 step %c1"),
+        False,
+    ),
+    "again and again": (loop(loop(move("%i", "%i")), "r", "%c0 to %c4 step %c1"), False),
+    "once": (loop(loop(move("%i", "%i")), "r", "%c0 to %c1 step %c1"), True),
+    "vectors": (loop(vectors("%i", "%i", 8), bounds="%c0 to %c64 step %c8"), True),
+    "vectors that overlap": (loop(vectors("%i", "%i", 8), bounds="%c0 to %c64 step %c4"), False),
+    "one of two branches": (
+        loop(
+            "%e = arith.cmpi slt, %i, %c8 : index\nscf.if %e {\nmemref.store %z, %y[%i] : memref<64xf32>\n} else {\n"
+            + move("%i", "%i")
+            + "}"
+        ),
+        True,
+    ),
+    "a loop without a counter": (
+        "scf.while (%i = %c0) : (index) -> index {\n%e = arith.cmpi slt, %i, %c64 : index\n"
+        "scf.condition(%e) %i : index\n} do {\n^bb0(%i: index):\n"
+        + move("%i", "%i")
+        + _PLUS
+        + "scf.yield %j : index\n}",
+        False,
+    ),
+    "nothing": ("", False),
+    "linalg": (
+        "linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = "
+        '["parallel"]} ins(%x : memref<64xf32>) outs(%y : memref<64xf32>) {\n^bb0(%a: f32, %b: f32):\n'
+        "%s = arith.negf %a : f32\nlinalg.yield %s : f32\n}",
+        True,
+    ),
+    "linalg with more reads": (
+        "linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = "
+        '["parallel"]} ins(%x : memref<64xf32>) outs(%y : memref<64xf32>) {\n^bb0(%a: f32, %b: f32):\n'
+        "%i = linalg.index 0 : index\n%j = arith.subi %c8, %i : index\n"
+        "%s = memref.load %x[%j] : memref<64xf32>\nlinalg.yield %s : f32\n}",
+        False,
+    ),
+    "a copy": ("memref.copy %x, %y : memref<64xf32> to memref<64xf32>", True),
+    "both ways": (loop(move("%i", "%i")) + loop("memref.store %z, %x[%i] : memref<64xf32>"), False),
+    "what is passed on": ("%q = arith.select %e, %x, %y : memref<64xf32>\n" + loop(move("%i", "%i")), False),
+}
+
+
+@pytest.mark.parametrize("name", _OVER_ONE)
+def test_one_dimension(name: str) -> None:
+    body, expected = _OVER_ONE[name]
+    body = body.replace("%q =", "%e = arith.cmpi slt, %n, %c8 : index\n%q =")
+    assert kernel_of(body).may_overwrite(0, 2, is_alike=True) == expected
+
+
+_SQUARE = "memref<8x8xf32>"
+
+
+def nest(body: str) -> str:
+    return loop(loop(body, "k", "%c0 to %c8 step %c1"), "i", "%c0 to %c8 step %c1")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("%i, %k", "%i, %k", True),
+        ("%k, %i", "%k, %i", True),
+        ("%k, %i", "%i, %k", False),
+        ("%i, %c0", "%i, %k", False),
+        ("%c0, %k", "%i, %k", False),
+        ("%i, %k", "%i, %c0", False),
+    ],
+)
+def test_two_dimensions(source: str, target: str, expected: bool) -> None:
+    assert kernel_of(nest(move(source, target, _SQUARE)), _SQUARE).may_overwrite(0, 2, is_alike=True) == expected
+
+
+def test_a_row_before_it_is_written() -> None:
+    """As softmax does; not where the row before is read as well."""
+    rows = "memref<8x8xf32>"
+    reads, writes = _READ.format("%i, %k", rows), "memref.store %z, %y[%i, %k] : memref<8x8xf32>\n"
+    inner = [loop(each, "k", "%c0 to %c8 step %c1") for each in (reads, writes)]
+    assert kernel_of(loop("".join(inner), bounds="%c0 to %c8 step %c1"), rows).may_overwrite(0, 2, is_alike=True)
+    before = "%j = arith.subi %i, %c1 : index\n" + loop(_READ.format("%j, %k", rows), "k", "%c0 to %c8 step %c1")
+    both = loop(before + inner[1], bounds="%c1 to %c8 step %c1")
+    assert not kernel_of(both, rows).may_overwrite(0, 2, is_alike=True)
+
+
+@pytest.mark.parametrize(("step", "expected"), [("%c8", True), ("%c4", False)])
+def test_what_is_left_of_a_size_that_the_run_tells(step: str, expected: bool) -> None:
+    """Whole vectors as far as they go, then the rest; the vectors end before the rest only if they do not overlap."""
+    unknown = "memref<?xf32>"
+    rest = f"%m = arith.remui %n, {step} : index\n%k = arith.subi %n, %m : index\n"
+    body = rest + loop(vectors("%i", "%i", 8, unknown), bounds=f"%c0 to %k step {step}")
+    body += loop(move("%i", "%i", unknown).replace("%a", "%b"), bounds="%k to %n step %c1")
+    assert kernel_of(body, unknown).may_overwrite(0, 2, is_alike=True) == expected
+
+
+def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
+    """In a round the elements 0 and 5 of a part are apart; in the next one the part begins elsewhere."""
+    wide, part = "memref<64x1xf32>", "memref<8x1xf32, strided<[1, 1], offset: ?>>"
+    flat = "memref<8xf32, strided<[1], offset: ?>>"
+    body = "".join(
+        f"%s{name} = memref.subview %{name}[%i, 0] [8, 1] [1, 1] : {wide} to {part}\n"
+        f"%f{name} = memref.collapse_shape %s{name} [[0, 1]] : {part} into {flat}\n"
+        for name in ("x", "y")
+    )
+    body += f"%a = memref.load %fx[%c0] : {flat}\nmemref.store %a, %fy[%c4] : {flat}\n"
+    assert not kernel_of(loop(body, bounds="%c0 to %c16 step %c1"), wide).may_overwrite(0, 2, is_alike=True)
+    assert kernel_of(body.replace("%i", "%c8"), wide).may_overwrite(0, 2, is_alike=True)
+
+
+def test_parameters_that_are_told_to_be_apart() -> None:
+    kernel = kernel_of(loop(move("%i", "%i")), attributes="tir.prim_func, tir.noalias")
+    assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.moves
+
+
+def test_of_another_shape_only_what_was_read_before() -> None:
+    copied = "%t = memref.alloc() : memref<64xf32>\nmemref.copy %x, %t : memref<64xf32> to memref<64xf32>\n"
+    kernel = kernel_of(copied + loop("memref.store %z, %y[%i] : memref<64xf32>"))
+    assert kernel.may_overwrite(0, 2, is_alike=False)
+    assert not kernel_of(loop(move("%i", "%i"))).may_overwrite(0, 2, is_alike=False)
+
+
+# ---- moves ----
+
+_ASSERTION = (
+    '%e = arith.cmpi slt, %n, %c8 : index\n"tir.assert"(%e) {kind = "ValueError", message = "no"} : (i1) -> ()\n'
+)
+_NEGATIVE = (
+    _READ.format("%i", "memref<64xf32>") + "%b = arith.negf %a : f32\nmemref.store %b, %y[%i] : memref<64xf32>\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (loop(move("%i", "%i")), [Move(0, 2, 0)]),
+        ("memref.copy %x, %y : memref<64xf32> to memref<64xf32>", [Move(0, 2, 0)]),
+        (loop(_PLUS + move("%j", "%i"), bounds="%c0 to %c16 step %c1"), [Move(0, 2, -1)]),
+        (loop(_PLUS + move("%i", "%j"), bounds="%c0 to %c16 step %c1"), [Move(0, 2, 1)]),
+        (loop(vectors("%i", "%i", 8), bounds="%c0 to %c64 step %c8"), [Move(0, 2, 0)]),
+        (loop(_LAST + move("%j", "%i")), []),
+        (loop(_ANY + move("%j", "%i")), []),
+        (loop("memref.store %z, %y[%i] : memref<64xf32>"), []),
+        (loop(move("%i", "%i")) + loop("memref.store %z, %y[%i] : memref<64xf32>"), []),
+        (loop(_NEGATIVE), []),
+        # Something else that can be seen.
+        (_ASSERTION + loop(move("%i", "%i")), []),
+    ],
+)
+def test_moves(body: str, expected: list[Move]) -> None:
+    assert kernel_of(body).moves == expected
+
+
+def test_copies() -> None:
+    """The loops that do nothing where both parameters are the same memory."""
+    kernel = kernel_of(loop(move("%i", "%i")) + loop(_PLUS + move("%j", "%i"), bounds="%c0 to %c16 step %c1"))
+    assert [(op.name, writes) for op, writes in kernel.copies(0, 2)] == [("scf.for", 1)]
+    assert kernel.copies(1, 2) == []
+
+
+_FLAT = """
+  %a = vector.transfer_read %{first}[%c0], %z {{in_bounds = [true]}} : memref<64xf32>, vector<64xf32>
+  vector.transfer_write %a, %y[%c0] {{in_bounds = [true]}} : vector<64xf32>, memref<64xf32>
+  %b = vector.transfer_read %{second}[%c0], %z {{in_bounds = [true]}} : memref<64xf32>, vector<64xf32>
+  vector.transfer_write %{last}, %y[%c0] {{in_bounds = [true]}} : vector<64xf32>, memref<64xf32>
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "last", "count"),
+    [
+        ("x", "u", "b", 1),  # what is put there afterwards comes from somewhere else
+        ("u", "x", "b", 1),
+        ("x", "u", "a", 1),  # the same once more
+    ],
+)
+def test_copies_of_whole_tensors(first: str, second: str, last: str, count: int) -> None:
+    body = _HEAD.replace("TYPE", "memref<64xf32>") + _FLAT.format(first=first, second=second, last=last)
+    parameters = "%x: memref<64xf32>, %u: memref<64xf32>, %y: memref<64xf32>"
+    module = rx.Module.parse(f"func.func @f({parameters}) attributes {{tir.prim_func}} {{{body}\n  return\n}}")
+    (function,) = prim_funcs_in(module.operation)
+    with module.context:
+        assert len(Kernel(function).copies(0, 2)) == count

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parts of models to codegens and back: values, plans, what is told, what is refused.
+
+Situations of Apache TVM's test_transform_codegen_pass.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import blocks
+import numpy
+import pytest
+from before_after import changed, keeps_results
+from example_counts import draws
+from hypothesis import given
+from hypothesis import strategies as st
+from partitioning import Native, built, codegen, product, relu, rows
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.core.external import external_modules
+from relax_mlir.passes.partition.planning import Taken
+
+import relax_mlir as rx
+from relax_mlir import relax
+from relax_mlir.patterns import is_op
+
+LAYER = [("npu.layer", relu(product))]
+EXP = [("npu.exp", is_op("relax.exp"))]
+
+
+def layers(a: Any, b: Any) -> Any:
+    return relax.tanh(relax.nn.relu(relax.matmul(a, b)))
+
+
+def operators(module: rx.Module) -> list[str]:
+    """Of all that computes, external modules included."""
+    names = (op.name.removeprefix("relax.") for op in operations_in(module.operation) if op.name.startswith("relax."))
+    return sorted(name for name in names if not name.startswith("call_"))
+
+
+@pytest.mark.parametrize("plan", ["priority", "cost"])
+@pytest.mark.parametrize("shapes", [((4, 4), (4, 4)), (("n", 4), (4, 4))])
+def test_values_cross_the_boundary(plan: str, shapes: Any) -> None:
+    module = built(layers, *shapes)
+    a, b = numpy.random.default_rng(1).normal(size=(2, 4, 4)).astype("float32")
+    with codegen(LAYER, cost=lambda *_: 0.0) as npu:
+        program = rx.compile(module, partition=rx.Partition(codegens=(npu,), plan=plan))
+        found = numpy.from_dlpack(program["main"](a, b))
+        numpy.testing.assert_allclose(found, numpy.tanh(numpy.maximum(a @ b, 0)), atol=1e-6)
+    if plan == "priority":
+        assert "1 part by npu" in repr(program)
+
+
+def test_several_results_and_numbers() -> None:
+    pattern = [("npu.split", is_op("relax.split")), ("npu.exp", is_op("relax.exp"))]
+
+    def body(a: Any, b: Any) -> Any:
+        low, high = relax.split(relax.exp(a), 2, axis=0)
+        return relax.add(low, high), high
+
+    a = numpy.random.default_rng(1).normal(size=(4, 4)).astype("float32")
+    with codegen(pattern) as npu:
+        first, second = rx.compile(built(body), partition=[npu])["main"](a, a)
+        numpy.testing.assert_allclose(numpy.from_dlpack(first), numpy.exp(a[:2]) + numpy.exp(a[2:]), rtol=1e-6)
+        numpy.testing.assert_allclose(numpy.from_dlpack(second), numpy.exp(a[2:]), rtol=1e-6)
+
+
+@draws(30)
+@given(
+    first=rows(),
+    second=rows(),
+    module=blocks.images() | blocks.sequences(),
+    plan=st.sampled_from(["priority", "cost"]),
+    price=st.sampled_from([0.0, 1e-7, 1e-3]),
+)
+def test_random_graphs_by_random_patterns(first: Any, second: Any, module: rx.Module, plan: str, price: float) -> None:
+    """Results stay the same, and each operator is in one place."""
+    renamed = [(name.replace("npu", "cpu"), pattern) for name, pattern in second]
+    with codegen(first, cost=lambda *_: price) as npu, codegen(renamed, "cpu") as cpu:
+        partition = f"relax-partition{{codegens={npu},{cpu} plan={plan}}}"
+        assert operators(changed(module, partition)) == operators(module)
+        keeps_results(module, f"{partition},relax-run-codegen")
+
+
+def parts(module: rx.Module, **options: Any) -> list[str]:
+    """The operators in the external modules of a partition."""
+    apart = changed(module, rx.Partition(codegens=("npu",), **options))
+    names = [[op.name for op in operations_in(each)] for each in external_modules(apart.operation)]
+    return [" ".join(name.removeprefix("relax.") for name in each if name.startswith("relax.")) for each in names]
+
+
+def test_a_plan_by_cost_takes_what_pays() -> None:
+    """A large product, and what lies between two that are taken; not what is cheaper where it is."""
+
+    def body(a: Any, b: Any) -> Any:
+        return relax.tanh(relax.matmul(relax.exp(relax.matmul(a, b)), b))
+
+    patterns = [("npu.product", product), *EXP, ("npu.tanh", is_op("relax.tanh"))]
+    prices = {"npu.product": 1e-6, "npu.exp": 1e-6, "npu.tanh": 1.0}
+    with codegen(patterns, cost=lambda self, name, operations: prices[name]):
+        large = [(512, 512), (512, 512)]
+        assert parts(built(body, *large), plan="cost") == ["matmul exp matmul"]
+        assert parts(built(body), plan="cost") == []
+        assert parts(built(body)) == ["matmul exp matmul tanh"]
+
+
+def test_a_price_that_is_none() -> None:
+    with codegen(EXP, cost=lambda *_: "cheap"), pytest.raises(rx.RelaxError, match="cost\\(\\) gave 'cheap', not sec"):
+        parts(built(lambda a, b: relax.exp(a)), plan="cost")
+
+
+def test_a_planner_of_ones_own() -> None:
+    """It takes the second of all matches only."""
+
+    @rx.register_planner("second")
+    def second(block: Any, composites: Sequence[Any]) -> Iterator[Taken]:
+        found = [op.operation for op in block.operations if op.name in composites[0].heads]
+        yield from (Taken(composites[0], [op]) for op in found[1:2])
+
+    with codegen(EXP):
+        assert parts(built(lambda a, b: (relax.exp(a), relax.exp(b))), plan="second") == ["exp"]
+
+
+def refused(reason: Exception) -> type:
+    class Refusing(Native):
+        def compile(self, module: rx.Module, options: Mapping[str, str]) -> bytes:
+            raise reason
+
+    return Refusing
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [(rx.RelaxError("too large for the unit"), "too large for the unit"), (KeyError("w"), "KeyError: 'w'")],
+)
+def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -> None:
+    module = built(layers)
+    a, b = numpy.random.default_rng(1).normal(size=(2, 4, 4)).astype("float32")
+    journal = rx.Journal()
+    with codegen(LAYER, base=refused(reason)) as npu:
+        with pytest.warns(RuntimeWarning, match="codegen 'npu' declined @"):
+            program = rx.compile(module, partition=npu, journal=journal)
+        numpy.testing.assert_allclose(program["main"](a, b), numpy.tanh(numpy.maximum(a @ b, 0)), atol=1e-6)
+        with pytest.raises(rx.RelaxError, match="codegen 'npu' declined @fused_matmul_nn_relu_npu"):
+            rx.compile(module, partition=npu, strict_partition=True)
+    assert f": {shown}\n" in rx.partition_table(journal.facts)
+
+
+def test_what_went_where_is_told() -> None:
+    def body(a: Any, b: Any) -> Any:
+        return relax.tanh(relax.matmul(a, b)), relax.nn.relu(relax.matmul(a, b)), relax.matmul(b, a)
+
+    journal = rx.Journal()
+    with codegen([*LAYER, *EXP]) as npu:
+        rx.compile(built(body), partition=rx.Partition(codegens=(npu,), explain=True), journal=journal, opt_level=0)
+    head, columns, row, *_ = rx.partition_table(journal.facts).splitlines()
+    assert head == "partition: 2 of 5 operators" and columns.split()[0] == "codegen"
+    assert row.split()[:3] == ["npu", "2", "1"] and "128 bytes" in row and "64 bytes" in row and row.endswith("layer 2")
+    why = rx.explanation(journal.facts)
+    assert "no pattern has relax.tanh" in why
+    assert "relax.matmul is used by relax.tanh; the pattern ends with relax.nn.relu" in why
+    assert why.count("\n") == 4
+
+
+def test_what_cannot_be_asked_for() -> None:
+    module = built(layers)
+    with codegen(LAYER) as npu:
+        for wanted, message in (
+            (["npo"], "unknown codegen 'npo'; did you mean 'npu'"),
+            ([npu, 3], "not 3"),
+            (f"{npu}{{cores=2}}", "codegen 'npu' has no option 'cores' \\(it has none\\)"),
+            (f"{npu}{{cores=2", "expected '}' at the end"),
+        ):
+            with pytest.raises(rx.RelaxError, match=message):
+                rx.compile(module, partition=wanted)
+
+
+def test_kernels_go_to_codegens_after_they_are_made() -> None:
+    """What is said of calls of kernels is looked for behind the stage that makes them."""
+    names = rx.stages("llvm").names
+    with codegen(LAYER), codegen([("dsp.any", is_op("relax.call_tir"))], "dsp"):
+        from relax_mlir.passes.partition.stages import with_partition
+
+        with_both = with_partition(rx.stages("llvm"), ["npu", "dsp"]).names
+    place = names.index("legalize")
+    assert with_both == [*names[:place], "partition", "legalize", "partition-kernels", *names[place + 1 :]]
+
+
+def test_two_programs_with_parts_of_one_name(tmp_path: Path) -> None:
+    """Each has its own functions, from files too."""
+    a = numpy.ones((4, 4), "float32")
+    programs = []
+    with codegen(EXP):
+        for count in (1, 2):
+
+            def body(x: Any, y: Any, times: float = float(count)) -> Any:
+                return relax.exp(relax.multiply(x, relax.const(times)))
+
+            path = tmp_path / f"{count}.rxa"
+            rx.compile(built(body), partition=["npu"]).save(path)
+            programs.append(rx.runtime.load(path))
+        for count, program in enumerate(programs, 1):
+            numpy.testing.assert_allclose(numpy.from_dlpack(program["main"](a, a)), numpy.exp(a * count), rtol=1e-6)
+
+
+def test_memory_for_the_time_of_a_call() -> None:
+    """It is shared with what lives before and after, and large enough for the largest."""
+    sizes: list[int] = []
+
+    class Working(rx.Codegen):
+        def workspace(self, function: Any) -> int:
+            return 4096
+
+        def compile(self, module: rx.Module, options: Mapping[str, str]) -> bytes:
+            return " ".join(self.functions(module)).encode()
+
+        def load(self, data: memoryview) -> dict[str, Any]:
+            def exp(x: Any, out: Any, work: Any) -> None:
+                room = numpy.from_dlpack(work)
+                sizes.append(room.size)
+                room[:] = 255
+                numpy.from_dlpack(out)[...] = numpy.exp(numpy.from_dlpack(x))
+
+            return dict.fromkeys(bytes(data).decode().split(), exp)
+
+    def body(a: Any, b: Any) -> Any:
+        return relax.exp(relax.tanh(relax.exp(a)))
+
+    a = numpy.random.default_rng(1).normal(size=(4, 4)).astype("float32")
+    with codegen(EXP, base=Working) as npu:
+        program = rx.compile(built(body), partition=npu)
+        numpy.testing.assert_allclose(program["main"](a, a), numpy.exp(numpy.tanh(numpy.exp(a))), rtol=1e-6)
+    assert sizes == [4096, 4096]
+
+
+def test_a_workspace_that_is_none() -> None:
+    with codegen(EXP, workspace=lambda *_: -1) as npu, pytest.raises(rx.RelaxError, match="needs -1 bytes of workspa"):
+        rx.compile(built(lambda a, b: relax.exp(a)), partition=npu)
+
+
+@pytest.mark.parametrize(
+    ("members", "seen"),
+    [
+        ({}, "relax.exp"),
+        ({"pipeline": "relax-inline,relax-canonicalize,cse"}, "relax.exp"),
+        ({"target": "llvm", "stage": "legalize"}, "relax.call_tir"),
+        ({"target": "llvm", "stage": "bufferize"}, "memref<4x4xf32>"),
+        ({"target": "llvm"}, "llvm.func"),
+    ],
+)
+def test_parts_come_as_far_lowered_as_is_asked_for(members: dict[str, str], seen: str) -> None:
+    """What is lowered is a copy: the part comes back as it was."""
+    found: list[str] = []
+
+    def compile_(self: Any, module: rx.Module, options: Mapping[str, str]) -> bytes:
+        found.append(str(module))
+        raise rx.RelaxError("not today")
+
+    a = numpy.ones((4, 4), "float32")
+    with codegen(EXP, compile=compile_, **members) as npu, pytest.warns(RuntimeWarning, match="not today"):
+        program = rx.compile(built(lambda a, b: relax.exp(a)), partition=npu)
+    assert len(found) == 1 and seen in found[0]
+    numpy.testing.assert_allclose(program["main"](a, a), numpy.exp(a), rtol=1e-6)
+
+
+def test_a_pipeline_that_fails_is_a_reason() -> None:
+    with codegen(EXP, pipeline="relax-bind-params{params=none}") as npu, pytest.warns(RuntimeWarning, match="declined"):
+        rx.compile(built(lambda a, b: relax.exp(a)), partition=npu)
+
+
+def test_passes_on_parts_as_objects() -> None:
+    """rx.External is external{...}(...): what hangs together is inlined in the parts of one codegen only."""
+    other = [("dsp.tanh", is_op("relax.tanh"))]
+    with codegen(EXP) as npu, codegen(other, "dsp") as dsp:
+        passes = [rx.Partition(codegens=(npu, dsp)), rx.External(npu, "symbol-dce,func.func(cse)"), "cse"]
+        pipeline = rx.Pipeline([*passes, rx.External(dsp, [MarkAll()])])
+        assert "external{codegen=npu}(symbol-dce,func.func(cse))" in str(pipeline)
+        assert str(rx.Pipeline(str(pipeline).replace("test-mark-all", "cse")))
+        apart = built(lambda a, b: relax.tanh(relax.exp(a)))
+        pipeline.run(apart)
+    marked = {
+        str(each.attributes["sym_name"]): "test.mark" in each.attributes for each in external_modules(apart.operation)
+    }
+    assert sorted(marked.values()) == [False, True] and "dsp" in next(name for name, is_ in marked.items() if is_)
+
+
+@dataclass(frozen=True)
+class MarkAll(rx.Pass):
+    name: ClassVar[str] = "test-mark-all"
+
+    def run(self, op: Any) -> None:
+        op.attributes["test.mark"] = rx.ir.UnitAttr.get(op.context)
+
+
+def test_kernels_that_are_declined_come_back() -> None:
+    """With the PrimFuncs that they call, under names that are free."""
+    module = built(layers)
+    a, b = numpy.random.default_rng(1).normal(size=(2, 4, 4)).astype("float32")
+    base, warned = refused(rx.RelaxError("not today")), pytest.warns(RuntimeWarning, match="codegen 'dsp' declined")
+    with codegen([("dsp.any", is_op("relax.call_tir"))], "dsp", base=base) as dsp, warned:
+        program = rx.compile(module, partition=dsp)
+    numpy.testing.assert_allclose(program["main"](a, b), numpy.tanh(numpy.maximum(a @ b, 0)), atol=1e-6)
+
+
+def test_only_the_part_itself_is_called_from_outside() -> None:
+    """A function that others may call as well is its own in each part that calls it."""
+    text = """
+func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @part(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.codegen = "npu"} {
+  %0 = call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @part(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+    apart = changed(rx.Module.parse(text), "relax-outline-external")
+    (part,) = external_modules(apart.operation)
+    assert list(rx.Codegen.functions(part)) == ["part"]
+    assert "func.func @twice" in str(apart)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models in C: values, memory, sizes that have ranges, main.c and the Makefile, and no undefined behaviour."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from blocks import Weights, transformer_block
+from c_programs import CProgram, needs_compiler, run, write
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+pytestmark = needs_compiler
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+
+
+def built(infos: Any, body: Callable[..., Any]) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", infos) as f:
+        made = body(*f)
+        f.returns(*(made if isinstance(made, tuple) else (made,)))
+    return module
+
+
+def mobile_net(x: Any) -> Any:
+    """Depthwise separable convolutions, a residual, the mean and a classifier."""
+    weights = Weights(7)
+    x = relax.nn.conv2d(x, weights(8, 3, 3, 3), strides=(2, 2), padding=(1, 1))
+    x = relax.clip(weights.batch_norm(x, 8), min=0.0, max=6.0)
+    y = relax.nn.conv2d(x, weights(8, 1, 3, 3), padding=(1, 1), groups=8)
+    y = relax.clip(weights.batch_norm(y, 8), min=0.0, max=6.0)
+    y = relax.nn.conv2d(y, weights(8, 8, 1, 1))
+    x = relax.add(x, weights.batch_norm(y, 8))
+    x = relax.mean(x, axis=[2, 3])
+    return relax.nn.softmax(relax.add(relax.matmul(x, weights(8, 10)), weights(10)), axis=-1)
+
+
+def transformer(x: Any, mask: Any) -> Any:
+    return transformer_block(x, mask, Weights(3), 6, 16)
+
+
+MODELS: dict[str, tuple[Any, Callable[..., Any]]] = {
+    "mobile_net": ({"image": rx.tensor((1, 3, 16, 16))}, mobile_net),
+    "transformer": ({"x": rx.tensor((1, 6, 16)), "mask": rx.tensor((1, 1, 6, 6))}, transformer),
+}
+
+
+def arrays_for(infos: dict[str, Any]) -> list[Any]:
+    random = numpy.random.default_rng(11)
+    return [random.normal(size=info.shape).astype("float32") for info in infos.values()]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_agree_and_show_no_undefined_behaviour(name: str, tmp_path: Path) -> None:
+    infos, body = MODELS[name]
+    program, arrays = CProgram(built(infos, body)), arrays_for(infos)
+    (expected,) = program.expected(*arrays)
+    (given,) = program(*arrays)
+    numpy.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-6)
+    for position, array in enumerate(arrays):
+        array.tofile(tmp_path / f"{position}.bin")
+    text = run(program.files, tmp_path, *(f"{position}.bin" for position in range(len(arrays))), flags=SANITIZED)
+    saved = numpy.fromfile(tmp_path / "result.bin", "float32").reshape(expected.shape)
+    numpy.testing.assert_allclose(saved, expected, rtol=1e-4, atol=1e-6)
+    assert text.startswith("result: ")
+    called = set(re.findall(r"\b(malloc|calloc|free|memcpy|memset|printf)\b", program.files["model.c"]))
+    assert not called, "a microcontroller has none of these"
+
+
+@pytest.mark.slow
+def test_integers_and_indices_show_no_undefined_behaviour(tmp_path: Path) -> None:
+    def body(x: Any, i: Any) -> tuple[Any, ...]:
+        wide = relax.astype(x, dtype="int64")
+        high = relax.add(relax.multiply(x, relax.const(2**30, "int32")), relax.const(2**31 - 1, "int32"))
+        shifted = relax.right_shift(relax.left_shift(x, relax.const(40, "int32")), relax.const(3, "int32"))
+        return high, shifted, relax.take(wide, i, axis=0), relax.astype(relax.divide(x, x), dtype="float32")
+
+    module = built({"x": rx.tensor((3, 4), "int32"), "i": rx.tensor((2,), "int64")}, body)
+    program = CProgram(module)
+    x, i = numpy.arange(1, 13, dtype="int32").reshape(3, 4) * 12345, numpy.array([2, -1], "int64")
+    for given, expected in zip(program(x, i), program.expected(x, i), strict=True):
+        numpy.testing.assert_array_equal(given, expected)
+    x.tofile(tmp_path / "x.bin")
+    i.tofile(tmp_path / "i.bin")
+    run(program.files, tmp_path, "x.bin", "i.bin", flags=SANITIZED)
+
+
+def attend(x: Any, y: Any) -> Any:
+    return relax.nn.softmax(relax.matmul(x, relax.permute_dims(y)), axis=-1)
+
+
+SIZED = {"x": rx.tensor(("n", 4)), "y": rx.tensor(("m", 4))}
+
+
+def test_memory_is_planned_for_the_largest_sizes() -> None:
+    module = built(SIZED, attend)
+    program = CProgram(module, bind={"n": "1..6", "m": "1..5"})
+    for n, m in ((1, 1), (6, 5), (3, 2)):
+        x, y = (numpy.random.default_rng(n).normal(size=(each, 4)).astype("float32") for each in (n, m))
+        numpy.testing.assert_allclose(program(x, y)[0], program.expected(x, y)[0], rtol=1e-5)
+    x, y = numpy.zeros((7, 4), "float32"), numpy.zeros((2, 4), "float32")
+    with pytest.raises(RuntimeError, match=r"ValueError: .*argument #0 'x' dimension 0: n is 7, expected 1 to 6"):
+        program(x, y)
+    small, large = (
+        int(re.findall(r"ARENA_BYTES (\d+)", rx.sources(module, bind={"n": f"1..{n}", "m": "1..5"})["model.h"])[0])
+        for n in (6, 600)
+    )
+    assert 64 <= small < large <= 601 * 64
+
+
+def test_sizes_without_a_bound_need_the_heap() -> None:
+    module = built(SIZED, attend)
+    with pytest.raises(rx.RelaxError, match=r"has no bound, so it has no place in static memory") as caught:
+        rx.sources(module)
+    assert 'bind={"n": "1..64"}' in str(caught.value) and "memory=heap" in str(caught.value)
+    program = CProgram(module, "c{memory=heap}")
+    for n, m in ((1, 1), (16, 9)):
+        x, y = (numpy.random.default_rng(n).normal(size=(each, 4)).astype("float32") for each in (n, m))
+        numpy.testing.assert_allclose(program(x, y)[0], program.expected(x, y)[0], rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_the_heap_is_given_back(tmp_path: Path) -> None:
+    """Also where a call fails in the middle: the leak check would end the program with an error."""
+
+    def body(x: Any, i: Any) -> Any:
+        y = relax.nn.softmax(relax.matmul(x, relax.permute_dims(x)), axis=-1)
+        return relax.take(relax.exp(y), i, axis=0)
+
+    module = built({"x": rx.tensor(("n", 4)), "i": rx.tensor(("k",), "int64")}, body)
+    program = CProgram(module, "c{memory=heap}")
+    x, i = numpy.ones((3, 4), "float32"), numpy.array([2, 0], "int64")
+    numpy.testing.assert_allclose(program(x, i)[0], program.expected(x, i)[0], rtol=1e-5)
+    with pytest.raises(RuntimeError, match=r"IndexError: relax.take .*index 5 is out of range for axis 0 of size 3"):
+        program(x, i + 3)
+    run(program.files, tmp_path, "n=3", "k=2", flags=SANITIZED)
+    x.tofile(tmp_path / "x.bin")
+    (i + 3).tofile(tmp_path / "i.bin")
+    words = ["./program", "x.bin", "i.bin", "n=3", "k=2"]
+    failed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert re.fullmatch(r"IndexError: relax.take .*index 5 is out of range for axis 0 of size 3\n", failed.stderr)
+    assert failed.returncode == 1
+
+
+def test_the_makefile_makes_it(tmp_path: Path) -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("this machine has no make")
+    module = built({"x": rx.tensor((2, 3))}, lambda x: relax.add(x, relax.const(1.5)))
+    write(rx.sources(module, "c{name=net}"), tmp_path)
+    done = subprocess.run([make, "-s", "-C", str(tmp_path)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    shown = subprocess.run([str(tmp_path / "net")], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert shown.stdout == "result: 1.5 1.5 1.5 1.5 1.5 1.5\n"
+
+
+BRANCH = """
+func.func @main(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+  %b = tensor.extract %c[] : tensor<i1>
+  %r = scf.if %b -> (tensor<4xf32>) {
+    %y = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %y : tensor<4xf32>
+  } else {
+    %y = "relax.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %y : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+"""
+LOOP = """
+func.func @main(%x: tensor<4xf32>, %n: i64) -> tensor<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %count = arith.index_cast %n : i64 to index
+  %r = scf.for %i = %zero to %count step %one iter_args(%a = %x) -> (tensor<4xf32>) {
+    %y = "relax.add"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %y : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+"""
+X = numpy.array([1.0, -2.0, 0.25, 3.0], "float32")
+
+
+@pytest.mark.parametrize("target", ["c", "c{memory=heap}"])
+def test_branches_of_graphs(target: str) -> None:
+    program = CProgram(rx.Module.parse(BRANCH), target)
+    for flag, function in ((True, numpy.exp), (False, numpy.tanh)):
+        numpy.testing.assert_allclose(program(X, numpy.array(flag))[0], function(X), rtol=1e-6)
+
+
+def test_loops_of_graphs_need_the_heap() -> None:
+    module = rx.Module.parse(LOOP)
+    with pytest.raises(rx.RelaxError, match="a loop makes it anew each time and hands it on, so it has no place"):
+        rx.sources(module)
+    program = CProgram(module, "c{memory=heap}")
+    for count in (0, 1, 5):
+        numpy.testing.assert_array_equal(program(X, count)[0], X * 2**count)

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The codegen `blas`: products in compiled models beside numpy, and the calls of the library by themselves."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+import pytest
+from example_counts import draws
+from hypothesis import given
+from hypothesis import strategies as st
+from relax_mlir.passes.partition.codegen import find_codegen
+from relax_mlir.runtime import to_numpy
+from relax_mlir.runtime.errors import ArtifactError
+from relax_mlir.runtime.external import blas
+from relax_mlir.runtime.external.blas import Function, Part, Step, multiply, packed, unpacked
+from relax_mlir.support.errors import RelaxError
+from relax_mlir.targets.external.blas.codegen import Blas
+from relax_mlir.targets.external.blas.products import products, spec_of, specs
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+SIZES = {"b": 2, "c": 3, "m": 4, "n": 5, "k": 6, "1": 1}
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
+
+
+def random(shape: Sequence[int], dtype: str = "float32", seed: int = 0) -> Any:
+    return numpy.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def reference(spec: str, a: Any, b: Any) -> Any:
+    """What numpy says, of axes of size 1 too."""
+    operands, result = spec.split("->")
+    labels, arrays = [], []
+    for own, array in zip(operands.split(","), (a, b), strict=True):
+        arrays.append(array.reshape([size for label, size in zip(own, array.shape, strict=True) if label != "1"]))
+        labels.append(own.replace("1", ""))
+    return numpy.einsum(f"{','.join(labels)}->{result}", *arrays)
+
+
+def shape_of(labels: str, **sizes: int) -> tuple[int, ...]:
+    return tuple({**SIZES, **sizes}[label] for label in labels)
+
+
+def operands_of(spec: str, dtype: str = "float32", **sizes: int) -> tuple[Any, Any, Any]:
+    operands, result = spec.split("->")
+    one, other = operands.split(",")
+    out = numpy.full(shape_of(result, **sizes), numpy.nan, dtype)
+    return random(shape_of(one, **sizes), dtype), random(shape_of(other, **sizes), dtype, 1), out
+
+
+# ---- the library's calls ----
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("spec", specs())
+def test_every_product(spec: str, dtype: str) -> None:
+    a, b, out = operands_of(spec, dtype)
+    multiply(spec, a, b, out)
+    numpy.testing.assert_allclose(out, reference(spec, a, b), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+def stretched(array: Any, how: str) -> Any:
+    """The same numbers, lying in memory in other ways."""
+    if not array.shape:
+        return array.copy()
+    if how == "steps":
+        wide = numpy.zeros([size * 2 for size in array.shape], array.dtype)
+        view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
+    elif how == "padded":
+        wide = numpy.zeros([size + 3 for size in array.shape], array.dtype)
+        view = wide[tuple(slice(1, 1 + size) for size in array.shape)]
+    elif how == "backwards":
+        view = array[tuple(slice(None, None, -1) for _ in array.shape)].copy()
+        view = view[tuple(slice(None, None, -1) for _ in array.shape)]
+    elif how == "columns":
+        view = numpy.asfortranarray(array)
+    elif how == "unaligned":
+        raw = numpy.zeros(array.nbytes + 1, "uint8")[1:]
+        view = raw.view(array.dtype).reshape(array.shape)
+    else:
+        view = array.copy()
+    view[...] = array
+    return view
+
+
+WAYS = ["plain", "steps", "padded", "backwards", "columns", "unaligned"]
+
+
+@given(st.sampled_from(specs()), st.lists(st.sampled_from(WAYS), min_size=3, max_size=3), st.booleans(), st.data())
+@draws(600)
+def test_strides_sizes_and_bias(spec: str, ways: list[str], biased: bool, data: Any) -> None:
+    sizes = {label: data.draw(st.integers(0, 4), label) for label in "bcmnk"}
+    given = operands_of(spec, **sizes)
+    a, b, out = (stretched(array, how) for array, how in zip(given, ways, strict=True))
+    bias = random((sizes["n"],), seed=2) if biased and spec.endswith("n") else None
+    multiply(spec, a, b, out, bias)
+    expected = reference(spec, a, b) + (0 if bias is None else bias)
+    numpy.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_of_batches_become_one_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linear layer on a batch is one call, not one for each item."""
+    calls: list[tuple[int, ...]] = []
+
+    class Library:
+        def scipy_cblas_sgemm_batch_strided(self, *arguments: Any) -> None:
+            calls.append((*arguments[3:6], arguments[-1]))
+
+    monkeypatch.setattr(blas, "library", lambda: Library())
+    for spec, expected in {
+        "bcmk,kn->bcmn": [(24, 5, 6, 1)],
+        "bmk,nk->bmn": [(8, 5, 6, 1)],
+        "bcmk,1ckn->bcmn": [(4, 5, 6, 3)] * 2,
+        "bkm,kn->bmn": [(4, 5, 6, 2)],
+        "mk,bkn->bmn": [(4, 5, 6, 2)],
+    }.items():
+        calls.clear()
+        multiply(spec, *operands_of(spec))
+        assert calls == expected, spec
+
+
+def test_sizes_that_do_not_fit() -> None:
+    with pytest.raises(RelaxError, match="sizes of 'k' do not agree: 3 and 4"):
+        multiply("mk,kn->mn", random((2, 3)), random((4, 5)), random((2, 5)))
+    large = numpy.lib.stride_tricks.as_strided(random((1,)), (2**31, 1), (0, 4))
+    out = numpy.lib.stride_tricks.as_strided(random((1,)), (1, 1), (4, 4))
+    with pytest.raises((RelaxError, MemoryError), match=r"32 bits|allocate"):
+        multiply("km,kn->mn", large, large, out)
+
+
+# ---- bytes ----
+PART = Part(2, {"f": Function(1, [Step("mk,kn->mn", "f32", 0, -1, None, True)], [1])}, [random((6, 5))])
+
+
+def test_bytes_come_back() -> None:
+    found = unpacked(memoryview(packed(PART)))
+    assert (found.threads, found.functions) == (2, PART.functions)
+    numpy.testing.assert_array_equal(found.constants[0], PART.constants[0])
+    empty = Part(1, {}, [numpy.zeros((0, 3), "float64")])
+    assert unpacked(memoryview(packed(empty))).constants[0].shape == (0, 3)
+
+
+def test_damaged_bytes_are_refused() -> None:
+    data = packed(PART)
+    for wrong in (
+        b"",
+        b"something else at all",
+        data[:12],
+        data[:40],
+        data[:-1],
+        data + b"x",
+        data.replace(b"spec", b"s"),
+    ):
+        if wrong == data:
+            continue
+        with pytest.raises(RelaxError, match="bytes"):
+            unpacked(memoryview(wrong))
+    with pytest.raises(RelaxError, match="damaged"):
+        unpacked(memoryview(data.replace(b'"threads"', b'"thread5"')))
+
+
+def test_one_function_by_itself() -> None:
+    f = blas.BlasRuntime().load(memoryview(packed(PART)))["f"]
+    x, out = random((4, 6)), numpy.empty((4, 5), "float32")
+    f(x, out)
+    numpy.testing.assert_allclose(out, numpy.maximum(x @ PART.constants[0], 0), rtol=1e-5, atol=1e-5)
+    with pytest.raises(RelaxError, match="takes 1 inputs and 1 outputs, got 1 tensors"):
+        f(x)
+
+
+def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> ctypes.CDLL:
+        raise ImportError("No module named 'scipy_openblas32'")
+
+    runtime = blas.BlasRuntime()
+    assert runtime.requires(memoryview(packed(PART))) == ""
+    monkeypatch.setattr(blas, "library", missing)
+    told = runtime.requires(memoryview(packed(PART)))
+    assert (
+        told
+        == "it needs the package scipy-openblas32 (pip install scipy-openblas32): No module named 'scipy_openblas32'"
+    )
+    with pytest.raises(ArtifactError, match="this machine cannot run it: it needs the package scipy-openblas32"):
+        partitioned(relax.matmul, (2, 3), (3, 4))["main"]
+
+
+# ---- models ----
+def built(body: Callable[..., Any], *shapes: Any, dtype: str = "float32") -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
+        made = body(*f)
+        f.returns(*(made if isinstance(made, tuple) else (made,)))
+    return module
+
+
+def partitioned(body: Callable[..., Any], *shapes: Any, dtype: str = "float32", how: str = "blas") -> Any:
+    return rx.compile(built(body, *shapes, dtype=dtype), partition=[how], opt_level=1, strict_partition=True)
+
+
+def steps_of(program: Any) -> list[list[Any]]:
+    """What each part's functions do."""
+    parts = [unpacked(memoryview(each.data)) for each in program._artifact.externals]
+    return [list(function.steps) for part in parts for function in part.functions.values()]
+
+
+def agrees(body: Callable[..., Any], *shapes: Any, dtype: str = "float32", sizes: dict[str, int] | None = None) -> Any:
+    """Checks that the model gives what it gives without the codegen; the program."""
+    program = partitioned(body, *shapes, dtype=dtype)
+    known = {"b": 2, "c": 3, "m": 4, "n": 5, "k": 6, **(sizes or {})}
+    arrays = [
+        random([known.get(size, 0) if isinstance(size, str) else size for size in shape], dtype, seed)
+        for seed, shape in enumerate(shapes)
+    ]
+    found, expected = program["main"](*arrays), rx.compile(built(body, *shapes, dtype=dtype))["main"](*arrays)
+    several = isinstance(found, (tuple, list))
+    for one, other in zip(found if several else [found], expected if several else [expected], strict=True):
+        numpy.testing.assert_allclose(to_numpy(one), to_numpy(other), rtol=1e-4, atol=TOLERANCE[dtype] * 10)
+    return program
+
+
+MATMULS: dict[str, Any] = {
+    "mk,kn->mn": (("m", "k"), ("k", "n")),
+    "k,kn->n": (("k",), ("k", "n")),
+    "bmk,kn->bmn": (("b", "m", "k"), ("k", "n")),
+    "bmk,bkn->bmn": (("b", "m", "k"), ("b", "k", "n")),
+    "mk,bkn->bmn": (("m", "k"), ("b", "k", "n")),
+    "1mk,bkn->bmn": ((1, "m", "k"), ("b", "k", "n")),
+    "bcmk,bckn->bcmn": (("b", "c", "m", "k"), ("b", "c", "k", "n")),
+    "bcmk,ckn->bcmn": (("b", "c", "m", "k"), ("c", "k", "n")),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("are_known", [True, False], ids=["known", "symbolic"])
+@pytest.mark.parametrize("spec", MATMULS)
+def test_products_of_the_graph(spec: str, are_known: bool, dtype: str) -> None:
+    shapes = MATMULS[spec]
+    if are_known:
+        shapes = tuple(tuple(SIZES.get(size, size) for size in shape) for shape in shapes)
+    program = agrees(relax.matmul, *shapes, dtype=dtype)
+    ((step,),) = steps_of(program)
+    assert step == Step(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False)
+
+
+def test_symbolic_sizes_may_be_0_and_1() -> None:
+    for sizes in ({"m": 0}, {"k": 0}, {"n": 0}, {"m": 1, "n": 1}, {"k": 1}):
+        agrees(relax.matmul, ("m", "k"), ("k", "n"), sizes=sizes)
+
+
+def test_transposed_operands_are_read_where_they_lie() -> None:
+    for spec in ("mk,nk->mn", "km,kn->mn", "km,nk->mn", "bmk,bnk->bmn"):
+        operands, _ = spec.split("->")
+        body = lambda a, b, spec=spec: relax.einsum([a, b], spec)  # noqa: E731
+        ((step,),) = steps_of(agrees(body, *(shape_of(labels) for labels in operands.split(","))))
+        assert (step.spec, step.a, step.b) == (spec, 0, 1)
+
+
+def test_a_transposed_result_is_the_product_the_other_way_round() -> None:
+    ((step,),) = steps_of(agrees(lambda a, b: relax.einsum([a, b], "mk,kn->nm"), (4, 6), (6, 5)))
+    assert (step.spec, step.a, step.b) == ("km,nk->mn", 1, 0)
+
+
+def weights() -> tuple[Any, Any]:
+    return relax.const(random((6, 5), seed=3)), relax.const(random((5,), seed=4))
+
+
+def test_bias_and_relu() -> None:
+    def layer(x: Any) -> Any:
+        weight, bias = weights()
+        return relax.nn.relu(relax.add(relax.matmul(x, weight), bias))
+
+    for shape in ((4, 6), ("b", "m", 6)):
+        ((step,),) = steps_of(agrees(layer, shape))
+        assert (step.relu, step.a, step.b, step.bias) == (True, 0, -1, -2) or (step.bias is not None and step.relu)
+    ((step,),) = steps_of(agrees(lambda a, b: relax.nn.relu(relax.matmul(a, b)), (4, 6), (6, 5)))
+    assert step.relu and step.bias is None
+    ((step,),) = steps_of(agrees(lambda a, b, c: relax.add(c, relax.matmul(a, b)), (4, 6), (6, 5), (5,)))
+    assert step.bias is not None and not step.relu
+
+
+def test_what_is_no_bias_stays() -> None:
+    """A sum with a matrix, and one with columns."""
+    for shape in ((4, 5), (4, 1)):
+        ((step,),) = steps_of(agrees(lambda a, b, c: relax.add(relax.matmul(a, b), c), (4, 6), (6, 5), shape))
+        assert step.bias is None
+    ((step,),) = steps_of(agrees(lambda a, b: (lambda p: (relax.nn.relu(p), p))(relax.matmul(a, b)), (4, 6), (6, 5)))
+    assert not step.relu, "the product is wanted, too"
+
+
+def test_layers_in_a_row_are_one_part() -> None:
+    def body(x: Any, a: Any, b: Any) -> Any:
+        return relax.matmul(relax.nn.relu(relax.matmul(x, a)), b)
+
+    (steps,) = steps_of(agrees(body, ("m", 6), (6, 5), (5, 3)))
+    assert [step.relu for step in steps] == [True, False]
+
+
+def test_several_results_of_a_part() -> None:
+    def body(x: Any, a: Any) -> Any:
+        one = relax.matmul(x, a)
+        return one, relax.matmul(one, a)
+
+    agrees(body, (4, 4), (4, 4))
+
+
+def test_other_elements_stay() -> None:
+    program = rx.compile(built(relax.matmul, (4, 6), (6, 5), dtype="float16"), partition=["blas"])
+    assert list(program._artifact.externals) == []
+
+
+def test_options() -> None:
+    program = partitioned(relax.matmul, (4, 6), (6, 5), how="blas{threads=2}")
+    assert unpacked(memoryview(program._artifact.externals[0].data)).threads == 2
+    for wrong in ("0", "-1", "many"):
+        with pytest.raises(RelaxError, match=f"threads={wrong}: expected a number, 1 or more"):
+            partitioned(relax.matmul, (4, 6), (6, 5), how=f"blas{{threads={wrong}}}")
+
+
+def test_an_artifact_of_it_loads_again(tmp_path: Any) -> None:
+    path = tmp_path / "model.rxa"
+    partitioned(relax.matmul, (4, 6), (6, 5)).save(path)
+    a, b = random((4, 6)), random((6, 5), seed=1)
+    numpy.testing.assert_allclose(to_numpy(rx.runtime.load(path)["main"](a, b)), a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_every_structure_is_told_apart() -> None:
+    found = products()
+    assert len({each.key for each in found}) == len(found) == 2 * len(specs()) == 2 * len(set(specs()))
+    assert [spec_of(each) for each in found][: len(specs())] == [(spec, "f32") for spec in specs()]
+
+
+def test_it_is_registered() -> None:
+    assert find_codegen("blas") is Blas
+    assert json.dumps(Blas.options)

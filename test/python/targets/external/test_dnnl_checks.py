@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Codegen dnnl: what it leaves to the target, and why; what it refuses to load."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy
+import pytest
+from dnnl_models import floats
+from dnnl_parts import built, the_part
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.runtime.external.dnnl import library as libraries
+from relax_mlir.runtime.external.dnnl.description import Blobs, Part, from_bytes, to_bytes
+from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime
+from relax_mlir.support.errors import RelaxError
+from relax_mlir.targets.external.dnnl import machine
+from relax_mlir.targets.external.dnnl.codegen import Dnnl
+from relax_mlir.targets.external.dnnl.rules import RULES, refusal
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+const = relax.const
+
+
+def reason(body: Any, *inputs: Any) -> str:
+    """Why oneDNN has nothing for the last operator with a rule, or without."""
+    ops = [op for op in operations_in(built(body, *inputs).operation) if op.name.startswith("relax.")]
+    found = [refusal(op) for op in ops if op.name in RULES or op is ops[-1]]
+    return next((each for each in found if each), "")
+
+
+half = rx.tensor((2, 4), "float16")
+image = (1, 8, 6, 6)
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "told"),
+    [
+        (relax.erf, [(2, 4)], "no primitive for relax.erf"),
+        (relax.exp, [rx.tensor((2, 4), "float64")], "does not compute it with elements of f64, only of f32"),
+        (relax.nn.relu, [rx.tensor((2, 4), "int32")], "elements of i32"),
+        (relax.exp, [(1, 1, 1, 1, 2, 2, 2)], "6 dimensions at most, not for 7"),
+        (relax.exp, [(2, 0)], "no tensors without elements"),
+        (relax.exp, [rx.tensor((None, 4))], "a size is not known before it runs"),
+        (relax.exp, [rx.tensor(None)], "a size is not known before it runs"),
+        (lambda x: relax.power(x, x), [(2, 4)], "powers of one constant exponent only"),
+        (lambda x: relax.clip(x, 2.0, 1.0), [(2, 4)], "the limits 2.0 and 1.0 hold nothing between them"),
+        (lambda x: relax.nn.softplus(x, beta=-1.0), [(2, 4)], "a beta above 0, not -1.0"),
+        (relax.subtract, [(4,), (2, 4)], "broadcasts the second operand of subtract, not the first"),
+        (relax.add, [(2, 1), (1, 4)], "broadcasts one operand, not both"),
+        (relax.add, [("n",), (4,)], "whether a size is broadcast is not known"),
+        (relax.matmul, [("n", 2, 3), (4, 3, 2)], "whether a batch dimension is broadcast"),
+        (lambda x, w: relax.matmul(x, w, out_dtype="float64"), [(2, 3), (3, 2)], "elements of f64"),
+        (relax.nn.conv2d, [image, ("o", 8, 3, 3)], "has to know the sizes of the weight"),
+        (
+            lambda x, w: relax.nn.conv2d(x, w, data_layout="NCHW4c", kernel_layout="OIHW"),
+            [(1, 2, 6, 6, 4), (4, 8, 3, 3)],
+            "layout NCHW4c is in blocks",
+        ),
+        (
+            lambda x, w: relax.nn.conv2d(x, w, padding=3),
+            [image, (4, 8, 3, 3)],
+            "padding 3 along H is as wide as a window",
+        ),
+        (
+            lambda x: relax.nn.avg_pool2d(x, pool_size=3, ceil_mode=True, count_include_pad=True),
+            [image],
+            "ceil_mode and count_include_pad do not",
+        ),
+        (lambda x: relax.nn.adaptive_avg_pool2d(x, output_size=4), [image], "do not give (4, 4) of (6, 6)"),
+        (lambda x: relax.nn.adaptive_avg_pool2d(x, output_size=1), [(1, 8, "h", 6)], "has to know the sizes"),
+        (
+            lambda x, g: relax.nn.layer_norm(x, g, g, axes=[0]),
+            [(4, 5), (4,)],
+            "over the last dimensions, not over (0,)",
+        ),
+        (lambda x, g: relax.nn.layer_norm(x, g, g, axes=[1]), [(4, "n"), ("n",)], "sizes that are normalized"),
+        (
+            lambda x, g: relax.nn.group_norm(x, g, g, num_groups=2, channel_axis=2, axes=[1]),
+            [(1, 6, 4), (4,)],
+            "where these are dimension 1",
+        ),
+        (
+            lambda x, g: relax.nn.batch_norm(x, g, g, g, g, axis=1)[0],
+            [image, (8,)],
+            "takes the statistics of the batch",
+        ),
+        (
+            lambda x, g: relax.nn.batch_norm(x, g, g, g, g, axis=3, training=False)[0],
+            [image, (6,)],
+            "channels as dimension 1, not 3",
+        ),
+        (
+            lambda x, g: tuple(relax.nn.batch_norm(x, g, g, g, g, axis=1, training=False)[:2]),
+            [image, (8,)],
+            "the new mean and variance are used",
+        ),
+        (lambda x: relax.einsum([x, x], subscripts="ab,ab->ab"), [(2, 4)], ""),
+        (lambda x: relax.einsum([x, x, x], subscripts="ab,bc,cd->ad"), [(4, 4)], "multiplies two tensors, not 3"),
+        (lambda x: relax.einsum([x, x], subscripts="aa,ab->b"), [(4, 4)], "'aa,ab->b' is no product of matrices"),
+        (lambda x: relax.einsum([x, x], subscripts="ab,cd->ac"), [(4, 4)], "is no product of matrices"),
+        (lambda x: relax.einsum([x, x], subscripts="...ab,...bc->...ac"), [(4, 4)], "is no product of matrices"),
+        (lambda x: relax.sum(x, axis=[]), [(2, 4)], "no axis is reduced"),
+        (relax.sum, [()], "nothing to reduce"),
+        (lambda x, s: relax.quantize(x, s, const(numpy.int8(0))), [(2, 4), ()], "has to know scales and zero points"),
+        (
+            lambda x: relax.quantize(x, const(numpy.ones(4, "float32")), const(numpy.arange(4, dtype="int8"))),
+            [(2, 4)],
+            "one zero point for a whole tensor",
+        ),
+    ],
+)
+def test_why_not(body: Any, inputs: Any, told: str) -> None:
+    assert told in reason(body, *inputs)
+
+
+def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(name: str, instructions: str) -> str:
+        monkeypatch.setattr(machine, "library", lambda: type("L", (), {"instructions": instructions}))
+        return reason(relax.exp, rx.tensor((2, 4), name))
+
+    assert "oneDNN computes f16 with avx2_vnni_2 or avx512_core_fp16" in asked("float16", "avx512_core_bf16")
+    assert "this machine has avx2" in asked("bfloat16", "avx2")
+    assert asked("bfloat16", "avx512_core") == asked("float16", "avx512_core_fp16") == asked("float32", "sse41") == ""
+
+
+def test_a_pattern_takes_less_where_more_is_refused() -> None:
+    """What follows the convolution stays, and is told."""
+    module = built(lambda x: relax.erf(relax.nn.relu(relax.nn.conv2d(x, const(floats(4, 8, 3, 3))))), image)
+    rx.Pipeline("relax-fuse-ops-by-pattern{codegen=dnnl}").run(module)
+    assert "dnnl.conv_with_post_ops" in str(module)
+    assert (
+        "relax.erf" in module.script().partition("def main")[2] or "R.erf" in module.script().partition("def main")[2]
+    )
+
+
+def test_nothing_but_views_is_declined() -> None:
+    with pytest.raises(RelaxError, match="nothing to compute"):
+        the_part(built(lambda x: relax.permute_dims(x, [1, 0]), (2, 3)))
+
+
+@pytest.mark.parametrize("threads", ["0", "many", "-1", "2000"])
+def test_threads_are_a_number(threads: str) -> None:
+    with pytest.raises(RelaxError, match=f"threads={threads} has to be a number from 1 to 1024"):
+        the_part(built(relax.exp, (2, 3)), threads=threads)
+
+
+def some_bytes() -> bytes:
+    return the_part(built(lambda x: relax.matmul(x, const(floats(4, 4))), (2, 4)), threads="2").data
+
+
+def test_bytes_say_what_they_are() -> None:
+    part, blobs = from_bytes(memoryview(some_bytes()))
+    (function,) = part.functions
+    (offset,) = [value.offset for value in function.values if value.offset is not None]
+    assert part.threads == 2 and offset % 64 == 0 and (len(some_bytes()) - len(blobs)) % 64 == 0
+    assert numpy.array_equal(numpy.frombuffer(blobs[offset : offset + 64], "float32").reshape(4, 4), floats(4, 4))
+    assert some_bytes() == some_bytes()
+
+
+@pytest.mark.parametrize("length", [0, 5, 30, 200, -64, -1])
+def test_cut_bytes(length: int) -> None:
+    cut = memoryview(some_bytes()[:length])
+    told = DnnlRuntime().requires(cut)
+    assert told.startswith(("these are no bytes of codegen 'dnnl'", "the bytes of codegen 'dnnl' are cut"))
+    with pytest.raises(RelaxError, match="codegen 'dnnl'"):
+        DnnlRuntime().load(cut)
+
+
+def test_damaged_bytes() -> None:
+    data = some_bytes()
+    for place, told in ((0, "no bytes of"), (40, "damaged"), (data.index(b'"version":"') + 11, "are of version x")):
+        damaged = bytearray(data)
+        damaged[place] = ord("x")
+        assert told in DnnlRuntime().requires(memoryview(damaged))
+
+
+def test_another_instruction_set() -> None:
+    part = Part((), needs=("avx1024",))
+    told = DnnlRuntime().requires(memoryview(to_bytes(part, Blobs())))
+    assert "avx1024 would do" in told
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("/nowhere/libdnnl.so.3", "cannot be loaded"), ("libgomp.so.1", "cannot be loaded")]
+)
+def test_another_library(path: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = some_bytes()
+    monkeypatch.setenv(libraries.PLACE, path)
+    libraries.library.cache_clear()
+    try:
+        assert told in (found := DnnlRuntime().requires(memoryview(data))) and "pip install onednn-cpu-gomp" in found
+    finally:
+        libraries.library.cache_clear()
+
+
+def test_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = libraries.library_path()
+    for oldest, told in (((3, 99), "3.99 or a later 3.x is needed"), ((4, 0), "4.0 or a later 4.x")):
+        monkeypatch.setattr(libraries, "OLDEST", oldest)
+        with pytest.raises(RelaxError, match=told):
+            libraries.Library(place)
+
+
+def test_the_codegen_is_found_by_name_without_the_library() -> None:
+    """Patterns are asked, and nothing is loaded."""
+    code = "import sys, relax_mlir as rx; rx.find_codegen('dnnl'); print('libdnnl' in open('/proc/self/maps').read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
+    assert done.stdout.strip() == "False"
+    assert rx.find_codegen("dnnl") is Dnnl

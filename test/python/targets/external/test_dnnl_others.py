@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Codegen dnnl: pooling, norms, functions of elements, reductions, views, beside the default path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from dnnl_models import floats
+from dnnl_parts import agrees, built
+from relax_mlir.targets.external.dnnl.elementwise import BINARY, PLAIN
+
+from relax_mlir import relax
+
+const = relax.const
+
+
+def named(name: str) -> Any:
+    found = relax
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+@pytest.mark.parametrize("attributes", [{}, {"ceil_mode": True}, {"strides": 1, "dilation": 2}, {"layout": "NHWC"}])
+def test_pooling(kind: str, attributes: Any) -> None:
+    pool = named(f"nn.{kind}_pool2d")
+    told = {"pool_size": 3, "strides": 2, "padding": 1, **attributes}
+    assert agrees(built(lambda x: pool(x, **told), (1, 8, 10, 9))) == ["pooling"]
+
+
+def test_means_that_count_padding() -> None:
+    body = lambda x: relax.nn.avg_pool2d(x, pool_size=3, strides=2, padding=(1, 0, 2, 1), count_include_pad=True)  # noqa: E731
+    assert agrees(built(body, (1, 8, 10, 9))) == ["pooling"]
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_pooling_of_other_ranks(rank: int) -> None:
+    body = lambda x: named(f"nn.avg_pool{rank}d")(named(f"nn.max_pool{rank}d")(x, pool_size=2), pool_size=2, strides=2)  # noqa: E731
+    assert agrees(built(body, (2, 4, 9, 7, 6)[: rank + 2])) == ["pooling", "pooling"]
+
+
+@pytest.mark.parametrize("size", [1, (2, 3), (8, 9)])
+def test_adaptive_pooling(size: Any) -> None:
+    assert agrees(built(lambda x: relax.nn.adaptive_avg_pool2d(x, output_size=size), (1, 8, 8, 9))) == ["pooling"]
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_norms(center: bool, scale: bool) -> None:
+    told: Any = {"center": center, "scale": scale}
+    channels: Any = {"channel_axis": 1, "axes": [2, 3], **told}
+
+    def affine() -> Any:
+        return const(floats(8)), const(floats(8, seed=4))
+
+    def batch(x: Any) -> Any:
+        statistics = const(floats(8, seed=5)), const(numpy.abs(floats(8, seed=6)))
+        return relax.nn.batch_norm(x, *affine(), *statistics, axis=1, training=False, **told)[0]
+
+    more = ["binary"] * (center + scale)
+    layer = lambda x: relax.nn.layer_norm(x, *affine(), axes=[-1], epsilon=1e-3, **told)  # noqa: E731
+    group = lambda x: relax.nn.group_norm(x, *affine(), num_groups=4, **channels)  # noqa: E731
+    instance = lambda x: relax.nn.instance_norm(x, *affine(), **channels)  # noqa: E731
+    assert agrees(built(batch, (2, 8, 5, 5))) == ["batch_norm"]
+    assert agrees(built(layer, (2, 5, 8))) == ["layer_norm"]
+    assert agrees(built(group, (2, 8, 5, 6))) == ["layer_norm", *more]
+    assert agrees(built(instance, (2, 8, 5, 6))) == ["layer_norm", *more]
+
+
+def test_a_norm_over_several_axes() -> None:
+    body = lambda x: relax.nn.layer_norm(x, const(floats(5, 8)), const(floats(5, 8, seed=4)), axes=[1, 2])  # noqa: E731
+    assert agrees(built(body, (3, 5, 8))) == ["layer_norm"]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax(name: str, axis: int) -> None:
+    assert agrees(built(lambda x: named(f"nn.{name}")(x, axis=axis), (3, 4, 5))) == ["softmax"]
+
+
+@pytest.mark.parametrize("name", [*PLAIN, "nn.leakyrelu", "nn.softplus"])
+def test_functions_of_elements(name: str) -> None:
+    data = floats(2, 5, 7, scale=3)
+    given = numpy.abs(data) + 0.01 if name in ("sqrt", "log", "rsqrt") else data
+    assert agrees(built(named(name), (2, 5, 7)), [given]) == ["eltwise"]
+
+
+def test_functions_with_numbers() -> None:
+    def body(x: Any) -> Any:
+        y = relax.nn.leakyrelu(relax.nn.softplus(x, beta=2.0), alpha=0.2)
+        return relax.clip(relax.power(relax.nn.selu(y), const(3.0)), 0.5, 4.0)
+
+    agrees(built(body, (3, 4)))
+
+
+@pytest.mark.parametrize("other", [(2, 5, 7), (5, 1), (1,), (7,), (2, 1, 1)])
+@pytest.mark.parametrize("name", [*BINARY])
+def test_two_tensors(name: str, other: Any) -> None:
+    assert agrees(built(lambda x, y: named(name)(x, y), (2, 5, 7), other)) == ["binary"]
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum"])
+def test_the_broadcast_operand_may_be_the_first(name: str) -> None:
+    assert agrees(built(lambda x, y: named(name)(x, y), (5, 1), (2, 5, 7))) == ["binary"]
+
+
+@pytest.mark.parametrize("name", [*BINARY])
+def test_numbers(name: str) -> None:
+    expected = ["eltwise"] if name in ("add", "subtract", "multiply") else ["binary"]
+    assert agrees(built(lambda x: named(name)(x, const(1.5)), (3, 4))) == expected
+
+
+def test_activations_that_are_spelt_out() -> None:
+    multiply = relax.multiply
+    forms: Any = {
+        "mish": lambda x: multiply(x, relax.tanh(relax.nn.softplus(x))),
+        "hard swish": lambda x: multiply(x, relax.clip(relax.add(multiply(x, const(1 / 6)), const(0.5)), 0, 1)),
+        "elu": lambda x: relax.where(relax.greater(x, const(0.0)), x, multiply(relax.nn.selu(x), const(0.5))),
+        "swish": lambda x: multiply(relax.sigmoid(x), x),
+    }
+    for form in forms.values():
+        assert agrees(built(form, (2, 5, 7))) == ["eltwise"]
+        after = lambda x, form=form: form(relax.nn.conv2d(x, const(floats(8, 4, 1, 1))))  # noqa: E731
+        assert agrees(built(after, (1, 4, 5, 6))) == ["convolution+eltwise"]
+
+
+@pytest.mark.parametrize("told", [{}, {"axis": [1]}, {"axis": [0, -1], "keepdims": True}])
+@pytest.mark.parametrize("name", ["max", "min", "sum", "prod", "mean"])
+def test_reductions(name: str, told: Any) -> None:
+    assert agrees(built(lambda x: named(name)(x, **told), (2, 5, 7))) == ["reduction"]
+
+
+def test_a_number_goes_on() -> None:
+    assert agrees(built(lambda x: relax.add(relax.sum(x), const(1.0)), (3, 4)))[0].startswith("reduction")
+
+
+def test_views_between_are_not_copied_where_they_need_not() -> None:
+    def body(x: Any) -> Any:
+        y = relax.squeeze(relax.expand_dims(relax.nn.relu(x), axis=[1]), axis=[1])
+        return relax.flatten(relax.exp(relax.permute_dims(y, [1, 0])))
+
+    assert agrees(built(body, (3, 4))) == ["eltwise", "view", "view", "view", "eltwise", "view"]
+
+
+def test_results_that_are_views_of_each_other() -> None:
+    body = lambda x: (y := relax.nn.relu(x), relax.permute_dims(y, [1, 0]))  # noqa: E731
+    assert agrees(built(body, (3, 4))) == ["eltwise", "view"]

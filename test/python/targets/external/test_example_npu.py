@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Codegen example_npu: what it takes, beside the default path; its bytes; what is refused.
+
+Situations of Apache TVM's test_example_npu.py.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from before_after import changed
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.core.external import external_modules
+from relax_mlir.runtime.external.example_npu import ExampleNpuRuntime, Instruction, Program, from_bytes, to_bytes
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+WHOLE = "relax-partition{codegens=example_npu}"
+
+
+def floats(*shape: int) -> Any:
+    return numpy.random.default_rng(sum(shape)).normal(size=shape).astype("float32")
+
+
+def const(*shape: int) -> Any:
+    return relax.const(floats(*shape))
+
+
+def built(body: Any, *shapes: Sequence[int | str], dtype: str = "float32") -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
+        f.returns(body(*f))
+    return module
+
+
+def agrees(body: Any, *shapes: Sequence[int | str], codegen: str = "example_npu", tolerance: float = 1e-4) -> int:
+    """With the default path; how many operators the processor has."""
+    module = built(body, *shapes)
+    arrays = [floats(*(3 if isinstance(size, str) else size for size in shape)) for shape in shapes]
+    journal = rx.Journal()
+    program = rx.compile(module, partition=[codegen], strict_partition=True, journal=journal, opt_level=0)
+    expected = numpy.from_dlpack(rx.compile(module, opt_level=0)["main"](*arrays))
+    numpy.testing.assert_allclose(program["main"](*arrays), expected, rtol=tolerance, atol=tolerance)
+    return sum(sum(fact["matched"].values()) for fact in journal.facts if fact["kind"] == "partition")
+
+
+@pytest.mark.parametrize(
+    ("weight", "attributes"),
+    [
+        ((4, 3, 3, 3), {}),
+        ((4, 3, 3, 3), {"padding": 1}),
+        ((5, 3, 2, 1), {"padding": (1, 0, 2, 1), "strides": (2, 1)}),
+        ((2, 3, 3, 2), {"padding": (1, 2), "dilation": (2, 1), "strides": (1, 2)}),
+    ],
+)
+@pytest.mark.parametrize("batch", [2, "n"])
+def test_convolutions_with_what_follows(batch: Any, weight: Any, attributes: Any) -> None:
+    def layer(x: Any) -> Any:
+        y = relax.nn.conv2d(x, const(*weight), **attributes)
+        return relax.nn.relu(relax.add(y, const(weight[0], 1, 1)))
+
+    assert agrees(layer, (batch, 3, 9, 8)) == 3
+
+
+def test_a_convolution_that_is_in_nhwc_already() -> None:
+    def layer(x: Any) -> Any:
+        return relax.nn.conv2d(x, const(3, 2, 3, 4), padding=1, data_layout="NHWC", kernel_layout="HWIO")
+
+    assert agrees(layer, (2, 7, 6, 3)) == 1
+
+
+@pytest.mark.parametrize("pool", [relax.nn.max_pool2d, relax.nn.avg_pool2d])
+@pytest.mark.parametrize("attributes", [{"pool_size": 2, "strides": 2}, {"pool_size": (3, 2), "padding": (1, 0, 1, 1)}])
+def test_pools(pool: Any, attributes: Any) -> None:
+    """The mean is that of what lies inside."""
+    assert agrees(lambda x: pool(x, **attributes), (2, 3, 9, 8)) == 1
+
+
+def test_layers_and_sums() -> None:
+    def body(x: Any) -> Any:
+        hidden = relax.nn.relu(relax.add(relax.matmul(x, const(6, 4)), const(4)))
+        return relax.add(relax.matmul(hidden, const(4, 4)), hidden)
+
+    assert agrees(body, ("n", 6)) == 5
+
+
+def test_layouts_meet_at_the_borders_alone() -> None:
+    """What follows a convolution has NHWC, too: the image is permuted once on its way in, once on its way out."""
+
+    def body(x: Any) -> Any:
+        for _ in range(2):
+            x = relax.nn.relu(relax.nn.conv2d(x, const(3, 3, 3, 3), padding=1))
+        return relax.nn.max_pool2d(x, pool_size=2)
+
+    assert agrees(body, (1, 3, 8, 8)) == 5
+    artifact = rx.compile(built(body, (1, 3, 8, 8)), partition=["example_npu"])._artifact
+    (external,) = artifact.externals
+    (program,) = from_bytes(memoryview(external.data)).values()
+    names = [each.name for each in program.instructions]
+    assert names == ["permute_dims", "conv2d", "relu", "conv2d", "relu", "max_pool2d", "permute_dims"]
+
+
+def test_constants_at_half_precision() -> None:
+    def body(x: Any) -> Any:
+        return relax.matmul(x, const(64, 64))
+
+    assert agrees(body, ("n", 64), codegen="example_npu{precision=f16}", tolerance=3e-2) == 1
+    sizes = []
+    for precision in ("f32", "f16"):
+        program = rx.compile(built(body, ("n", 64)), partition=[f"example_npu{{precision={precision}}}"])
+        sizes.append(len(program._artifact.externals[0].data))
+    assert sizes[0] - sizes[1] == 64 * 64 * 2
+    with pytest.raises(rx.RelaxError, match="precision=f8: expected f32 or f16"):
+        rx.compile(built(body, ("n", 64)), partition=["example_npu{precision=f8}"], strict_partition=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "shape", "dtype", "why"),
+    [
+        (lambda x: relax.nn.conv2d(x, const(4, 3, 1, 1)), (1, 3, 8, 8), "float32", "windows of 2 to 7, not 1 by 1"),
+        (lambda x: relax.nn.conv2d(x, const(4, 3, 8, 8)), (1, 3, 8, 8), "float32", "windows of 2 to 7, not 8 by 8"),
+        (lambda x: relax.nn.conv2d(x, const(3, 1, 3, 3), groups=3), (1, 3, 8, 8), "float32", "no groups, here are 3"),
+        (
+            lambda x: relax.nn.max_pool2d(x, pool_size=2, strides=2, ceil_mode=True), (1, 3, 7, 7), "float32",
+            "windows that lie inside",
+        ),
+        (lambda x: relax.add(x, x), (4,), "float64", "tensors of f32, not tensor<4xf64>"),
+        (lambda x: relax.matmul(x, relax.add(x, x)), (4, 4), "float64", "no constant"),
+        (lambda x: relax.tanh(x), (4,), "float32", "no pattern has relax.tanh"),
+    ],
+)  # fmt: skip
+def test_what_it_leaves_is_told(body: Any, shape: Any, dtype: str, why: str) -> None:
+    journal = rx.Journal()
+    partition = rx.Partition(codegens=("example_npu",), explain=True)
+    program = rx.compile(built(body, shape, dtype=dtype), partition=partition, journal=journal, opt_level=0)
+    assert not program._artifact.externals
+    assert why in rx.explanation(journal.facts)
+
+
+def test_a_plan_by_cost_leaves_what_is_small() -> None:
+    """A call of the processor takes longer than a small sum, and less than a large product."""
+
+    def count(body: Any, *shapes: Any) -> int:
+        partition = rx.Partition(codegens=("example_npu",), plan="cost")
+        return len(external_modules(changed(built(body, *shapes), partition).operation))
+
+    assert count(lambda x: relax.add(x, x), (4,)) == 0
+    assert count(lambda x: relax.matmul(x, const(512, 512)), (512, 512)) == 1
+
+
+def test_passes_on_its_functions_alone() -> None:
+    def body(x: Any) -> Any:
+        large = relax.nn.conv2d(x, const(2, 2, 3, 4), data_layout="NHWC", kernel_layout="HWIO")
+        return relax.nn.conv2d(large, const(1, 1, 4, 2), data_layout="NHWC", kernel_layout="HWIO")
+
+    layout = "relax-convert-layout{desired=relax.nn.conv2d:NHWC:OHWI},relax-fold-constant"
+    module = changed(built(body, (1, 8, 8, 3)), f"{WHOLE},external{{codegen=example_npu}}({layout})")
+    found = [op.opview.kernel_layout for op in operations_in(module.operation) if op.name == "relax.nn.conv2d"]
+    assert sorted(found) == ["HWIO", "OHWI"]
+    assert "permute_dims" not in str(module)
+
+
+def test_programs_run_without_the_compiler(tmp_path: Path) -> None:
+    path = tmp_path / "layer.rxa"
+    rx.compile(built(lambda x: relax.matmul(x, const(4, 2)), ("n", 4)), partition=["example_npu"]).save(path)
+    code = (
+        "import sys, numpy, relax_mlir as rx\n"
+        f"main = rx.runtime.load({str(path)!r})['main']\n"
+        "print(*numpy.from_dlpack(main(numpy.ones((1, 4), 'float32')))[0], 'torch_mlir' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    *found, imported = done.stdout.split()
+    assert imported == "False" and list(map(float, found)) == pytest.approx(floats(4, 2).sum(0), rel=1e-5)
+
+
+def packed() -> bytes:
+    program = Program([0], {1: numpy.arange(20, dtype="float32")}, [Instruction("add", {}, [0, 1], 2)], [2])
+    return to_bytes({"f": program})
+
+
+def test_constants_are_used_where_they_are() -> None:
+    data = numpy.frombuffer(packed(), "uint8")
+    array = from_bytes(memoryview(data))["f"].constants[1]
+    assert numpy.shares_memory(array, data) and array.tolist() == list(range(20))
+    place = numpy.empty(20, "float32")
+    ExampleNpuRuntime().load(memoryview(data))["f"](numpy.ones(20, "float32"), place)
+    assert place.tolist() == list(range(1, 21))
+
+
+def test_bytes_that_are_not_whole() -> None:
+    data, runtime = packed(), ExampleNpuRuntime()
+    assert runtime.requires(memoryview(data)) == ""
+    for length in range(len(data) - 48):  # what is behind is not read
+        with pytest.raises(rx.RelaxError, match=r"cut short|no bytes of the codegen 'example_npu'"):
+            runtime.requires(memoryview(data)[:length])
+    unknown = to_bytes({"f": Program([0], {}, [Instruction("fly", {}, [0], 1)], [1])})
+    assert runtime.requires(memoryview(unknown)) == "it has no instruction fly"

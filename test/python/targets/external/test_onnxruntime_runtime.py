@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The runtime of the codegen onnxruntime alone: bytes, sessions, what it is called with."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy
+import pytest
+from compiling import floats, module_with
+from relax_mlir.runtime.external.onnxruntime import OnnxRuntime, Part, packed, unpacked
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+
+def _part(**models: rx.Module) -> bytes:
+    return packed(Part(1, {name: rx.to_onnx(module).SerializeToString() for name, module in models.items()}))
+
+
+def _loaded(data: bytes) -> Any:
+    return OnnxRuntime().load(memoryview(data))
+
+
+def test_bytes_and_back() -> None:
+    part = Part(3, {"one": b"abc", "two": b""})
+    found = unpacked(memoryview(packed(part)))
+    assert found.threads == 3
+    assert {name: bytes(model) for name, model in found.models.items()} == part.models
+
+
+@pytest.mark.parametrize("kept", [4, 12, 20, -1])
+def test_bytes_that_are_cut_short(kept: int) -> None:
+    data = memoryview(packed(Part(1, {"one": b"abcdef"})))
+    with pytest.raises(rx.RelaxError, match=r"cut short|no bytes of the codegen 'onnxruntime'"):
+        unpacked(data[:kept])
+
+
+def test_bytes_of_something_else() -> None:
+    with pytest.raises(rx.RelaxError, match="no bytes of the codegen 'onnxruntime'"):
+        unpacked(memoryview(b"something else that is long enough"))
+    with pytest.raises(rx.RelaxError, match="damaged at their beginning"):
+        unpacked(memoryview(packed(Part(1, {"one": b"abc"})).replace(b"threads", b"thread_")))
+
+
+def test_several_functions_write_where_they_are_told() -> None:
+    functions = _loaded(
+        _part(
+            twice=module_with([rx.tensor(("n",))], lambda x: relax.add(x, x)),
+            both=module_with([rx.tensor(("n",)), rx.tensor((1,))], lambda x, y: (relax.exp(x), relax.add(x, y))),
+        )
+    )
+    data, one = floats(5), numpy.ones(1, "float32")
+    first, second = numpy.zeros(5, "float32"), numpy.zeros(5, "float32")
+    functions["twice"](data, first)
+    numpy.testing.assert_array_equal(first, 2 * data)
+    functions["both"](data, one, first, second)
+    numpy.testing.assert_allclose(first, numpy.exp(data), rtol=1e-6)
+    numpy.testing.assert_array_equal(second, data + 1)
+
+
+def test_numbers() -> None:
+    """Scalars come as Python's numbers."""
+    module = rx.Module.parse("""func.func @main(%x: tensor<3xf32>, %low: f32, %k: i64) -> tensor<3xf32> {
+      %high = arith.constant 2.0 : f32
+      %t = "relax.scalar_to_tensor"(%k) : (i64) -> tensor<i64>
+      %f = "relax.astype"(%t) {dtype = f32} : (tensor<i64>) -> tensor<f32>
+      %y = "relax.clip"(%x, %low, %high) : (tensor<3xf32>, f32, f32) -> tensor<3xf32>
+      %z = "relax.add"(%y, %f) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+      return %z : tensor<3xf32>
+    }""")
+    result = numpy.zeros(3, "float32")
+    _loaded(_part(main=module))["main"](numpy.array([-9, 1, 9], "float32"), -0.5, 7, result)
+    assert result.tolist() == [6.5, 8.0, 9.0]
+
+
+def test_calls_that_do_not_fit() -> None:
+    function = _loaded(_part(main=module_with([rx.tensor((2, 3))], lambda x: relax.exp(x))))["main"]
+    with pytest.raises(rx.RelaxError, match="main takes 1 inputs and 1 outputs, got 1 tensors"):
+        function(floats(2, 3))
+    with pytest.raises(rx.RelaxError, match=r"'arg0' has to lie in one piece, its strides are \(1, 2\)"):
+        function(floats(3, 2).T, numpy.zeros((2, 3), "float32"))
+
+
+def test_a_model_that_onnxruntime_refuses() -> None:
+    with pytest.raises(rx.RelaxError, match=r"onnxruntime .* refuses the model of main: "):
+        _loaded(packed(Part(1, {"main": b"no model"})))
+
+
+def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnxruntime
+
+    data = memoryview(b"")
+    assert OnnxRuntime().requires(data) == ""
+    monkeypatch.setattr(onnxruntime, "__version__", "1.9.0")
+    assert OnnxRuntime().requires(data) == "it needs onnxruntime 1.18 or newer, here is 1.9.0"
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert "it needs the package onnxruntime" in OnnxRuntime().requires(data)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs that become one part for TensorRT: recorded as a network, evaluated, and compared with the default path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+import recording_tensorrt
+from before_after import changed, random_arrays, results_of
+from dnnl_models import floats
+from dnnl_parts import built
+from relax_mlir.bindings.navigation import (
+    body_of,
+    callee_of,
+    functions_in,
+    last_of,
+    operations_of,
+    symbol_name,
+    use_count,
+)
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.passes.canonicalize.constants import elements_of
+from relax_mlir.runtime.external.tensorrt import input_name, output_name
+from relax_mlir.targets.external.core.flatten import public_functions
+from relax_mlir.targets.external.tensorrt.converter import Converter
+
+import relax_mlir as rx
+
+__all__ = ["agrees", "built", "floats", "recorded"]
+
+PASSES = "relax-fuse-ops-by-pattern{codegen=tensorrt},relax-merge-composite-functions"
+
+
+def recorded(module: rx.Module) -> tuple[rx.Module, dict[str, recording_tensorrt.Network]]:
+    """The module whose main only calls parts for TensorRT, and their networks."""
+    apart = changed(module, PASSES)
+    networks = {}
+    for graph in public_functions(apart.operation):
+        networks[graph.name] = network = recording_tensorrt.Network()
+        Converter(network, recording_tensorrt, graph).convert()
+    return apart, networks
+
+
+def _evaluate(apart: rx.Module, networks: Mapping[str, recording_tensorrt.Network], arrays: Sequence[Any]) -> list[Any]:
+    """Main's results, all of which parts compute."""
+    main = body_of({symbol_name(each): each for each in functions_in(apart.operation)}["main"])
+    known: dict[Any, Any] = dict(zip(main.arguments, arrays, strict=True))
+    for op in operations_of(main):
+        if _is_left(op):
+            known.update((value, elements_of(value)) for value in op.results)
+            continue
+        assert op.name == "func.call", apart.script()
+        network = networks[callee_of(op)]
+        made = network.evaluate({input_name(number): known[value] for number, value in enumerate(op.operands)})
+        known.update((value, made[output_name(number)]) for number, value in enumerate(op.results))
+    return [known[value] for value in last_of(main).operands]
+
+
+def _is_left(op: Any) -> bool:
+    """What no part computes: constants, shapes, the end, and what nobody reads any more."""
+    row = row_of(op)
+    is_stated = op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
+    return is_stated or not any(map(use_count, op.results))
+
+
+def agrees(
+    module: rx.Module,
+    arrays: Sequence[Any] | None = None,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    tolerance: float = 2e-5,
+) -> list[str]:
+    """Whether the networks compute what the default path does; the kinds of their layers but constants."""
+    given = random_arrays(module, "main", sizes or {}) if arrays is None else arrays
+    expected = results_of(module, given)
+    apart, networks = recorded(module)
+    for one, other in zip(expected, _evaluate(apart, networks, given), strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        scale = max(1.0, float(numpy.abs(one.astype("float64")).max(initial=0)))
+        numpy.testing.assert_allclose(other, one, rtol=tolerance, atol=tolerance * scale)
+    return [layer.kind for each in networks.values() for layer in each.layers if layer.kind != "constant"]

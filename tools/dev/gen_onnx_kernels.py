@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes frontends/onnx/export/kernels.json: the element types that onnxruntime's CPU kernels take, from itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
+from relax_mlir.frontends.onnx.export.element_types import NAMES
+
+TARGET = Path(__file__).resolve().parents[2] / "frontends" / "onnx" / "export" / "kernels.json"
+# Opsets that are exported to.
+_LEAST, _MOST = 20, 26
+_TENSOR = re.compile(r"tensor\((\w+)\)")
+
+
+def table() -> dict[str, Any]:
+    """By operator, rows of first and last opset and element types by variable; rows that differ in one are joined."""
+    rows: dict[str, set[tuple[int, int, tuple[tuple[str, str], ...]]]] = defaultdict(set)
+    for kernel in get_all_opkernel_def():
+        since, until = kernel.version_range
+        if kernel.domain or kernel.provider != "CPUExecutionProvider" or until < _LEAST or since > _MOST:
+            continue
+        types = tuple(sorted((name, _dtypes(found)) for name, found in kernel.type_constraints.items()))
+        rows[kernel.op_name].add((max(since, _LEAST), min(until, _MOST), types))
+    return {name: [[since, until, dict(types)] for since, until, types in _joined(rows[name])] for name in sorted(rows)}
+
+
+def _dtypes(types: list[str]) -> str:
+    found = (_TENSOR.fullmatch(each) for each in types)
+    return " ".join(sorted({NAMES[each[1]] for each in found if each and each[1] in NAMES}))
+
+
+def _joined(rows: set[tuple[int, int, tuple[tuple[str, str], ...]]]) -> list[Any]:
+    """Rows of one variable of types become one."""
+    kept: list[Any] = []
+    single: dict[tuple[int, int, str], set[str]] = defaultdict(set)
+    for since, until, types in rows:
+        if len(types) == 1:
+            single[since, until, types[0][0]] |= set(types[0][1].split())
+        else:
+            kept.append((since, until, types))
+    joined = [(since, until, ((name, " ".join(sorted(found))),)) for (since, until, name), found in single.items()]
+    return sorted([*kept, *joined])
+
+
+if __name__ == "__main__":
+    text = ",\n".join(f" {json.dumps(name)}: {json.dumps(rows)}" for name, rows in table().items())
+    TARGET.write_text(f'{{\n "": {json.dumps(onnxruntime.__version__)},\n{text}\n}}\n')
+    print(f"wrote {TARGET}")
