@@ -80,7 +80,7 @@ def find_runtime(name: str) -> type[ExternalRuntime]:
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise RelaxError(
             f"nothing here runs what codegen '{name}' makes{suggest(name, known)} ({listed}): import or install what "
-            "registers it"
+            "registers it, or name it by --load-plugin"
         )
     return found.runtime
 

@@ -70,3 +70,14 @@ def test_its_program_runs_in_a_process_of_its_own(python: Path, tmp_path: Path) 
     assert run(python, "-c", RUN, cwd=tmp_path).stdout.split() == ["mynpu_codegen", "torch_mlir"]
     without = run(sys.executable, "-c", RUN, cwd=tmp_path, status=1).stderr
     assert "nothing here runs what codegen 'mynpu' makes" in without
+
+
+def test_relax_run_takes_it_as_a_plugin(python: Path, tmp_path: Path) -> None:
+    """Where nothing announces it: relax-run, too, imports what it is told."""
+    tool = [python, "-m", "relax_mlir.tools.relax_compile"]
+    run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path)
+    without = [sys.executable, "-m", "relax_mlir.tools.relax_run", "classifier.rxa", "--shape=x:3,4"]
+    assert "--load-plugin" in run(*without, cwd=tmp_path, status=1).stderr
+    assert "(3, 2)" in run(*without, f"--load-plugin={BYOC / 'mynpu_codegen.py'}", cwd=tmp_path).stdout
+    unknown = run(*without, "--load-plugin=no_such_module", cwd=tmp_path, status=1).stderr
+    assert "cannot load plug-in 'no_such_module'" in unknown and "Traceback" not in unknown

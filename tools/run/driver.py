@@ -15,6 +15,7 @@ from ...runtime.noise import clock_cost, notes_on_calls, percentile
 from ...support.array_files import write_npz
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
+from ...support.plugins import load_plugin
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import announce
 from ..information import tells
@@ -46,6 +47,8 @@ class Driver:
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
         refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
+        for plugin in arguments["load-plugin"] or ():
+            load_plugin(plugin)
         announce(f"loading {path}")
         executable = load(path, sha256=arguments["sha256"], verify_key=arguments["verify-key"])
         signature = parse_signature(executable.signature(name))

@@ -20,6 +20,7 @@ OPTIONS: dict[str, Option] = {
     "output-dir": Option("text", _OUTPUT, "write each output to <name>.npy in this folder", "folder"),
     "verify-key": Option("text", _INPUT, "refuse the program unless the signature beside it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
     "sha256": Option("text", _INPUT, "refuse the program unless this is its SHA-256", "hex"),
+    "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
