@@ -70,38 +70,6 @@ def test_long_chains_have_short_names() -> None:
     assert list(functions_by_name(module)) == ["fused" + "_nn_relu" * 6 + "_more", "main"]
 
 
-def test_an_operation_is_in_one_function_only() -> None:
-    """Both sums could take the product: the second one stays."""
-    rows = [("npu.mm", add(product, wildcard()))]
-
-    def body(a: Any, b: Any) -> Any:
-        y = relax.matmul(a, b)
-        return relax.add(y, a), relax.add(y, b)
-
-    assert fused(rows, body) == {"npu.mm#0": ["matmul", "add"]}
-
-
-def test_what_is_used_elsewhere_becomes_another_result() -> None:
-    def body(a: Any, b: Any) -> Any:
-        y = relax.matmul(a, b)
-        return relax.nn.relu(y), relax.tanh(y)
-
-    with codegen([("npu.mm", relu(product))]) as name:
-        module = keeps_results(built(body), FuseOpsByPattern((name,)))
-    (function,) = (f for f in functions_by_name(module).values() if "relax.composite" in f.attributes)
-    assert len(function.attributes["function_type"].value.results) == 2
-
-
-def test_no_circle_is_made() -> None:
-    """The sum needs what tanh makes of the product: it cannot be one function with it."""
-
-    def body(a: Any, b: Any) -> Any:
-        y = relax.matmul(a, b)
-        return relax.add(y, relax.tanh(y))
-
-    assert fused([("npu.mm", add(product, wildcard()))], body) == {}
-
-
 def test_no_circle_through_another_function() -> None:
     """Each of the two could be outlined, both together would need each other."""
 
@@ -128,19 +96,6 @@ def test_what_stands_between_moves_behind() -> None:
         return z, relax.exp(z), relax.add(y, a)
 
     assert fused([("npu.mm", add(product, wildcard()))], body) == {"npu.mm#0": ["matmul", "add"]}
-
-
-def test_effects_keep_their_order() -> None:
-    module = rx.Module.parse(
-        """func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {
-          %0 = "relax.matmul"(%a, %b) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-          "relax.print"(%0) {format = "y"} : (tensor<4x4xf32>) -> ()
-          %1 = "relax.nn.relu"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-          return %1 : tensor<4x4xf32>
-        }"""
-    )
-    with codegen([("npu.mm", relu(product))]) as name:
-        assert composites(changed(module, FuseOpsByPattern((name,)))) == {}
 
 
 def test_constants_are_bound_or_passed() -> None:
