@@ -115,7 +115,10 @@ class Evaluation:
         sizes = body.types[axis[0]].sizes
         if sizes is not None and sizes[axis[1]] is not None:
             return term(f"{sizes[axis[1]]}")
-        step, _ = body.makers.get(axis[0], (None, 0))
+        step, index = body.makers.get(axis[0], (None, 0))
+        if step is not None and step.generic is not None:
+            # As large as what it writes to. Its own term would begin with its sizes.
+            return self.size((step.operands[step.generic.input_count + index], axis[1]), env)
         if step is None or sizes is None or step.name != "tensor.empty":
             return term(f"size {axis[1]}", env.whole(axis[0]))
         return env.value(step.operands[sum(size is None for size in sizes[: axis[1]])])

@@ -201,6 +201,34 @@ def test_the_size_of_what_is_not_read_counts() -> None:
     assert key(three) == key(three.replace("%sum :", "%sum  :")) != key(four)
 
 
+def test_sizes_that_are_computed_on_the_way() -> None:
+    """A sum over what is as long as no parameter is: the tensor that it is written to tells."""
+
+    def halves(divisor: int) -> str:
+        steps = f"""%zero = arith.constant 0 : index
+        %count = arith.constant {divisor} : index
+        %length = tensor.dim %a, %zero : tensor<?xf32>
+        %half = arith.divsi %length, %count : index
+        %empty = tensor.empty(%half) : tensor<?xf32>
+        %some = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+          outs(%empty : tensor<?xf32>) {{
+        ^bb0(%old: f32):
+          %i = linalg.index 0 : index
+          %x = tensor.extract %a[%i] : tensor<?xf32>
+          linalg.yield %x : f32
+        }} -> tensor<?xf32>
+        %sum = linalg.generic {{indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>],
+          iterator_types = ["reduction"]}} ins(%some : tensor<?xf32>) outs(%out : tensor<f32>) {{
+        ^bb0(%x: f32, %so_far: f32):
+          %s = arith.addf %x, %so_far : f32
+          linalg.yield %s : f32
+        }} -> tensor<f32>
+        return %sum : tensor<f32>"""
+        return prim(steps, "%a: tensor<?xf32>, %out: tensor<f32>", "tensor<f32>")
+
+    assert key(halves(2)) == key(halves(2).replace("%half", "%part")) != key(halves(3))
+
+
 def test_regions_of_other_operations() -> None:
     def chosen(then: str, otherwise: str) -> str:
         inside = f"""%c = arith.constant 0.0 : f32
