@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 from ..bindings.context import UPSTREAM_DIALECTS
-from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
-from ..bindings.ir import Context, Operation
+from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, locate, with_file_name
+from ..bindings.ir import Context, Location, Operation
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
+from ..bindings.navigation import operations_in
 from ..bindings.nesting import check_nesting
 from ..support.callbacks import enters
 from ..support.errors import RelaxError
@@ -39,7 +40,6 @@ def parse_module(
     An operation that is no module, or several of them, are put into one; without `implicit_module` there must be one
     operation, which is returned. `prepare` gets each new context before anything is parsed in it.
     """
-    parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
     if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
         source = decode_source(source, name)
     if isinstance(source, str):
@@ -49,6 +49,7 @@ def parse_module(
         if "\0" in source:
             # MLIR's lexer takes a NUL byte for the end of the text.
             raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
+    parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
     try:
         try:
             return parse()
@@ -116,17 +117,37 @@ def _parse_single(source: str, name: str) -> Any:
 
 
 def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Any:
-    """Operations without a module around them. Where the first line is free, a module is put around the text so
-    that locations keep the file's name; else MLIR makes one, and locations name the file "-"."""
-    first_line, newline, rest = source.partition("\n")
-    free = not first_line.strip() or first_line.lstrip().startswith("//")
-    if free and newline and not _ALIAS.search(rest):
+    """Operations without a module around them: one is put around the text, so that locations keep the file's name.
+    Where that cannot be, MLIR makes one, and locations name the file "-"."""
+    if not _ALIAS.search(source):
         try:
-            return _parse_single("module {\n" + rest + "\n}", name)
+            module = _parse_single(f"{_OPEN}{source}\n}}", name)
         except ir.MLIRError:
             # Not what is wrong with the text and these brackets, but what is wrong with the text.
             found.clear()
+        else:
+            _move_back(module.operation, name)
+            return module
     return ir.Module.parse(source)
+
+
+_OPEN = "module {"
+
+
+def _move_back(module: Operation, name: str) -> None:
+    """What stands on the first line stands behind the bracket that was put there: its columns are those of the text."""
+
+    def in_text(location: Location) -> Location:
+        _, line, column, _ = locate(location)
+        is_moved = isinstance(location, ir.FileLineColLoc) and line == 1 and column > len(_OPEN)
+        return ir.Location.file(name, line, column - len(_OPEN)) if is_moved else location
+
+    for op in operations_in(module):
+        if locate(op.location)[1] > 1:
+            return
+        op.location = in_text(op.location)
+        for argument in (argument for region in op.regions for block in region for argument in block.arguments):
+            argument.set_location(in_text(argument.location))
 
 
 def define_dialects(context: Context, source: str, name: str) -> None:
@@ -139,8 +160,8 @@ def define_dialects(context: Context, source: str, name: str) -> None:
 
 def _define_dialects(context: Context, source: str, name: str) -> None:
     check_nesting(source, name)
-    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
-        described = _parse_text(source, name, found)
+    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}"):
+        described = ir.Module.parse(source)
         # MLIR ends the process over a name that is taken.
         taken = {*registered_dialects(), *UPSTREAM_DIALECTS}
         for operation in described.body.operations:
