@@ -58,6 +58,8 @@ class Structure:
         inputs = [each for place, each in enumerate(type_.inputs) if place not in literals][: self.input_count]
         #: Of inputs, then of results.
         self.shapes: Shapes = [_shape(each) for each in (*inputs, *type_.results)]
+        #: Whether it says anything of sizes.
+        self.has_sizes = any(size is not None for shape in self.shapes for size in shape or ())
 
     @cached_property
     def _canonical(self) -> Canonical:
