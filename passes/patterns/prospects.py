@@ -20,7 +20,7 @@ from ..canonicalize.constants import is_constant
 from .calls import CallTir
 from .operators import Op, Result
 from .outputs import Outputs
-from .tree import Checked, Const, Either, GraphPattern, Named, OfType, Repeated, Subject, Text, subject_of
+from .tree import Bound, Checked, Const, Either, GraphPattern, Named, OfType, Repeated, Subject, Text, subject_of
 
 #: The bit of what anything is.
 _ANY = 1
@@ -107,14 +107,14 @@ class Prospects:
 
     def _mask(self, look: _Look, subject: Subject, of_op: int | None, masks: dict[Value, int]) -> int:
         """`of_op`: the mask of the operation that makes the value, if it is another one."""
-        mask = _ANY
+        mask, bound = _ANY, Bound()
 
         def holds(pattern: GraphPattern, it: Subject) -> bool:
             known = mask if it is subject else masks[it] if isinstance(it, Value) else mask if of_op is None else of_op
             return bool(known & self._bits.get(pattern, _ANY))
 
         for part in look.parts:
-            ways = part.pattern.ways(subject, {})
+            ways = part.pattern.ways(subject, bound)
             if not isinstance(ways, str) and any(all(holds(*goal) for goal in way) for way in ways):
                 mask |= part.bit
         return mask
