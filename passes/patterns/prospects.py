@@ -160,9 +160,7 @@ class Prospects:
         if isinstance(pattern, Repeated):
             return self._bit_of_repeated(pattern)
         inside = [self._bit(part) for part in pattern.parts]
-        if isinstance(pattern, Either):
-            return _ANY if _ANY in inside else self._add(pattern, self._made_by(inside))
-        if isinstance(pattern, OfType):
+        if isinstance(pattern, (Either, OfType)):
             return self._add(pattern, self._made_by(inside))
         if isinstance(pattern, Result):
             return self._add(pattern, frozenset(pattern.op.names))
