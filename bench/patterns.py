@@ -21,8 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
 
 import blocks
 from before_after import op_names
-from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.patterns.match import by_head
+from relax_mlir.bindings.navigation import body_of, functions_in
+from relax_mlir.dialects.tir.prim_func import is_prim_func
+from relax_mlir.passes.patterns.prospects import Prospects
 from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.targets.external.blas.products import products
 
@@ -60,15 +61,14 @@ def structural() -> list[GraphPattern]:
 
 def measure(module: Any, patterns: Callable[[], list[GraphPattern]]) -> tuple[float, int, int]:
     """Seconds, how often a pattern was tried, and how often it matched."""
-    operations = operations_in(module.operation)
+    (function,) = (each for each in functions_in(module.operation) if not is_prim_func(each))
     start = time.thread_time()
-    candidates = by_head(patterns())
+    held = patterns()
     tried = matched = 0
     with remembering(KnownPrimFuncs()):
-        for op in operations:
-            for pattern in candidates.get(op.name, ()):
-                tried += 1
-                matched += match(pattern, op) is not None
+        for number, operations in Prospects(held).in_block(body_of(function)).items():
+            tried += len(operations)
+            matched += sum(match(held[number], op) is not None for op in operations)
     return time.thread_time() - start, tried, matched
 
 

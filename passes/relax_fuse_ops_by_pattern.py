@@ -20,7 +20,7 @@ from .inline.call_graph import symbols_named_by
 from .partition.codegen import Composite, find_codegen
 from .partition.functions import COMPOSITE, blocks_in, functions_to_part
 from .partition.outline import Order, Part, wrap
-from .partition.planning import find_planner
+from .partition.planning import Composites, find_planner
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
 
 # Operators in a function's name.
@@ -55,7 +55,7 @@ class FuseOpsByPattern(Pass):
         find_planner(self.plan)
 
     def run(self, op: Operation) -> None:
-        composites = [composite for name in self.codegen for composite in find_codegen(name).composites()]
+        composites = Composites(each for name in self.codegen for each in find_codegen(name).composites())
         functions = functions_to_part(op, self.entry_functions, f"pass '{self.name}'")
         names = {symbol_name(each) for each in operations_of(body_of(op))}
         with remembering(KnownPrimFuncs()):

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from ...bindings.ir import Block, Operation
 from ...support.errors import RelaxError
 from ...support.registry import Registry, place_of
 from ...support.suggest import suggest
+from ..patterns.prospects import Prospects
 from .codegen import Composite
 
 
@@ -20,10 +22,23 @@ class Taken(NamedTuple):
     operations: Sequence[Operation]
 
 
+class Composites(tuple[Composite, ...]):
+    """The patterns of codegens, earlier ones first, for the blocks of one module."""
+
+    @cached_property
+    def prospects(self) -> Prospects:
+        return Prospects([composite.pattern for composite in self])
+
+
 #: Told a block and the patterns, earlier ones first: what is to be taken of it, one after the other; an operation may
 #: be taken once. Each is outlined, and its operations are gone, before the next is asked for.
 Planner = Callable[[Block, Sequence[Composite]], Iterator[Taken]]
 P = TypeVar("P", bound=Planner)
+
+
+def prospects_of(composites: Sequence[Composite]) -> Prospects:
+    """Where each of the patterns is worth being tried."""
+    return (composites if isinstance(composites, Composites) else Composites(composites)).prospects
 
 
 class _Entry(NamedTuple):

@@ -61,7 +61,7 @@ class CallTir(Op):
         raise RelaxError(f"pattern {self}: a call has no attributes to tell; use where()")
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        op = self.maker(subject)
+        op = self.maker(subject, bound)
         if isinstance(op, str):
             return op
         known = prim_func_of(op)

@@ -19,7 +19,7 @@ from ..structures.structure import Structure
 from .calls import Found
 from .operators import Op
 from .outputs import Outputs
-from .tree import Checked, GraphPattern, Named, Subject, maker_of, subject_of, walk
+from .tree import Bound, Checked, GraphPattern, Named, Subject, maker_of, subject_of, walk
 
 #: What has to match what, and then the rest.
 _Goals = tuple[GraphPattern, Subject, "_Goals"] | None
@@ -146,8 +146,8 @@ class _Search:
     """The search for a pattern's matches at an operation."""
 
     def __init__(self, pattern: GraphPattern, root: Operation):
-        self._pattern, self._root = pattern, root
-        self._bound: dict[GraphPattern, Subject] = {}
+        self._pattern, self._root, self._block = pattern, root, root.block
+        self._bound = Bound()
         # Where something else can be tried: how much was bound there, and what is to match then.
         self._choices: list[tuple[int, _Goals]] = []
         #: That of the attempt that got furthest.
@@ -184,18 +184,16 @@ class _Search:
     def _checked(self) -> Match | None:
         match = Match(self._pattern, self._root, dict(self._bound))
         for part, subject in self._bound.items():
-            reason = self._refusal_of_op(match, subject) if isinstance(part, Op) else ""
-            reason = part.refusal_of(match) if isinstance(part, Checked) else reason
-            if reason:
-                self._refuse(part, subject, reason)
-                return None
+            if part.is_asked_last:
+                reason = part.refusal_of(match) if isinstance(part, Checked) else self._refusal_of_op(subject)
+                if reason:
+                    self._refuse(part, subject, reason)
+                    return None
         return match
 
-    def _refusal_of_op(self, match: Match, subject: Subject) -> str:
-        op = maker_of(subject)
-        if op is None or op == self._root:
-            return ""
-        return "" if op.block == self._root.block else "is in another block"
+    def _refusal_of_op(self, subject: Subject) -> str:
+        op = self._bound.maker(subject)
+        return "" if op is None or op == self._root or op.block == self._block else "is in another block"
 
     def _refuse(self, part: GraphPattern, subject: Subject, reason: str) -> None:
         if self.refusal is None or len(self._bound) > self.refusal.progress:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import EllipsisType
-from typing import Any
+from typing import Any, ClassVar
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Operation, Value
@@ -16,7 +16,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.operator import Operator
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
-from .tree import MATCHES, Bound, GraphPattern, Subject, Ways, maker_of
+from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
 
 #: A value's pattern; several where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
@@ -28,6 +28,7 @@ Operands = Mapping[str | int, tuple[GraphPattern, ...]]
 class Op(GraphPattern):
     """What an operation of one of these names gives."""
 
+    is_asked_last: ClassVar[bool] = True
     names: tuple[str, ...]
     #: None: whatever it reads.
     operands: Operands | None = None
@@ -70,7 +71,7 @@ class Op(GraphPattern):
         return (self,)
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        op = self.maker(subject)
+        op = self.maker(subject, bound)
         if isinstance(op, str):
             return op
         reader = self._readers[op.name]
@@ -80,9 +81,9 @@ class Op(GraphPattern):
                 return f"has {name}={found}"
         return MATCHES if self.operands is None else reader.ways(op)
 
-    def maker(self, subject: Subject) -> Operation | str:
+    def maker(self, subject: Subject, bound: Bound) -> Operation | str:
         """What makes a value, where it is one of the operators; why it is none."""
-        op = maker_of(subject)
+        op = bound.maker(subject)
         if op is None:
             return "is an argument"
         if op.name not in self.names:
@@ -115,7 +116,7 @@ class Result(GraphPattern):
     index: int
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        op = maker_of(subject)
+        op = bound.maker(subject)
         if op is None or not isinstance(subject, Value):
             return "is an argument"
         if subject not in op.results[self.index : self.index + 1]:

@@ -11,7 +11,7 @@ from ...bindings.ir import Operation
 from ...bindings.navigation import users_of
 from ...support.errors import RelaxError
 from .operators import Op
-from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, maker_of, subject_of, walk
+from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, subject_of, walk
 
 # How far apart two outputs may lie that have a chain of any length between them.
 _FAR = 64
@@ -33,7 +33,7 @@ class Outputs(GraphPattern):
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         first, *others = self.outputs
-        op = maker_of(subject)
+        op = bound.maker(subject)
         assert op is not None
         return (((first, subject), *((Beside(other, self), op) for other in others), (Apart(self), op)),)
 
@@ -58,7 +58,7 @@ class Beside(GraphPattern):
     whole: Outputs
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        taken = {maker_of(bound[each]) for each in self.whole.outputs if each in bound}
+        taken = {bound.maker(bound[each]) for each in self.whole.outputs if each in bound}
         heads = {name for op in self.output.heads or () for name in op.names}
         found = (op for op in self._users(bound) if op not in taken and (not heads or op.name in heads))
         return [((self.output, subject_of(op)),) for op in found] or f"has no {self.output} beside it"
@@ -99,8 +99,8 @@ class Apart(GraphPattern):
     whole: Outputs
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        ops = [maker_of(each) for part, each in bound.items() if isinstance(part, Op)]
-        outputs = (maker_of(bound[each]) for each in self.whole.outputs)
+        ops = [bound.maker(each) for part, each in bound.items() if isinstance(part, Op)]
+        outputs = (bound.maker(bound[each]) for each in self.whole.outputs)
         return MATCHES if all(ops.count(op) == 1 for op in outputs) else "is a step on the way to another output"
 
     @property

@@ -12,10 +12,10 @@ convolution with and without what follows, is the same value in both.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import made_by
@@ -36,16 +36,31 @@ Subject = Value | Operation
 Ways = Sequence[Sequence[tuple["GraphPattern", Subject]]] | str
 
 MATCHES: Ways = ((),)
-#: What stands for each pattern that has matched so far.
-Bound = Mapping["GraphPattern", Subject]
 #: Told a match: True, or False, or in words why not.
 Check = Callable[["Match"], bool | str]
 Around = Callable[["GraphPattern"], "GraphPattern"]
 
 
+class Bound(dict["GraphPattern", Subject]):
+    """What stands for each pattern that has matched so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._makers: dict[Subject, Operation | None] = {}
+
+    def maker(self, subject: Subject) -> Operation | None:
+        """As `maker_of`, which takes longer than all else at a value, asked once for each."""
+        if subject not in self._makers:
+            self._makers[subject] = maker_of(subject)
+        return self._makers[subject]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphPattern(ABC):
     """What a value looks like."""
+
+    #: Whether there is more to ask when all else fits.
+    is_asked_last: ClassVar[bool] = False
 
     @abstractmethod
     def ways(self, subject: Subject, bound: Bound) -> Ways:
@@ -255,6 +270,7 @@ class Named(Condition):
 class Checked(Condition):
     """What a function is asked about when all else fits."""
 
+    is_asked_last: ClassVar[bool] = True
     check: Check
     reason: str
 

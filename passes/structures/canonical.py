@@ -50,7 +50,10 @@ def generalize(module: Operation) -> None:
 
 def signature(body: Body) -> str:
     """Element types and ranks: those that are alike have it in common, and to tell it takes next to nothing."""
-    inputs, results = ([body.types[value].text for value in each] for each in (body.inputs, body.region.results))
+    return signature_of(*([body.types[value].text for value in each] for each in (body.inputs, body.region.results)))
+
+
+def signature_of(inputs: Sequence[str], results: Sequence[str]) -> str:
     return f"{', '.join(sorted(inputs))} -> {', '.join(results)}"
 
 

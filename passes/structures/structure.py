@@ -12,7 +12,7 @@ spread over operations make no difference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from ...dialects.parsing import parse_module
 from ...dialects.tir.prim_func import is_prim_func, make_prim_func
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .canonical import Canonical, body_of_prim_func, canonical, generalize, signature
+from .canonical import Canonical, body_of_prim_func, canonical, generalize, signature, signature_of
 from .evaluation import Literal, Wildcard
 from .reading import Unreadable, literal_places
 
@@ -58,6 +58,8 @@ class Structure:
         inputs = [each for place, each in enumerate(type_.inputs) if place not in literals][: self.input_count]
         #: Of inputs, then of results.
         self.shapes: Shapes = [_shape(each) for each in (*inputs, *type_.results)]
+        #: Whether it says anything of sizes.
+        self.has_sizes = any(size is not None for shape in self.shapes for size in shape or ())
 
     @cached_property
     def _canonical(self) -> Canonical:
@@ -102,6 +104,23 @@ class Structure:
 
     def __repr__(self) -> str:
         return f"@{self.name}"
+
+
+class Later(Structure):
+    """A structure for tensors of any sizes that is read when something has its signature: large tables cost nothing."""
+
+    def __init__(self, name: str, inputs: Sequence[str], result: str, read: Callable[[], Structure]):
+        """`inputs` and `result` are element types and ranks: f32x2."""
+        self.name, self.input_count, self.has_sizes = name, len(inputs), False
+        self.signature = signature_of(inputs, [result])
+        self.read = read
+
+    @property
+    def key(self) -> bytes:
+        return self.read().key
+
+    def bindings(self, found: Canonical, shapes: Shapes) -> list[Binding] | str:
+        return self.read().bindings(found, shapes)
 
 
 def _shape(type_: Type) -> Sequence[Dim] | None:

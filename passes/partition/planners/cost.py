@@ -14,7 +14,7 @@ from ....support.errors import RelaxError
 from ...canonicalize.constants import is_constant
 from ...patterns.match import match
 from ..codegen import Composite, find_codegen
-from ..planning import Taken, register_planner
+from ..planning import Taken, prospects_of, register_planner
 from ..pricing import BYTES_PER_S, estimate, seconds_of
 
 # Of a value that crosses, beside its bytes: its share of a call.
@@ -36,7 +36,7 @@ def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     or giving parts back, as long as that makes it cheaper.
     """
     operations = operations_of(block)
-    candidates = _candidates(operations, composites)
+    candidates = _candidates(block, operations, composites)
     plans = [_Plan(operations, candidates), _Plan(operations, candidates)]
     plans[0].take_first(composites)
     for plan in plans:
@@ -45,14 +45,14 @@ def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     yield from best.taken()
 
 
-def _candidates(operations: Sequence[Operation], composites: Sequence[Composite]) -> list[_Candidate]:
+def _candidates(block: Block, operations: Sequence[Operation], composites: Sequence[Composite]) -> list[_Candidate]:
     numbers = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
-    present = {op.name for op in operations}
+    waiting = prospects_of(composites).in_block(block)
     found = []
-    for composite in composites:
-        codegen, heads = find_codegen(composite.codegen)(), composite.heads & present
-        for op in operations if heads else ():
-            matched = match(composite.pattern, op) if op.name in heads else None
+    for place, composite in enumerate(composites):
+        codegen = find_codegen(composite.codegen)()
+        for op in waiting.get(place, ()):
+            matched = match(composite.pattern, op)
             if matched is not None:
                 inside = tuple(numbers[each.results[0]] for each in matched.operations)
                 price = codegen.cost(composite.name, matched.operations)

@@ -6,29 +6,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ....bindings.ir import Block, Operation
-from ....bindings.navigation import operations_of
 from ...patterns.match import matches_of
 from ..codegen import Composite
-from ..planning import Taken, register_planner
+from ..planning import Taken, prospects_of, register_planner
+
+# What comes to stand where something has been taken.
+_CALL = "func.call"
 
 
 @register_planner("priority")
 def by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """Earlier patterns first; what one matches later takes the place of what it matched before and holds all of."""
-    present = {op.name for op in operations_of(block)}
-    for composite in composites:
+    prospects = prospects_of(composites)
+    waiting, is_stale = prospects.in_block(block), False
+    for number, composite in enumerate(composites):
+        if is_stale and (number in waiting or _CALL in prospects.names):
+            waiting, is_stale = prospects.in_block(block), False
         groups: dict[Operation, list[Operation]] = {}
-        heads = composite.heads & present
-        if not heads:
-            continue
-        for op in operations_of(block):
-            if op.name in heads:
-                found = _match(composite, op, groups)
-                for each in found:
-                    groups[each] = found
+        for op in waiting.get(number, ()):
+            found = _match(composite, op, groups)
+            for each in found:
+                groups[each] = found
         # All at once: outlining one erases its operations.
         for group in list({id(group): group for group in groups.values()}.values()):
             yield Taken(composite, group)
+            is_stale = True
 
 
 def _match(composite: Composite, op: Operation, groups: Mapping[Operation, list[Operation]]) -> list[Operation]:

@@ -7,9 +7,12 @@ are batches. "1" is an axis of size 1, which is read for all of a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
 
-from ....passes.structures.structure import Structure, structures
+from ....passes.structures.structure import Later, Structure, structures
 
 ELEMENTS = ("f32", "f64")
 _LETTERS = "bcmnk"
@@ -18,6 +21,29 @@ _RANKS = (1, 2, 3, 4)
 _BATCHES = {"": [""], "b": ["b", "1", ""], "bc": ["bc", "b1", "1c", "11", "c", "1", ""]}
 #: As attention has them whose heads lie between rows and columns.
 _WITH_HEADS_INSIDE = ("bmck,bnck->bcmn", "bcmk,bkcn->bmcn", "bmck,bkcn->bmcn", "bmck,bnck->bmcn", "bcmk,bcnk->bmcn")
+
+
+class _Stated(NamedTuple):
+    """A structure before it is read: the labels of its operands' axes and of the result's, and what it does."""
+
+    name: str
+    element: str
+    labels: tuple[str, ...]
+    body: str
+
+    @property
+    def types(self) -> list[str]:
+        """As signatures have them."""
+        return [f"{self.element}x{len(labels)}" for labels in self.labels]
+
+    @property
+    def text(self) -> str:
+        *inputs, result = (_type(labels, self.element) for labels in self.labels)
+        parameters = "".join(f"%{letter}: {type_}, " for letter, type_ in zip("ab", inputs, strict=False))
+        return f"""func.func @{self.name}({parameters}%out: {result}) -> {result} attributes {{tir.prim_func}} {{
+      {self.body}
+      return %1 : {result}
+    }}"""
 
 
 def specs() -> list[str]:
@@ -49,11 +75,24 @@ def relus() -> list[Structure]:
     return _structures(_relu(rank, element) for element in ELEMENTS for rank in _RANKS)
 
 
-def _structures(texts: Iterator[str]) -> list[Structure]:
-    return list(structures("\n".join(texts)).values())
+def _structures(stated: Iterator[_Stated]) -> list[Structure]:
+    """To be read together with those of the same types."""
+    alike: dict[str, list[_Stated]] = defaultdict(list)
+
+    @cache
+    def read(types: str) -> Mapping[str, Structure]:
+        return structures("\n".join(each.text for each in alike[types]))
+
+    def later(each: _Stated) -> Structure:
+        *inputs, result = each.types
+        types = " ".join(each.types)
+        alike[types].append(each)
+        return Later(each.name, inputs, result, lambda: read(types)[each.name])
+
+    return [later(each) for each in stated]
 
 
-def _product(spec: str, number: int, element: str) -> str:
+def _product(spec: str, number: int, element: str) -> _Stated:
     operands, result = spec.split("->")
     one, other = operands.split(",")
     types = [_type(labels, element) for labels in (one, other, result)]
@@ -69,21 +108,21 @@ def _product(spec: str, number: int, element: str) -> str:
         %more = arith.addf %sum, %xy : {element}
         linalg.yield %more : {element}
       }} -> {types[2]}"""
-    return _function(f"product_{element}_{number}", [types[0], types[1]], types[2], body)
+    return _Stated(f"product_{element}_{number}", element, (one, other, result), body)
 
 
-def _added(rank: int, element: str) -> str:
+def _added(rank: int, element: str) -> _Stated:
     loops = _LETTERS[:rank]
     type_, vector = _type(loops, element), _type(loops[-1:], element)
     step = _pointwise(loops, [loops, loops[-1:]], [type_, vector], element, "arith.addf %x0, %x1")
-    return _function(f"bias_{element}_{rank}", [type_, vector], type_, step)
+    return _Stated(f"bias_{element}_{rank}", element, (loops, loops[-1:], loops), step)
 
 
-def _relu(rank: int, element: str) -> str:
+def _relu(rank: int, element: str) -> _Stated:
     loops = _LETTERS[:rank]
     type_ = _type(loops, element)
     step = _pointwise(loops, [loops], [type_], element, "arith.maximumf %x0, %zero")
-    return _function(f"relu_{element}_{rank}", [type_], type_, f"%zero = arith.constant 0.0 : {element}\n{step}")
+    return _Stated(f"relu_{element}_{rank}", element, (loops, loops), f"%zero = arith.constant 0.0 : {element}\n{step}")
 
 
 def _pointwise(loops: str, labels: Sequence[str], types: Sequence[str], element: str, op: str) -> str:
@@ -97,14 +136,6 @@ def _pointwise(loops: str, labels: Sequence[str], types: Sequence[str], element:
         %new = {op} : {element}
         linalg.yield %new : {element}
       }} -> {types[0]}"""
-
-
-def _function(name: str, inputs: Sequence[str], result: str, body: str) -> str:
-    parameters = "".join(f"%{letter}: {type_}, " for letter, type_ in zip("ab", inputs, strict=False))
-    return f"""func.func @{name}({parameters}%out: {result}) -> {result} attributes {{tir.prim_func}} {{
-      {body}
-      return %1 : {result}
-    }}"""
 
 
 def _type(labels: str, element: str) -> str:
