@@ -24,7 +24,7 @@ from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import ChosenCodegen, Codegen, parse_codegen
 from .partition.functions import COMPOSITE
-from .partition.running import Declined, Made, compiled, described, nodes_of
+from .partition.running import Declined, Made, compiled, described, missing_here, nodes_of
 from .relax_inline import inline_calls_in
 
 CALL = "relax.call_external"
@@ -48,6 +48,8 @@ class RunCodegen(Pass):
     codegen: tuple[str, ...] = ()
     #: A codegen that declines is an error.
     declined: Literal["fallback", "error"] = "fallback"
+    #: The program runs on another machine: what this one lacks for a part is neither asked nor told.
+    elsewhere: bool = False
 
     def run(self, op: Operation) -> None:
         calls: dict[str, list[Operation]] = {}
@@ -73,38 +75,50 @@ class RunCodegen(Pass):
         found: list[Attribute] = []
         if calls:  # otherwise nobody needs it any more
             try:
-                made = compiled(module, chosen)
+                made, missing = self._made(module, chosen)
             except Declined as refusal:
                 _note(module, chosen, reason=str(refusal))
-                what, place = _described(module, chosen, refusal), next(functions_in(module)).location
+                what, place = _told(module, chosen, "declined", refusal), next(functions_in(module)).location
                 if self.declined == "error":
                     raise located_error(what, place) from refusal
                 warn(f"{what}; it stays with the target", place)
                 _take_back(module, calls)
             else:
-                _note(module, chosen, made, time.perf_counter() - started)
+                if missing:
+                    warn(_told(module, chosen, "cannot run here", missing), next(functions_in(module)).location)
+                _note(module, chosen, made, time.perf_counter() - started, missing=missing)
                 found.append(described(module, chosen.codegen, made))
                 for call in calls:
                     _call_packed(call)
         module.erase()
         return found
 
+    def _made(self, module: Operation, chosen: ChosenCodegen) -> tuple[Made, str]:
+        """The code, and what is missing here to run it. Raises Declined."""
+        made = compiled(module, chosen)
+        missing = "" if self.elsewhere else missing_here(chosen.codegen, made)
+        if missing and self.declined == "error":
+            raise Declined(f"this machine cannot run it: {missing} (elsewhere=true compiles for one that can)")
+        return made, missing
+
 
 def _note(module: Operation, chosen: ChosenCodegen, made: Made | None = None, seconds: float | None = None,
-          reason: str = "") -> None:  # fmt: skip
+          reason: str = "", missing: str = "") -> None:  # fmt: skip
     journal = Journal.active()
     if journal is not None:
         size = made.bytes if made is not None else 0
         names = symbol_name(module), chosen.codegen.name
         journal.add(
-            ExternalFact(*names, list(chosen.codegen.functions(module)), nodes_of(module), size, seconds, reason)
+            ExternalFact(
+                *names, list(chosen.codegen.functions(module)), nodes_of(module), size, seconds, reason, missing
+            )
         )
 
 
-def _described(module: Operation, chosen: ChosenCodegen, refusal: Declined) -> str:
+def _told(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:
     nodes = nodes_of(module)
     shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""
-    return f"codegen '{chosen.codegen.name}' declined @{symbol_name(module)}{shown}: {refusal}"
+    return f"codegen '{chosen.codegen.name}' {verb} @{symbol_name(module)}{shown}: {why}"
 
 
 def _call_packed(call: Operation) -> None:

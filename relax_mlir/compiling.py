@@ -42,6 +42,7 @@ def compile(
     bind: Mapping[str, int | str] | None = None,
     partition: Wanted = (),
     strict_partition: bool = False,
+    partition_elsewhere: bool = False,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
@@ -54,7 +55,8 @@ def compile(
     `bind` tells what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
     planned for the largest then, and calls with others are refused. `partition` names the external codegens that are
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
-    rx.Partition; what they decline is the target's, or with `strict_partition` an error.
+    rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
+    run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
@@ -71,6 +73,7 @@ def compile(
             bind=bind,
             partition=partition,
             strict_partition=strict_partition,
+            partition_elsewhere=partition_elsewhere,
         )
         artifact = build(lowered._owner, chosen, options, __version__)
     if functions:
@@ -94,6 +97,7 @@ def lower(
     bind: Mapping[str, int | str] | None = None,
     partition: Wanted = (),
     strict_partition: bool = False,
+    partition_elsewhere: bool = False,
 ) -> Module:
     """A lowered copy of the module, by the target's stages; the options are those of `compile`."""
     name = parse_target(target).name
@@ -102,7 +106,7 @@ def lower(
     if partition:
         from .passes.partition.stages import with_partition
 
-        chosen = with_partition(chosen, partition, strict=strict_partition)
+        chosen = with_partition(chosen, partition, strict=strict_partition, elsewhere=partition_elsewhere)
     copied = module.copy()
     if bind:
         Pipeline(BindSymbolicVars(vars=bind)).run(copied._owner)

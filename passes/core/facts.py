@@ -211,6 +211,8 @@ class ExternalFact(Fact):
     bytes: int = 0
     seconds: float | None = None
     reason: str = ""
+    #: What the machine that compiles lacks to run it.
+    missing: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...dialects.core.elements import resource_attribute
 from ...support.errors import RelaxError
+from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
 from ..core.facts import origins_of
 from ..core.pipeline import Pipeline
@@ -61,6 +62,18 @@ def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, s
 def _module_of(operation: Operation) -> Any:
     """An rx.Module: codegens are written by users, and see what users see, which is above all passes."""
     return importlib.import_module(__name__.partition(".")[0]).Module.of(operation)
+
+
+def missing_here(codegen: type[Codegen], made: Made) -> str:
+    """What this machine lacks to run what was made, as its runtime says before it is loaded; empty for nothing."""
+    if made.data is None:
+        return ""
+    try:
+        return str(find_runtime(codegen.name)().requires(memoryview(made.data)))
+    except RelaxError as error:
+        return error.message
+    except Exception as error:  # a stranger's code may raise anything
+        return f"requires(): {type(error).__name__}: {error}"
 
 
 def nodes_of(module: Operation) -> list[str]:

@@ -21,8 +21,9 @@ Wanted = str | Sequence[str] | Partition
 _KERNELS = "relax.call_tir"
 
 
-def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False) -> Stages:
-    """The stages, with those that give parts to codegens; `strict`: one that declines is an error.
+def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, elsewhere: bool = False) -> Stages:
+    """The stages, with those that give parts to codegens; `strict`: one that declines is an error, and one whose part
+    this machine cannot run, unless it is to run `elsewhere`.
 
     Each codegen comes in where it has patterns: before or after operators have become kernels.
     """
@@ -32,7 +33,7 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False) -> S
     folding: tuple[FoldConstant, ...] = ()
     if kept and "fold" in stages.names:
         stages, folding = stages.replace("fold", FoldConstant(keep=tuple(kept))), (FoldConstant(),)
-    run = RunCodegen(declined="error" if strict else "fallback")
+    run = RunCodegen(declined="error" if strict else "fallback", elsewhere=elsewhere)
     of_operators, of_kernels = (_passes(partition, chosen, run, is_kernel) for is_kernel in (False, True))
     if of_operators:
         stages = stages.insert_before("legalize", "partition", (*of_operators, *folding))

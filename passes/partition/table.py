@@ -22,9 +22,9 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
     total = max(fact["operators"] for fact in given)
     taken = sum(sum(fact["matched"].values()) for fact in given)
-    declined = [fact for fact in made.values() if fact["reason"]]
     lines = [f"partition: {taken} of {total} operators", table(*rows)]
-    lines += [_declined(fact) for fact in declined]
+    for what, why in (("declined", "reason"), ("cannot run here", "missing")):
+        lines += [_told(what, fact, fact[why]) for fact in made.values() if fact[why]]
     return "\n".join(lines) + "\n"
 
 
@@ -45,10 +45,10 @@ def _bytes(size: int | str | None) -> str:
     return "?" if size is None else size if isinstance(size, str) else byte_text(size)
 
 
-def _declined(fact: Mapping[str, Any]) -> str:
+def _told(what: str, fact: Mapping[str, Any], why: str) -> str:
     nodes = list(fact["origins"])
     shown = ", ".join(nodes[:_MOST_NODES]) + (", ..." if len(nodes) > _MOST_NODES else "")
-    return f"declined: {fact['codegen']}, part {fact['name']}{f' ({shown})' if shown else ''}: {fact['reason']}"
+    return f"{what}: {fact['codegen']}, part {fact['name']}{f' ({shown})' if shown else ''}: {why}"
 
 
 def explanation(facts: Sequence[Mapping[str, Any]]) -> str:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
@@ -14,9 +12,8 @@ from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from .. import external_bytes
 
-_MAGIC = b"rx-blas\0"
-_LENGTH = struct.Struct("<Q")
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 _MOST = 2**31 - 1
 #: Rows and columns of the operands and of the result.
@@ -54,36 +51,30 @@ class Part(NamedTuple):
 def packed(part: Part) -> bytes:
     """A part as bytes."""
     arrays = [{"dtype": each.dtype.name, "shape": each.shape} for each in part.constants]
-    head = json.dumps({"threads": part.threads, "functions": part.functions, "constants": arrays}).encode()
-    return b"".join([_MAGIC, _LENGTH.pack(len(head)), head, *(each.tobytes() for each in part.constants)])
+    head = {"threads": part.threads, "functions": part.functions, "constants": arrays}
+    return external_bytes.packed("blas", head, [each.tobytes() for each in part.constants])
 
 
 def unpacked(data: memoryview) -> Part:
     """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
+    return external_bytes.unpacked("blas", data, _part)
+
+
+def _part(head: Mapping[str, Any], pieces: Sequence[memoryview]) -> Part:
     import numpy
 
-    begin = len(_MAGIC) + _LENGTH.size
-    if bytes(data[: len(_MAGIC)]) != _MAGIC:
-        raise RelaxError("these are no bytes of the codegen 'blas'")
-    try:
-        (length,) = _LENGTH.unpack(data[len(_MAGIC) : begin])
-        head = json.loads(bytes(data[begin : begin + length]))
-        functions = {
-            name: Function(count, [Step(*step) for step in steps], results)
-            for name, (count, steps, results) in head["functions"].items()
-        }
-        arrays, at = [], begin + length
-        for each in head["constants"]:
-            count = int(numpy.prod(each["shape"], dtype="int64"))
-            flat = numpy.frombuffer(data, each["dtype"], count, at) if count else numpy.empty(0, each["dtype"])
-            arrays.append(numpy.require(flat, requirements="A").reshape(each["shape"]))
-            at += flat.nbytes
-        threads = int(head["threads"])
-    except (struct.error, ValueError, KeyError, TypeError):
-        raise RelaxError("its bytes are cut short, or damaged") from None
-    if at != len(data):
-        raise RelaxError(f"its bytes are cut short: {len(data)} of {at}")
-    return Part(threads, functions, arrays)
+    functions = {
+        name: Function(count, [Step(*step) for step in steps], results)
+        for name, (count, steps, results) in head["functions"].items()
+    }
+    # Of nothing at all numpy makes no array.
+    flat = [numpy.frombuffer(piece, stated["dtype"]) if len(piece) else numpy.empty(0, stated["dtype"])
+            for piece, stated in zip(pieces, head["constants"], strict=True)]  # fmt: skip
+    arrays = [
+        numpy.require(each, requirements="A").reshape(stated["shape"])
+        for each, stated in zip(flat, head["constants"], strict=True)
+    ]
+    return Part(int(head["threads"]), functions, arrays)
 
 
 @register_runtime("blas")

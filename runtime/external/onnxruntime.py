@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-import struct
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from .. import external_bytes
 
 if TYPE_CHECKING:
     import onnxruntime
 
 #: The first that runs the version of ONNX's operators that parts are written for.
 LEAST_VERSION = (1, 18)
-
-_MAGIC = b"rx-onnx\0"
-_LENGTH = struct.Struct("<Q")
 
 # ONNX's numbers of element types, by onnxruntime's names of them.
 _TYPES = {
@@ -38,29 +34,17 @@ class Part(NamedTuple):
 
 def packed(part: Part) -> bytes:
     """A part as bytes."""
-    sizes = {name: len(model) for name, model in part.models.items()}
-    head = json.dumps({"threads": part.threads, "models": sizes}).encode()
-    return b"".join([_MAGIC, _LENGTH.pack(len(head)), head, *part.models.values()])
+    head = {"threads": part.threads, "models": list(part.models)}
+    return external_bytes.packed("onnxruntime", head, list(part.models.values()))
 
 
 def unpacked(data: memoryview) -> Part:
     """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
-    begin = len(_MAGIC) + _LENGTH.size
-    if bytes(data[: len(_MAGIC)]) != _MAGIC:
-        raise RelaxError("these are no bytes of the codegen 'onnxruntime'")
-    try:
-        (length,) = _LENGTH.unpack(data[len(_MAGIC) : begin])
-        head = json.loads(bytes(data[begin : begin + length]))
-        sizes, threads = dict(head["models"]), int(head["threads"])
-    except (struct.error, ValueError, KeyError, TypeError):
-        raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
-    models, at = {}, begin + length
-    for name, size in sizes.items():
-        models[name] = data[at : at + size]
-        at += size
-    if at != len(data):
-        raise RelaxError(f"its bytes are cut short: {len(data)} of {at}")
-    return Part(threads, models)
+    return external_bytes.unpacked(
+        "onnxruntime",
+        data,
+        lambda head, pieces: Part(int(head["threads"]), dict(zip(head["models"], pieces, strict=True))),
+    )
 
 
 @register_runtime("onnxruntime")

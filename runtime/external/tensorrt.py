@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -12,10 +10,9 @@ from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from .. import external_bytes
 from .cudart import Cuda, CudaError
 
-_MAGIC = b"rx-trt\0\0"
-_LENGTH = struct.Struct("<Q")
 _ON_GPU = 2  # kDLCUDA
 
 
@@ -44,29 +41,18 @@ class Part(NamedTuple):
 
 def packed(part: Part) -> bytes:
     """A part as bytes."""
-    functions = {name: (*each[:2], len(each.plan)) for name, each in part.engines.items()}
-    head = json.dumps({"version": part.version, "functions": functions}).encode()
-    return b"".join([_MAGIC, _LENGTH.pack(len(head)), head, *(each.plan for each in part.engines.values())])
+    head = {"version": part.version, "functions": {name: each[:2] for name, each in part.engines.items()}}
+    return external_bytes.packed("tensorrt", head, [each.plan for each in part.engines.values()])
 
 
 def unpacked(data: memoryview) -> Part:
     """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
-    begin = len(_MAGIC) + _LENGTH.size
-    if bytes(data[: len(_MAGIC)]) != _MAGIC:
-        raise RelaxError("these are no bytes of the codegen 'tensorrt'")
-    try:
-        (length,) = _LENGTH.unpack(data[len(_MAGIC) : begin])
-        head = json.loads(bytes(data[begin : begin + length]))
-        functions, version = dict(head["functions"]), str(head["version"])
-        at, engines = begin + length, {}
-        for name, (inputs, outputs, size) in functions.items():
-            engines[name] = Engine(inputs, outputs, data[at : at + size])
-            at += size
-    except (struct.error, ValueError, KeyError, TypeError):
-        raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
-    if at != len(data):
-        raise RelaxError(f"its bytes are cut short: {len(data)} of {at}")
-    return Part(version, engines)
+    return external_bytes.unpacked("tensorrt", data, _part)
+
+
+def _part(head: Mapping[str, Any], plans: Sequence[memoryview]) -> Part:
+    functions = zip(head["functions"].items(), plans, strict=True)
+    return Part(head["version"], {name: Engine(*borders, plan) for (name, borders), plan in functions})
 
 
 @register_runtime("tensorrt")

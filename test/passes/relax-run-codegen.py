@@ -7,7 +7,7 @@
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refuse=npu_f}" declined=error' 2>&1 | FileCheck %s --check-prefix=ERROR
 # ERROR: error: codegen 'npu' declined @p{{.*}}: was told to refuse
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refusal=x}"' 2>&1 | FileCheck %s --check-prefix=OPTION
-# OPTION: error: codegen 'npu' has no option 'refusal'; did you mean 'refuse'? (it has refuse)
+# OPTION: error: codegen 'npu' has no option 'refusal'; did you mean 'refuse'? (it has refuse, needs)
 # RUN: not relax-opt %s --relax-run-codegen 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # UNKNOWN: error: unknown codegen 'npu'
 from relax_mlir.script import ir as I, relax as R

@@ -9,25 +9,17 @@ from typing import Any, NamedTuple
 import numpy
 import tvm_ffi
 from before_after import changed, random_arrays, results_of
-from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_of, symbol_name
-from relax_mlir.dialects.core.dialect import row_of
+from external_parts import assert_close, built, is_left, main_of
+from relax_mlir.bindings.navigation import last_of, operations_of
 from relax_mlir.runtime.external.dnnl.description import Function, from_bytes
 from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime
 from relax_mlir.targets.external.dnnl.codegen import Dnnl
 
 import relax_mlir as rx
 
+__all__ = ["agrees", "built", "called", "the_part"]
+
 PASSES = "relax-fuse-ops-by-pattern{codegen=dnnl},relax-merge-composite-functions"
-
-
-def built(body: Any, *inputs: Any) -> rx.Module:
-    """`main` with inputs of these shapes, or of what `rx.tensor` gives."""
-    module = rx.Module()
-    infos = [rx.tensor(each) if isinstance(each, tuple) and not hasattr(each, "dtype") else each for each in inputs]
-    with module.function("main", infos) as f:
-        made = body(*f)
-        f.returns(*(made if isinstance(made, tuple) else (made,)))
-    return module
 
 
 class OnePart(NamedTuple):
@@ -42,8 +34,8 @@ class OnePart(NamedTuple):
 
 def the_part(module: rx.Module, **options: str) -> OnePart:
     apart = changed(module, PASSES)
-    main = body_of({symbol_name(each): each for each in functions_in(apart.operation)}["main"])
-    (call,) = [op for op in operations_of(main) if not _is_left(op)]
+    main = main_of(apart)
+    (call,) = [op for op in operations_of(main) if not is_left(op)]
     assert call.name == "func.call", apart.script()
     inputs = [list(main.arguments).index(each) for each in call.operands]
     results = [list(call.results).index(each) for each in last_of(main).operands]
@@ -51,12 +43,6 @@ def the_part(module: rx.Module, **options: str) -> OnePart:
     part, _ = from_bytes(memoryview(data))
     (function,) = part.functions
     return OnePart(function, data, inputs, results)
-
-
-def _is_left(op: Any) -> bool:
-    """What nobody computes: constants and shapes that nobody reads any more, the end."""
-    row = row_of(op)
-    return op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
 
 
 def called(part: OnePart, arrays: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
@@ -80,9 +66,7 @@ def agrees(
     given = random_arrays(module, "main", sizes or {}) if arrays is None else arrays
     expected = results_of(module, given)
     part = the_part(module)
-    for one, other in zip(expected, called(part, given, expected), strict=True):
-        scale = max(1.0, float(numpy.abs(one.astype("float64")).max(initial=0)))
-        numpy.testing.assert_allclose(other, one, rtol=tolerance, atol=tolerance * scale)
+    assert_close(expected, called(part, given, expected), tolerance)
     return steps_of(part.function)
 
 

@@ -6,21 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy
 import recording_tensorrt
 from before_after import changed, random_arrays, results_of
 from dnnl_models import floats
-from dnnl_parts import built
-from relax_mlir.bindings.navigation import (
-    body_of,
-    callee_of,
-    functions_in,
-    last_of,
-    operations_of,
-    symbol_name,
-    use_count,
-)
-from relax_mlir.dialects.core.dialect import row_of
+from external_parts import assert_close, built, is_left, main_of
+from relax_mlir.bindings.navigation import callee_of, last_of, operations_of
 from relax_mlir.passes.canonicalize.constants import elements_of
 from relax_mlir.runtime.external.tensorrt import input_name, output_name
 from relax_mlir.targets.external.core.flatten import public_functions
@@ -45,10 +35,10 @@ def recorded(module: rx.Module) -> tuple[rx.Module, dict[str, recording_tensorrt
 
 def _evaluate(apart: rx.Module, networks: Mapping[str, recording_tensorrt.Network], arrays: Sequence[Any]) -> list[Any]:
     """Main's results, all of which parts compute."""
-    main = body_of({symbol_name(each): each for each in functions_in(apart.operation)}["main"])
+    main = main_of(apart)
     known: dict[Any, Any] = dict(zip(main.arguments, arrays, strict=True))
     for op in operations_of(main):
-        if _is_left(op):
+        if is_left(op):
             known.update((value, elements_of(value)) for value in op.results)
             continue
         assert op.name == "func.call", apart.script()
@@ -56,13 +46,6 @@ def _evaluate(apart: rx.Module, networks: Mapping[str, recording_tensorrt.Networ
         made = network.evaluate({input_name(number): known[value] for number, value in enumerate(op.operands)})
         known.update((value, made[output_name(number)]) for number, value in enumerate(op.results))
     return [known[value] for value in last_of(main).operands]
-
-
-def _is_left(op: Any) -> bool:
-    """What no part computes: constants, shapes, the end, and what nobody reads any more."""
-    row = row_of(op)
-    is_stated = op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
-    return is_stated or not any(map(use_count, op.results))
 
 
 def agrees(
@@ -76,8 +59,5 @@ def agrees(
     given = random_arrays(module, "main", sizes or {}) if arrays is None else arrays
     expected = results_of(module, given)
     apart, networks = recorded(module)
-    for one, other in zip(expected, _evaluate(apart, networks, given), strict=True):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape)
-        scale = max(1.0, float(numpy.abs(one.astype("float64")).max(initial=0)))
-        numpy.testing.assert_allclose(other, one, rtol=tolerance, atol=tolerance * scale)
+    assert_close(expected, _evaluate(apart, networks, given), tolerance)
     return [layer.kind for each in networks.values() for layer in each.layers if layer.kind != "constant"]

@@ -13,6 +13,17 @@
 # DECLINED-NOT: {{.}}
 # RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --strict-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=STRICT
 # STRICT: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): was told to refuse
+# What this machine lacks to run a part is told; or an error; or nobody asks, where another machine runs it.
+# RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
+# RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
+# MISSING: partition: 1 of 2 operators
+# MISSING: cannot run here: npu, part fused_nn_conv2d_npu (large): it needs driver7
+# MISSING-NOT: {{.}}
+# RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' --strict-partition -o %t.rxa 2>&1 | FileCheck %s --check-prefix=LACKS
+# LACKS: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): this machine cannot run it: it needs driver7
+# RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' --strict-partition --partition-elsewhere -o %t.rxa 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
+# ELSEWHERE: partition: 1 of 2 operators
+# ELSEWHERE-NOT: driver7
 # RUN: not relax-compile %s --explain-partition -o %t.rxa 2>&1 | FileCheck %s --check-prefix=ALONE
 # ALONE: error: --explain-partition is for external codegens: --partition=<codegens> names some
 # RUN: not relax-compile %s --partition=onnxrutime -o %t.rxa 2>&1 | FileCheck %s --check-prefix=UNKNOWN

@@ -296,7 +296,8 @@ def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
 
     codegens = tuple(name.strip() for text in arguments["partition"] for name in text.split(",") if name.strip())
     wanted = Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
-    return with_partition(chosen, wanted, strict=arguments["strict-partition"])
+    strict, elsewhere = arguments["strict-partition"], arguments["partition-elsewhere"]
+    return with_partition(chosen, wanted, strict=strict, elsewhere=elsewhere)
 
 
 def _codegens_text() -> str:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....runtime.external.dnnl.description import Blobs, Part, to_bytes
 from ....runtime.external.dnnl.runtime import DnnlRuntime
@@ -13,6 +14,7 @@ from ....support.errors import RelaxError
 from ..core.flatten import public_functions
 from .activations import activation_at
 from .converter import Converter
+from .cost import seconds
 from .machine import NEEDED, why_not_loaded
 from .patterns import ROWS
 
@@ -25,6 +27,9 @@ class Dnnl(Codegen):
     options: ClassVar[Mapping[str, str]] = {"threads": "of OpenMP, for each call: a number, 1 without"}
     #: Weights that stay integers, with the scales that turn them into numbers.
     keeps: ClassVar[tuple[str, ...]] = ("relax.dequantize",)
+
+    def cost(self, composite: str, operations: Sequence[Operation]) -> float:
+        return seconds(composite, operations)
 
     def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
         """The part as bytes. What this machine's oneDNN refuses is refused here, where sizes are known."""

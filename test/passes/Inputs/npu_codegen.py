@@ -14,13 +14,17 @@ class Npu(rx.Codegen):
     """For tests: convolutions with windows of 3."""
 
     patterns = (("npu.conv", is_op("relax.nn.conv2d")(wildcard(), is_const().named("w")), is_large),)
-    options = {"refuse": "the part that is declined"}
+    options = {"refuse": "the part that is declined", "needs": "what runs its code"}
 
     def compile(self, module, options):
         (name,) = self.functions(module)
         if options.get("refuse") == name:
             raise rx.RelaxError("was told to refuse")
-        return str(module).encode()
+        return f"needs {options['needs']}".encode() if "needs" in options else str(module).encode()
+
+    def requires(self, data):
+        text = bytes(data).decode()
+        return f"it {text}" if text.startswith("needs ") else ""
 
     def load(self, data):
         raise NotImplementedError("its code is text")

@@ -6,6 +6,7 @@ Situations of Apache TVM's test_transform_codegen_pass.py.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,6 +148,26 @@ def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -
         with pytest.raises(rx.RelaxError, match="codegen 'npu' declined @fused_matmul_nn_relu_npu"):
             rx.compile(module, partition=npu, strict_partition=True)
     assert f": {shown}\n" in rx.partition_table(journal.facts)
+
+
+class Driven(Native):
+    def requires(self, data: memoryview) -> str:
+        raise OSError("no driver")
+
+
+def test_what_cannot_run_here_is_told_where_it_is_compiled() -> None:
+    module = built(layers)
+    told = r"requires\(\): OSError: no driver"
+    journal = rx.Journal()
+    with codegen(LAYER, base=Driven) as npu:
+        with pytest.warns(RuntimeWarning, match=f"codegen 'npu' cannot run here @fused_matmul_nn_relu_npu.*{told}"):
+            rx.compile(module, partition=npu, journal=journal)
+        assert "cannot run here: npu, part fused_matmul_nn_relu_npu" in rx.partition_table(journal.facts)
+        with pytest.raises(rx.RelaxError, match=f"this machine cannot run it: {told}"):
+            rx.compile(module, partition=npu, strict_partition=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rx.compile(module, partition=npu, strict_partition=True, partition_elsewhere=True)
 
 
 def test_what_went_where_is_told() -> None:

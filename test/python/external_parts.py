@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs that become parts for external codegens: how they are made, and compared with the default path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from relax_mlir.bindings.navigation import body_of, functions_in, symbol_name, use_count
+from relax_mlir.dialects.core.dialect import row_of
+
+import relax_mlir as rx
+
+
+def built(body: Any, *inputs: Any) -> rx.Module:
+    """`main` with inputs of these shapes, or of what `rx.tensor` gives."""
+    module = rx.Module()
+    infos = [rx.tensor(each) if isinstance(each, tuple) and not hasattr(each, "dtype") else each for each in inputs]
+    with module.function("main", infos) as f:
+        made = body(*f)
+        f.returns(*(made if isinstance(made, tuple) else (made,)))
+    return module
+
+
+def main_of(module: rx.Module) -> Any:
+    """The block of `main`."""
+    return body_of({symbol_name(each): each for each in functions_in(module.operation)}["main"])
+
+
+def is_left(op: Any) -> bool:
+    """What no part computes: constants, shapes, the end, and what nobody reads any more."""
+    row = row_of(op)
+    is_stated = op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
+    return is_stated or not any(map(use_count, op.results))
+
+
+def assert_close(expected: Sequence[Any], made: Sequence[Any], tolerance: float) -> None:
+    """Up to a share of each number, and of the largest one of its array."""
+    for one, other in zip(expected, made, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        wide, found = (each.astype("float64") for each in (one, other))
+        scale = max(1.0, float(numpy.abs(wide[numpy.isfinite(wide)]).max(initial=0)))
+        numpy.testing.assert_allclose(found, wide, rtol=tolerance, atol=tolerance * scale)
