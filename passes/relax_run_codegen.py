@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..bindings.diagnostics import warn
-from ..bindings.ir import Attribute, Operation
+from ..bindings.ir import Attribute, Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
@@ -89,7 +89,7 @@ class RunCodegen(Pass):
                 _note(module, chosen, made, time.perf_counter() - started, missing=missing)
                 found.append(described(module, chosen.codegen, made))
                 for call in calls:
-                    _call_packed(call)
+                    _call_packed(call, made)
         module.erase()
         return found
 
@@ -121,15 +121,20 @@ def _told(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> s
     return f"codegen '{chosen.codegen.name}' {verb} @{symbol_name(module)}{shown}: {why}"
 
 
-def _call_packed(call: Operation) -> None:
+def _call_packed(call: Operation, made: Made) -> None:
     """A call of the function that comes with the program, `module.function`."""
-    name = ".".join(ir.SymbolRefAttr(call.attributes["func"]).value)
+    module, function = ir.SymbolRefAttr(call.attributes["func"]).value
     with call.location, ir.InsertionPoint(call):
-        made = ir.Operation.create(
-            "relax.call_dps_packed", results=list(call.results.types), operands=list(call.operands),
-            attributes={"func": ir.StringAttr.get(name)},
+        constants = [_constant(each) for each in made.constants.get(function, ())]
+        packed = ir.Operation.create(
+            "relax.call_dps_packed", results=list(call.results.types), operands=[*call.operands, *constants],
+            attributes={"func": ir.StringAttr.get(f"{module}.{function}")},
         )  # fmt: skip
-    replace_op(call, made.results)
+    replace_op(call, packed.results)
+
+
+def _constant(value: Attribute) -> Value:
+    return ir.Operation.create("arith.constant", results=[value.type], attributes={"value": value}).results[0]
 
 
 def _take_back(module: Operation, calls: Sequence[Operation]) -> None:

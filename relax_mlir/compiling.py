@@ -124,8 +124,11 @@ def sources(
     opt_level: int = USUAL_LEVEL,
     instruments: Iterable[Instrument] = (),
     bind: Mapping[str, int | str] | None = None,
-) -> dict[str, str]:
-    """A module's functions as source files, text by name, for targets that make such; the options are `compile`'s."""
+) -> dict[str, str | bytes]:
+    """A module's functions as source files, by name, for targets that make such; the options are `compile`'s.
+
+    They are text, but those that hold numbers, which are bytes.
+    """
     chosen = parse_target(target)
     backend = find_backend(chosen.name)
     with folding_at(opt_level, code_options(opt_level, None, None, instruments)):

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Attribute, Operation
 from ...bindings.navigation import functions_in, is_private, symbol_name
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
@@ -47,6 +48,8 @@ class ObjectCode(NamedTuple):
     """
 
     objects: tuple[bytes, ...]
+    #: What a function gets behind its inputs at each call, elements attributes: the program keeps them once, mapped.
+    constants: Mapping[str, Sequence[Attribute]] = MappingProxyType({})
 
 
 class Codegen(ExternalRuntime):

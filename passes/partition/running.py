@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation
@@ -24,6 +25,8 @@ class Made(NamedTuple):
 
     data: bytes | None
     objects: tuple[bytes, ...]
+    #: Behind the inputs of each function, by name.
+    constants: Mapping[str, Sequence[Attribute]] = MappingProxyType({})
 
     @property
     def bytes(self) -> int:
@@ -43,7 +46,7 @@ def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
     except Exception as error:  # a stranger's code may raise anything
         raise Declined(f"{type(error).__name__}: {error}") from error
     if isinstance(made, ObjectCode):
-        return Made(None, tuple(map(bytes, made.objects)))
+        return Made(None, tuple(map(bytes, made.objects)), made.constants)
     if not isinstance(made, (bytes, bytearray, memoryview)):
         raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
     return Made(bytes(made), ())

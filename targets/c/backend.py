@@ -36,7 +36,7 @@ class CBackend(Backend):
             notes=["relax-compile --target c -o folder/ writes them, rx.sources(module) gives them"],
         )
 
-    def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str]:
+    def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
         from .source.files import source_files
 
         return source_files(module.operation, source_options(target), version)

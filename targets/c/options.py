@@ -11,6 +11,7 @@ from ..core.backend import ChosenTarget
 from .source.names import Names, identifier
 
 _MEMORIES = ("static", "heap")
+_CONSTANTS = ("text", "incbin")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class SourceOptions:
     #: Whether functions can be called by tvm-ffi's convention too, and the name before theirs then.
     is_for_ffi: bool = False
     part: str = ""
+    #: How large constants are written: "text", "incbin", or "" for what suits their size.
+    constants: str = ""
 
 
 def source_options(target: ChosenTarget) -> SourceOptions:
@@ -31,9 +34,16 @@ def source_options(target: ChosenTarget) -> SourceOptions:
     name, memory = target.option("name") or "model", target.option("memory") or "static"
     if identifier(name) != name or Names().is_known(name):
         raise RelaxError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
-    if memory not in _MEMORIES:
-        raise RelaxError(f"target 'c': memory={memory}: expected {' or '.join(_MEMORIES)}{suggest(memory, _MEMORIES)}")
+    _check("memory", memory, _MEMORIES)
+    constants = target.option("constants")
+    if constants:
+        _check("constants", constants, _CONSTANTS)
     part = target.option("ffi")
     if not all(each.isalnum() or each in "_.-" for each in part):
         raise RelaxError(f"target 'c': ffi={part}: expected a name of letters, digits, '_', '.' and '-'")
-    return SourceOptions(name, memory == "heap", bool(part), part)
+    return SourceOptions(name, memory == "heap", bool(part), part, constants)
+
+
+def _check(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise RelaxError(f"target 'c': {option}={value}: expected {' or '.join(known)}{suggest(value, known)}")

@@ -9,6 +9,11 @@ from .backend import CBackend
 OPTIONS = (
     TargetOption("name", "what files and public functions are called: net for net.h and net_main(); model without it"),
     TargetOption("memory", "static (an array of the program, the usual) or heap (malloc, where sizes have no bound)"),
+    TargetOption(
+        "constants",
+        "text (all in C), or incbin (those of 4 KiB and more in a file of their own, taken in by the assembler of "
+        "GCC or Clang); without it text up to 4 MiB together",
+    ),
     TargetOption("ffi", "a name: functions are exported to tvm-ffi too, by it and theirs, name.main"),
 )
 

@@ -95,7 +95,7 @@ class Backend(ABC):
         """The code of such a module as text, to be looked at. Raises RelaxError where there is none."""
         raise RelaxError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
 
-    def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str]:
+    def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
         """The program of such a module as source files, by name. Raises RelaxError where there are none."""
         raise RelaxError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
 

@@ -27,28 +27,28 @@ COMPILER = shutil.which(os.environ.get("CC", "cc"))
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="this machine has no compiler of C ($CC, cc)")
 
 
-def write(files: Mapping[str, str], folder: Path) -> None:
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+def write(files: Mapping[str, str | bytes], folder: Path) -> None:
+    for name, held in files.items():
+        (folder / name).write_bytes(held if isinstance(held, bytes) else held.encode())
 
 
-def compiled(files: Mapping[str, str], *flags: str) -> ctypes.CDLL:
+def compiled(files: Mapping[str, str | bytes], *flags: str) -> ctypes.CDLL:
     """The program without its main as a library in this process."""
     assert COMPILER is not None
     with tempfile.TemporaryDirectory() as folder:
         write(files, Path(folder))
-        sources = [name for name in files if name.endswith(".c") and name != "main.c"]
+        sources = [name for name in files if name.endswith((".c", ".S")) and name != "main.c"]
         command = [COMPILER, *STRICT, *flags, "-fPIC", "-shared", "-o", "program.so", *sources, "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return ctypes.CDLL(str(Path(folder, "program.so")))
 
 
-def run(files: Mapping[str, str], folder: Path, *words: str, flags: Sequence[str] = ()) -> str:
+def run(files: Mapping[str, str | bytes], folder: Path, *words: str, flags: Sequence[str] = ()) -> str:
     """What the program prints that main.c is the main of; its files are in the folder."""
     assert COMPILER is not None
     write(files, folder)
-    sources = [name for name in files if name.endswith(".c")]
+    sources = [name for name in files if name.endswith((".c", ".S"))]
     built = [COMPILER, *STRICT, *flags, "-o", "program", *sources, "-lm"]
     for command in (built, ["./program", *words]):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)

@@ -242,7 +242,7 @@ class Compilation:
         with self.progress.step("write"):
             make_folder("-o", folder)
             for path, text in paths.items():
-                write_whole(path, text.encode())
+                write_whole(path, text if isinstance(text, bytes) else text.encode())
 
     def _keep_inputs_from(self, paths: Iterable[str]) -> None:
         for path in paths:

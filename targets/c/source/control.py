@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, use_count
 from ....support.errors import RelaxError
-from .expressions import Expression, Size, integer, name, of_size
+from .expressions import Expression, Size, binary, integer, name, of_size
 from .types import INDEX, literal, scalar_type
 from .views import View, dense
 from .writer import FunctionWriter, Rule
@@ -26,6 +27,48 @@ def loop(writer: FunctionWriter, size: Size, wanted: str = "") -> Iterator[Expre
     index = writer.names.free(wanted or f"i{writer.depth - 1}")
     bound = of_size(size).text
     with writer.braces(f"for ({INDEX} {index} = 0; {index} < {bound}; {index}++)"):
+        yield name(index, is_place=True)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a loop, gone through in steps of one size."""
+
+    start: Size
+    end: Size
+    step: int
+
+    @property
+    def is_one_step(self) -> bool:
+        return isinstance(self.start, int) and isinstance(self.end, int) and self.end - self.start == self.step
+
+
+def pieces(size: Size, step: int) -> Iterator[Piece]:
+    """Steps of that size as far as they go, and what is left: in one step, or one by one where nobody knows it."""
+    if not isinstance(size, int):
+        whole = binary("-", size, binary("%", size, integer(step)))
+        yield Piece(0, whole if step > 1 else size, step)
+        if step > 1:
+            yield Piece(whole, size, 1)
+        return
+    whole_number = size - size % step
+    if whole_number:
+        yield Piece(0, whole_number, step)
+    if size % step:
+        yield Piece(whole_number, size, size % step)
+
+
+@contextmanager
+def steps(writer: FunctionWriter, piece: Piece) -> Iterator[Size]:
+    """A loop over a piece of another, step by step; what is one step is none. It gives where a step begins."""
+    if piece.is_one_step:
+        yield piece.start
+        return
+    writer.settle()
+    index = writer.names.free(f"i{writer.depth - 1}")
+    move = f"{index}++" if piece.step == 1 else f"{index} += {piece.step}"
+    start, end = of_size(piece.start).text, of_size(piece.end).text
+    with writer.braces(f"for ({INDEX} {index} = {start}; {index} < {end}; {move})"):
         yield name(index, is_place=True)
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of a program: model.h, model.c, model_data.c, main.c and a Makefile."""
+"""The files of a program: model.h, model.c, model_data.c, main.c and a Makefile; those with large constants."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from ....bindings.ir import Operation
 from ....dialects.core.infos import TensorInfo
@@ -15,6 +16,7 @@ from .helpers import helper_texts
 from .interface import Argument, Interface
 from .main_file import main_file
 from .program import Program
+from .weights import is_in_file, weight_files
 
 _MADE = "/* Written by relax-mlir{version}: {what} */"
 #: The numbers that a failed check shows, at most.
@@ -82,39 +84,51 @@ _MAKEFILE = """\
 CC ?= cc
 CFLAGS ?= -O3 -std=c99 -Wall -Wextra
 
-{name}: main.o {name}.o {name}_data.o
+{name}: main.o {name}.o {name}_data.o{weights}
 \t$(CC) $(CFLAGS) -o $@ $^ -lm
 
 %.o: %.c {name}.h
 \t$(CC) $(CFLAGS) -c -o $@ $<
 
-clean:
+{rule}clean:
 \trm -f {name} *.o
 
 .PHONY: clean
 """
 
 
-def source_files(module: Operation, options: SourceOptions, version: str = "") -> dict[str, str]:
+#: What the assembler reads, make does not know by itself.
+_WEIGHTS_RULE = """\
+{name}_weights.o: {name}_weights.S {name}_weights.bin
+\t$(CC) -c -o $@ $<
+
+"""
+
+
+def source_files(module: Operation, options: SourceOptions, version: str = "") -> dict[str, str | bytes]:
     """The files by name. Raises RelaxError, with the place, for what C does not have."""
     program = Program(module, options)
     functions = FunctionsWriter(program).write_all()
     name = options.name
     interfaces = [each.interface for each in functions if each.interface is not None]
-    files = {
-        f"{name}.h": _header(program, functions),
-        f"{name}.c": _code(program, functions),
-        f"{name}_data.c": _data(program),
-        "main.c": main_file(name, interfaces),
-        "Makefile": _MAKEFILE.format(name=name),
+    constants = {each: op for each, op in program.globals.items() if each in program.used_constants}
+    apart = is_in_file(constants, options)
+    named = {program.constant_name(each): op for each, op in constants.items() if each in apart}
+    weights = weight_files(name, named) if named else {}
+    texts = {
+        f"{name}.h": ("what to call", _header(program, functions)),
+        f"{name}.c": ("kernels and functions", _code(program, functions)),
+        f"{name}_data.c": ("constants", _data(program, apart)),
     }
-    if options.is_for_ffi:
-        files[f"{name}_ffi.c"] = entries_file(name, options.part, interfaces)
+    rule, needed = (_WEIGHTS_RULE.format(name=name), f" {name}_weights.o") if named else ("", "")
     made = f" {version}" if version else ""
-    head = {".h": "what to call", ".c": "kernels and functions", "_data.c": "constants"}
-    for ending, what in head.items():
-        files[name + ending] = f"{_MADE.format(version=made, what=what)}\n\n{files[name + ending]}"
-    return files
+    return {
+        **{file: f"{_MADE.format(version=made, what=what)}\n\n{text}" for file, (what, text) in texts.items()},
+        "main.c": main_file(name, interfaces),
+        "Makefile": _MAKEFILE.format(name=name, weights=needed, rule=rule),
+        **weights,
+        **({f"{name}_ffi.c": entries_file(name, options.part, interfaces)} if options.is_for_ffi else {}),
+    }
 
 
 # ---- model.h ----
@@ -217,10 +231,10 @@ def _quoted(text: str) -> str:
 # ---- model_data.c ----
 
 
-def _data(program: Program) -> str:
+def _data(program: Program, apart: Collection[str]) -> str:
     parts = [f'#include "{program.options.name}.h"\n\n#include <math.h>']
     for name, op in program.globals.items():
-        if name in program.used_constants:
+        if name in program.used_constants and name not in apart:
             chosen = program.constant_name(name)
             parts.append(f"extern {declaration(op, chosen)};\n\n{definition(op, chosen)}")
     return "\n\n".join(parts) + "\n"

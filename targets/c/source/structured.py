@@ -3,65 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from ....bindings.ir import AffineExpr, AffineMap, Block, Operation, Value
-from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, defining_op, last_of, operations_in, operations_of, use_count
+from ....bindings.ir import Operation, Value
+from ....bindings.navigation import defining_op, last_of, operations_of, use_count
 from ....support.errors import RelaxError
-from .control import loop
-from .expressions import Expression, Size, binary, integer, of_size, plus, times
+from .control import loop, pieces, steps
+from .expressions import Expression, Size, integer, name, of_size, plus
 from .joining import chosen_dims, epilogues, filled_with, output_of, starts_sum
-from .memory import dense_row, read
+from .memory import read
+from .nest import Nest, joined, nest_of, place_of
+from .tiles import Tile, tile_of
 from .types import scalar_type
-from .views import View
 from .writer import FunctionWriter, Rule
-
-
-@dataclass(frozen=True)
-class Nest:
-    """An operation, its operands as they lie in memory (None: a scalar), and how far its loops go."""
-
-    op: Operation
-    maps: tuple[AffineMap, ...]
-    views: tuple[View | None, ...]
-    input_count: int
-    sizes: tuple[Size, ...]
-    reductions: frozenset[int]
-
-    @property
-    def block(self) -> Block:
-        return body_of(self.op)
-
-    @property
-    def outputs(self) -> range:
-        """The numbers of the outputs among the operands."""
-        return range(self.input_count, len(self.views))
-
-    @property
-    def carried(self) -> int:
-        """How many of the last loops only add to elements that they do not choose."""
-        chosen = {dim for output in self.outputs for dim in _dims_of(self.maps[output])}
-        count = 0
-        for dim in reversed(range(len(self.sizes))):
-            if dim not in self.reductions or dim in chosen:
-                break
-            count += 1
-        return count
-
-
-def _dims_of(map_: AffineMap) -> set[int]:
-    return {dim for result in map_.results for dim in _dims_in(result)}
-
-
-def _dims_in(expression: AffineExpr) -> set[int]:
-    if isinstance(expression, ir.AffineDimExpr):
-        return {expression.position}
-    if isinstance(expression, ir.AffineBinaryExpr):
-        return _dims_in(expression.lhs) | _dims_in(expression.rhs)
-    return set()
 
 
 def write_generic(writer: FunctionWriter, op: Operation) -> None:
@@ -70,10 +26,14 @@ def write_generic(writer: FunctionWriter, op: Operation) -> None:
     if starts_sum(op, writer.following):
         _keep_start(writer, op)
         return
-    nest = _joined(_nest(writer, op))
-    finishing = [_nest(writer, each) for each in epilogues(op, writer.following)]
+    nest = joined(nest_of(writer, op))
+    finishing = [nest_of(writer, each) for each in epilogues(op, writer.following)]
     writer.written += [each.op for each in finishing]
     writer.settle()
+    tile = tile_of(nest) if nest.carried and len(nest.outputs) == 1 and _additions(nest) else None
+    if tile is not None:
+        _write_tiles(writer, nest, finishing, tile)
+        return
     with ExitStack() as stack:
         outer, places = len(nest.sizes) - nest.carried, []
         for size in nest.sizes[:outer]:
@@ -85,7 +45,7 @@ def write_generic(writer: FunctionWriter, op: Operation) -> None:
             _body(writer, nest, places, sums)
         for output, variable in sums.items():
             result = _finished(writer, nest, finishing, places, variable)
-            writer.line(f"{_place(nest, output, places).text} = {result.text};")
+            writer.line(f"{place_of(nest, output, places).text} = {result.text};")
 
 
 def _keep_start(writer: FunctionWriter, op: Operation) -> None:
@@ -112,88 +72,81 @@ def _finished(
     return result
 
 
-def _nest(writer: FunctionWriter, op: Operation) -> Nest:
-    maps = tuple(attribute.value for attribute in op.attributes["indexing_maps"])
-    iterators = [str(attribute) for attribute in op.attributes["iterator_types"]]
-    views = tuple(_view(writer, value) for value in op.operands)
-    sizes = tuple(_size(dim, maps, views) for dim in range(len(iterators)))
-    reductions = frozenset(dim for dim, iterator in enumerate(iterators) if "reduction" in iterator)
-    return Nest(op, maps, views, next(iter(op.attributes["operandSegmentSizes"])), sizes, reductions)
+# ---- several sums at a time ----
 
 
-def _view(writer: FunctionWriter, value: Value) -> View | None:
-    return writer.view(value) if isinstance(value.type, ir.MemRefType) else None
+def _write_tiles(writer: FunctionWriter, nest: Nest, finishing: Sequence[Nest], tile: Tile) -> None:
+    output = nest.input_count
+    start = writer.starts.pop(nest.op.operands[output], None)
+    for counts, first in _steps(writer, nest, tile, tile.outer, {}, {}):
+        _write_tile(writer, nest, finishing, tile, _Step(counts, first, start))
 
 
-def _size(dim: int, maps: Sequence[AffineMap], views: Sequence[View | None]) -> Size:
-    found: list[Size] = [
-        view.sizes[axis]
-        for map_, view in zip(maps, views, strict=True)
-        if view is not None
-        for axis, result in enumerate(map_.results)
-        if isinstance(result, ir.AffineDimExpr) and result.position == dim
-    ]
-    if not found:
-        raise RelaxError(f"no operand says how far loop {dim} goes")
-    return next((size for size in found if isinstance(size, int)), found[0])
+@dataclass(frozen=True)
+class _Step:
+    """One tile: how many results along the loops that have several, where they begin, what sums start from."""
+
+    counts: Mapping[int, int]
+    first: Mapping[int, Size]
+    start: Expression | None
 
 
-def _joined(nest: Nest) -> Nest:
-    """With one loop where each operand's elements are gone through one after the other."""
-    rank = len(nest.sizes)
-    names = {op.name for op in operations_in(nest.op)}
-    if rank < 2 or nest.reductions or "linalg.index" in names:
-        return nest
-    identity = ir.AffineMap.get_identity(rank, nest.op.context)
-    for map_, view in zip(nest.maps, nest.views, strict=True):
-        is_row = map_ == identity and view is not None and view.is_dense and view.sizes == nest.sizes
-        if not is_row and (view is not None and len(view.sizes)):
-            return nest
-    count: Size = 1
-    for size in nest.sizes:
-        count = times(count, size)
-    one = ir.AffineMap.get_identity(1, nest.op.context)
-    none = ir.AffineMap.get(1, 0, [], nest.op.context)
-    views = tuple(dense_row(view, count) if view is not None and len(view.sizes) else view for view in nest.views)
-    maps = tuple(one if view is not None and len(view.sizes) else none for view in views)
-    return Nest(nest.op, maps, views, nest.input_count, (count,), nest.reductions)
+def _steps(
+    writer: FunctionWriter,
+    nest: Nest,
+    tile: Tile,
+    dims: Sequence[int],
+    counts: Mapping[int, int],
+    first: Mapping[int, Size],
+) -> Iterator[tuple[Mapping[int, int], Mapping[int, Size]]]:
+    """Writes the loops over tiles; inside of the innermost one it gives how large a tile is, and where."""
+    if not dims:
+        yield counts, first
+        return
+    dim, *rest = dims
+    for piece in pieces(nest.sizes[dim], tile.step(dim)):
+        with steps(writer, piece) as place:
+            yield from _steps(writer, nest, tile, rest, {**counts, dim: piece.step}, {**first, dim: place})
 
 
-def _place(nest: Nest, operand: int, places: Sequence[Expression]) -> Expression:
+def _write_tile(writer: FunctionWriter, nest: Nest, finishing: Sequence[Nest], tile: Tile, step: _Step) -> None:
+    output = nest.input_count
+    axes = [dim for dim in (tile.row, tile.column) if dim is not None and step.counts[dim] > 1]
+    argument = nest.block.arguments[output]
+    sums = writer.names.fresh("sums")
+    writer.line(f"{scalar_type(argument.type)} {sums}{''.join(f'[{step.counts[dim]}]' for dim in axes)};")
+    with _inside(writer, nest, tile, step, axes) as (places, chosen):
+        start = step.start or _read_at(nest, output, [*places, *[integer(0)] * nest.carried])
+        writer.line(f"{sums}{chosen} = {start.text};")
+    with ExitStack() as stack:
+        counters = {dim: stack.enter_context(loop(writer, nest.sizes[dim])) for dim in tile.reductions}
+        with _inside(writer, nest, tile, step, axes) as (places, chosen):
+            places = [*places, *(counters[dim] for dim in sorted(counters))]
+            _body(writer, nest, places, {output: name(f"{sums}{chosen}")})
+    with _inside(writer, nest, tile, step, axes) as (places, chosen):
+        result = _finished(writer, nest, finishing, places, name(f"{sums}{chosen}"))
+        writer.line(f"{place_of(nest, output, places).text} = {result.text};")
+
+
+@contextmanager
+def _inside(
+    writer: FunctionWriter, nest: Nest, tile: Tile, step: _Step, axes: Sequence[int]
+) -> Iterator[tuple[list[Expression], str]]:
+    """Loops over the results of a tile: the places of the loops that do not add up, and the indices of the sum."""
+    with ExitStack() as stack:
+        inner = {
+            dim: stack.enter_context(loop(writer, step.counts[dim], "row" if dim == tile.row else "column"))
+            for dim in axes
+        }
+        free = range(len(nest.sizes) - nest.carried)
+        places = [of_size(plus(step.first[dim], inner[dim]) if dim in inner else step.first[dim]) for dim in free]
+        yield places, "".join(f"[{each.text}]" for each in inner.values())
+
+
+def _read_at(nest: Nest, operand: int, places: Sequence[Expression]) -> Expression:
     view = nest.views[operand]
     assert view is not None, operand
-    return view.place([_index(result, places) for result in nest.maps[operand].results])
-
-
-def _index(expression: AffineExpr, places: Sequence[Expression]) -> Expression:
-    return of_size(_affine(expression, places))
-
-
-def _affine(expression: AffineExpr, places: Sequence[Expression]) -> Size:
-    if isinstance(expression, ir.AffineDimExpr):
-        place = places[expression.position]
-        return place if place.number is None else place.number
-    if isinstance(expression, ir.AffineConstantExpr):
-        return int(expression.value)
-    if not isinstance(expression, ir.AffineBinaryExpr):
-        raise RelaxError(f"the index {expression} is no formula of its loops")
-    left, right = _affine(expression.lhs, places), _affine(expression.rhs, places)
-    if isinstance(expression, ir.AffineAddExpr):
-        return plus(left, right)
-    if isinstance(expression, ir.AffineMulExpr):
-        return times(left, right)
-    if isinstance(left, int) and isinstance(right, int):
-        return _divided(expression, left, right)
-    operator = {ir.AffineFloorDivExpr: "/", ir.AffineModExpr: "%"}.get(type(expression))
-    if operator is None:
-        raise RelaxError(f"the index {expression} rounds up")
-    return binary(operator, of_size(left), of_size(right))  # loops count from 0
-
-
-def _divided(expression: AffineExpr, left: int, right: int) -> int:
-    if isinstance(expression, ir.AffineModExpr):
-        return left % right
-    return left // right if isinstance(expression, ir.AffineFloorDivExpr) else -(-left // right)
+    return read(view, place_of(nest, operand, places))
 
 
 # ---- bodies ----
@@ -204,12 +157,8 @@ def _begin_sums(writer: FunctionWriter, nest: Nest, places: list[Expression]) ->
     sums = {}
     inner = [integer(0)] * nest.carried
     for output in nest.outputs:
-        view = nest.views[output]
-        assert view is not None
         argument = nest.block.arguments[output]
-        memory = nest.op.operands[output]
-        kept = writer.starts.pop(memory, None)
-        start = kept if kept is not None else read(view, _place(nest, output, [*places, *inner]))
+        start = writer.starts.pop(nest.op.operands[output], None) or _read_at(nest, output, [*places, *inner])
         sums[output] = writer.variable(scalar_type(argument.type), start, _sum_name(nest, output))
     return sums
 
@@ -233,7 +182,7 @@ def _body(writer: FunctionWriter, nest: Nest, places: list[Expression], sums: di
         else:
             writer.operation(op)
     yielded = list(last_of(nest.block).operands)
-    targets = [sums.get(output) or _place(nest, output, places) for output in nest.outputs]
+    targets = [sums.get(output) or place_of(nest, output, places) for output in nest.outputs]
     if added:
         operator, other = added[yielded[0]]
         writer.line(f"{targets[0].text} {operator}= {writer.get(other).text};")
@@ -260,7 +209,7 @@ def _know_argument(
     elif operand in sums:
         writer.know(argument, sums[operand])
     else:
-        writer.define(argument, read(view, _place(nest, operand, places)), "x")
+        writer.define(argument, read(view, place_of(nest, operand, places)), "x")
 
 
 def _additions(nest: Nest) -> dict[Value, tuple[str, Value]]:

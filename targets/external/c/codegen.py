@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ....bindings.ir import Attribute
 from ....bindings.navigation import symbol_name
 from ....dialects.core.codec import decode
 from ....dialects.core.dialect import all_ops
@@ -19,10 +20,13 @@ from ....passes.patterns.operators import is_op
 from ...core.code import find_backend, stages_of
 from ...core.registry import parse_target
 from .compiler import USUAL_FLAGS, compile_objects, find_compiler
+from .constants import lift_constants
 
 _DIALECT = "relax"
 #: Beside the sources, what is for people who compile by hand.
 _FOR_PEOPLE = ("main.c", "Makefile")
+#: Between these stages constants are what they stay.
+_LAST_OF_GRAPHS, _FIRST_OF_KERNELS = "fold", "legalize"
 
 
 def can_write(match: Match) -> bool | str:
@@ -56,17 +60,24 @@ class CCodegen(Codegen):
         """An object for each file of the part. Raises RelaxError without a compiler, and with what it says."""
         command = find_compiler(options.get("cc", ""))
         flags = shlex.split(options["flags"]) if "flags" in options else USUAL_FLAGS
-        files = part_sources(module)
-        return ObjectCode(tuple(compile_objects(files, command, flags)))
+        files, constants = part_sources(module)
+        return ObjectCode(tuple(compile_objects(files, command, flags)), constants)
 
 
-def part_sources(module: Any) -> dict[str, str]:
-    """The C of a part, whose module is lowered by this. Names are the part's: several are linked into one program."""
+def part_sources(module: Any) -> tuple[dict[str, str], dict[str, list[Attribute]]]:
+    """The C of a part, whose module is lowered by this, and the large constants that each of its functions is given.
+
+    Names are the part's: several are linked into one program.
+    """
     owner = module.owner
     part = symbol_name(owner.operation) or "part"
     name = re.sub(r"\W", "_", part, flags=re.ASCII)
-    target = parse_target(f"c{{name=part_{name} memory=heap ffi={part}}}")
-    Pipeline("relax-inline").run(owner)
-    stages_of(str(target)).run(owner, target.name)
+    target = parse_target(f"c{{name=part_{name} memory=heap constants=text ffi={part}}}")
+    Pipeline("relax-inline{include-composites=true}").run(owner)
+    stages = stages_of(str(target))
+    stages.until(_LAST_OF_GRAPHS).run(owner, target.name)
+    constants = {name: lift_constants(each) for name, each in Codegen.functions(module).items()}
+    stages.between(start=_FIRST_OF_KERNELS).run(owner, target.name)
     files = find_backend(target.name).sources(owner, target, "")
-    return {file: text for file, text in files.items() if file not in _FOR_PEOPLE}
+    texts = {file: text for file, text in files.items() if isinstance(text, str) and file not in _FOR_PEOPLE}
+    return texts, constants

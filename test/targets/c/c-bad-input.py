@@ -12,6 +12,8 @@
 # NAME: error: target 'c': name=3net: expected a name of C's
 # RUN: not relax-compile %s --target 'c{memory=haep}' -o %t.folder/ 2>&1 | FileCheck %s --check-prefix=MEMORY
 # MEMORY: error: target 'c': memory=haep: expected static or heap; did you mean 'heap'?
+# RUN: not relax-compile %s --target 'c{constants=incbim}' -o %t.folder/ 2>&1 | FileCheck %s --check-prefix=CONSTANTS
+# CONSTANTS: error: target 'c': constants=incbim: expected text or incbin; did you mean 'incbin'?
 
 # RUN: not relax-compile %s --target c -o %t.folder/ 2>&1 | FileCheck %s
 # CHECK: error: "s" at {{.*}}c-bad-input.py:{{[0-9]+:[0-9]+}}: target 'c' cannot write 'memref.alloc' op in @nn_softmax: its size has no bound

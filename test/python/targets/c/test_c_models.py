@@ -162,6 +162,49 @@ def test_the_makefile_makes_it(tmp_path: Path) -> None:
     assert shown.stdout == "result: 1.5 1.5 1.5 1.5 1.5 1.5\n"
 
 
+WEIGHT = numpy.random.default_rng(5).normal(size=(64, 64)).astype("float32")
+
+
+def with_constants(x: Any) -> Any:
+    """Two that stand in a file, of which one has all that text must spell, one that is too small for it."""
+    special = numpy.resize(numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-45], "float32"), (16, 64))
+    halves = relax.astype(relax.const(WEIGHT.astype("float16")), dtype="float32")
+    product = relax.matmul(x, relax.const(WEIGHT))
+    return (
+        relax.add(product, relax.const(WEIGHT[0])),
+        relax.add(x, relax.const(special)),
+        relax.add(relax.const(WEIGHT), halves),
+    )
+
+
+def test_large_constants_in_a_file_of_their_own(tmp_path: Path) -> None:
+    module = built({"x": rx.tensor((16, 64))}, with_constants)
+    apart, text = (CProgram(module, f"c{{constants={way}}}") for way in ("incbin", "text"))
+    assert set(apart.files) - set(text.files) == {"model_weights.bin", "model_weights.S"}
+    assert set(text.files) == set(rx.sources(module)), "a few of them are text, which any compiler of C takes"
+    assert len(apart.files["model_data.c"]) < len(text.files["model_data.c"]) / 20
+    x = numpy.random.default_rng(6).normal(size=(16, 64)).astype("float32")
+    for one, other, expected in zip(apart(x), text(x), apart.expected(x), strict=True):
+        numpy.testing.assert_array_equal(one, other)
+        numpy.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_makefile_takes_the_weights_in(tmp_path: Path) -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("this machine has no make")
+    module = built({"x": rx.tensor((1, 64))}, lambda x: relax.matmul(x, relax.const(WEIGHT)))
+    write(rx.sources(module, "c{constants=incbin}"), tmp_path)
+    numpy.eye(1, 64, dtype="float32").tofile(tmp_path / "x.bin")
+    done = subprocess.run([make, "-s", "-C", str(tmp_path)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    subprocess.run([str(tmp_path / "model"), "x.bin"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    numpy.testing.assert_array_equal(numpy.fromfile(tmp_path / "result.bin", "float32"), WEIGHT[0])
+    (tmp_path / "model_weights.bin").unlink()
+    failed = subprocess.run([make, "-s", "-B", "-C", str(tmp_path)], capture_output=True, text=True, timeout=600)
+    assert failed.returncode and "model_weights.bin" in failed.stderr
+
+
 BRANCH = """
 func.func @main(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
   %b = tensor.extract %c[] : tensor<i1>

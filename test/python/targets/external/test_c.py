@@ -152,8 +152,9 @@ def test_the_compilers_words_are_told() -> None:
 
 def test_what_is_written_for_a_part() -> None:
     module = module_with({"x": rx.tensor(("n", 4)), "y": rx.tensor(("n", 4), "bfloat16")}, _mixed)
-    files = part_sources(module)
+    files, constants = part_sources(module)
     assert sorted(files) == ["part_part.c", "part_part.h", "part_part_data.c", "part_part_ffi.c"]
+    assert constants == {"main": []}
     entry = files["part_part_ffi.c"]
     assert '__asm__("__tvm_ffi_part.main");' in entry
     assert 'take_tensor(&args[1], "main: y", 4, 16, 2, &tensor1)' in entry
@@ -163,3 +164,52 @@ def test_what_is_written_for_a_part() -> None:
 
 def _mixed(x: Any, y: Any) -> Any:
     return relax.add(x, relax.astype(y, dtype="float32"))
+
+
+def _classifier(x: Any) -> Any:
+    """With a weight of 64 KiB that two products share, one that is folded, and a small one."""
+    shared = relax.const(floats(128, 128))
+    folded = relax.permute_dims(relax.const(floats(32, 128)))
+    y = relax.nn.relu(relax.matmul(relax.matmul(x, shared), shared))
+    return relax.add(relax.matmul(y, folded), relax.const(floats(32)))
+
+
+def test_large_constants_are_no_text_of_a_part() -> None:
+    """They are parameters behind the others, each once, whatever their names are."""
+    files, constants = part_sources(module_with([rx.tensor((2, 128))], _classifier))
+    assert [str(each.type) for each in constants["main"]] == ["tensor<128x128xf32>", "tensor<128x32xf32>"]
+    assert "const float *constant_0, const float *constant_1, float *result" in files["part_part.h"]
+    assert "[16384]" not in files["part_part_data.c"]
+
+
+@needs_compiler
+def test_large_constants_are_in_the_files_own_section(tmp_path: Path) -> None:
+    """Where they are mapped. Two parts do not confuse theirs, and the target's own stand beside them."""
+
+    def body(x: Any) -> Any:
+        y = relax.nonzero(relax.greater(_classifier(x), relax.const(0.0)))
+        z = relax.add(_classifier(relax.negative(x)), relax.const(floats(1024, 32)[:2]))
+        return relax.negative(y), z
+
+    module, path = module_with([rx.tensor((2, 128))], body), tmp_path / "model.rxa"
+    rx.compile(module, partition=["c{flags=-O0}"]).save(path)
+    program = rx.runtime.load(path)
+    artifact = program._artifact
+    assert sum(each.data.nbytes for each in artifact.constants) >= 128 * 128 * 4
+    assert not any(floats(128, 128).tobytes() in bytes(each) for each in artifact.objects)
+    x = floats(2, 128)
+    for one, other in zip(program["main"](x), rx.compile(module, opt_level=0)["main"](x), strict=True):
+        numpy.testing.assert_allclose(array(one), array(other), rtol=1e-3, atol=1e-3)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint8", "int64", "bool"])
+def test_large_constants_of_other_types(dtype: str) -> None:
+    import ml_dtypes  # noqa: F401  # numpy knows its names then
+
+    values = (floats(64, 128) * 40).astype(dtype) if dtype != "uint8" else (abs(floats(64, 128)) * 40).astype(dtype)
+    agree(
+        [rx.tensor((2,), "int64")],
+        lambda i: relax.astype(relax.take(relax.const(values), i, axis=0), dtype="float32"),
+        numpy.array([63, 0], "int64"),
+    )

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sums of products, many at a time: rows and columns of results grow in an array that compilers keep in registers.
+
+Loops over rows and columns have constant bounds: compilers unroll the first and make vectors of the second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....bindings.ir import AffineExpr
+from ....bindings.mlir import ir
+from .expressions import Size
+from .nest import Nest, dims_in, dims_of
+
+#: Of results at a time. With fewer columns GCC unrolls what it would make vectors of.
+_ROWS, _COLUMNS, _LEAST_COLUMNS = 8, 32, 17
+#: Where there are only one or two rows.
+_COLUMNS_OF_FEW = 64
+#: Sums of less are not worth it.
+_LEAST_TERMS = 8
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How many results are computed at a time, along which loops, and the order of all."""
+
+    column: int
+    columns: int
+    #: None where all results of a column share nothing.
+    row: int | None
+    rows: int
+    outer: tuple[int, ...]
+    reductions: tuple[int, ...]
+
+    def step(self, dim: int) -> int:
+        return self.columns if dim == self.column else self.rows if dim == self.row else 1
+
+
+def tile_of(nest: Nest) -> Tile | None:
+    """The tile of a sum of products, whose last loops add up; None for what is better off with plain loops."""
+    if not _is_product(nest):
+        return None
+    free = range(len(nest.sizes) - nest.carried)
+    column = next((dim for dim in reversed(free) if _is_column(nest, dim)), None)
+    if column is None:
+        return None
+    row = next((dim for dim in reversed(free) if dim != column and _is_row(nest, dim, column)), None)
+    rows = 1 if row is None else _row_count(nest.sizes[row])
+    shared, single = _split(nest, [dim for dim in free if dim not in (row, column)])
+    return Tile(
+        column, _column_count(nest.sizes[column], rows), row, rows,
+        (*shared, column, *single, *([] if row is None else [row])), _by_strides(nest, column),
+    )  # fmt: skip
+
+
+def _is_product(nest: Nest) -> bool:
+    """Whether there is one result, made of several operands, by sums of some length."""
+    terms = 1
+    for size in nest.sizes[len(nest.sizes) - nest.carried :]:
+        terms *= size if isinstance(size, int) else _LEAST_TERMS
+    factors = [view for view in nest.views[: nest.input_count] if view is not None and len(view.sizes)]
+    return len(nest.outputs) == 1 and len(factors) > 1 and terms >= _LEAST_TERMS
+
+
+def _is_column(nest: Nest, dim: int) -> bool:
+    """Whether neighbours along a loop lie side by side, in the result and in what is not the same for all of them."""
+    size = nest.sizes[dim]
+    (output,) = nest.outputs
+    steps = [stride_along(nest, operand, dim) for operand in range(nest.input_count)]
+    is_long = isinstance(size, int) and size >= _LEAST_COLUMNS
+    return is_long and stride_along(nest, output, dim) == 1 and {1} <= set(steps) <= {0, 1}
+
+
+def _is_row(nest: Nest, dim: int, column: int) -> bool:
+    """Whether something that differs along the columns is the same for all results along this loop."""
+    across = [operand for operand in range(nest.input_count) if stride_along(nest, operand, column) == 1]
+    return nest.sizes[dim] != 1 and any(dim not in dims_of(nest.maps[operand]) for operand in across)
+
+
+def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
+    """How far apart an operand's elements are for neighbours along a loop; None where only the run tells."""
+    view = nest.views[operand]
+    total = 0
+    for result, stride in zip(nest.maps[operand].results, view.strides if view is not None else (), strict=False):
+        count = _count_of(result, dim)
+        if count == 0:
+            continue
+        if count is None or not isinstance(stride, int):
+            return None
+        total += count * stride
+    return total
+
+
+def _count_of(expression: AffineExpr, dim: int) -> int | None:
+    """What a loop's counter is multiplied by in an index."""
+    if dim not in dims_in(expression):
+        return 0
+    if isinstance(expression, ir.AffineDimExpr):
+        return 1
+    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        return None
+    left, right = _count_of(expression.lhs, dim), _count_of(expression.rhs, dim)
+    if isinstance(expression, ir.AffineAddExpr):
+        return None if left is None or right is None else left + right
+    factor = expression.rhs
+    return left * int(factor.value) if left is not None and isinstance(factor, ir.AffineConstantExpr) else None
+
+
+def _row_count(size: Size) -> int:
+    if not isinstance(size, int) or size < _ROWS:
+        return _ROWS if not isinstance(size, int) else size
+    return next((count for count in range(_ROWS, _ROWS // 2, -1) if size % count == 0), _ROWS)
+
+
+def _column_count(size: Size, rows: int) -> int:
+    assert isinstance(size, int)
+    if rows < 3 and size % _COLUMNS_OF_FEW == 0:
+        return _COLUMNS_OF_FEW
+    if size < _COLUMNS:
+        return size
+    return next((count for count in (32, 48, 40, 24) if size % count == 0), _COLUMNS)
+
+
+def _split(nest: Nest, dims: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Those that all operands follow, which come first, and those that leave one as it is: it is used again sooner."""
+    shared = [dim for dim in dims if all(dim in dims_of(map_) for map_ in nest.maps)]
+    return shared, [dim for dim in dims if dim not in shared]
+
+
+def _by_strides(nest: Nest, column: int) -> tuple[int, ...]:
+    """The loops that add up: what lies side by side along the columns is gone through from first to last."""
+    dims = range(len(nest.sizes) - nest.carried, len(nest.sizes))
+    across = next(operand for operand in range(nest.input_count) if stride_along(nest, operand, column) == 1)
+    strides = {dim: stride_along(nest, across, dim) for dim in dims}
+    return tuple(sorted(dims, key=lambda dim: -(math.inf if strides[dim] is None else strides[dim] or 0)))

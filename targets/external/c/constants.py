@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Large constants of a part: the program passes them, so that no compiler of C reads them and memory has them once."""
+
+from __future__ import annotations
+
+from ....bindings.ir import Attribute, Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_in
+from ....bindings.rewriting import replace_op
+from ....dialects.core.elements import is_resource
+from ....passes.params.signature import add_arguments, state_type
+
+#: Whose elements lie in memory as they are passed: not those of less than a byte, and no bools.
+_LEAST_BITS = 8
+
+
+def lift_constants(function: Operation) -> list[Attribute]:
+    """Makes parameters of a graph function's large constants, behind the others: their values, each once."""
+    uses: dict[Attribute, list[Operation]] = {}
+    for op in operations_in(function):
+        if op.name == "arith.constant" and _is_large(op.attributes["value"]):
+            uses.setdefault(op.attributes["value"], []).append(op)
+    names = [f"constant_{number}" for number in range(len(uses))]
+    with function.context, function.location:
+        parameters = add_arguments(function, names, [ops[0].results[0].type for ops in uses.values()])
+        for parameter, ops in zip(parameters, uses.values(), strict=True):
+            for op in ops:
+                replace_op(op, [parameter])
+        state_type(function)
+    return list(uses)
+
+
+def _is_large(value: Attribute) -> bool:
+    return is_resource(value) and ir.ShapedType(value.type).element_type.width >= _LEAST_BITS
