@@ -24,8 +24,8 @@ MOST_WORDS, MOST_FLOATS = 24, 8
 MOST_IDLE = 64
 _FEW_WORDS = 6
 _IS_STATUS, _ALWAYS, _IS_LARGE, _IS_KERNEL = 1, 2, 4, 8
-#: What `Call.function` may name: functions that come with programs, `finish_f32(least, out, row, rows, columns)` adds a
-#: row to rows that are side by side, and raises what is below `least` to it.
+#: Functions that come with programs: `finish_f32(least, out, row, rows, columns)` adds a row to rows that are side by
+#: side, and raises what is below `least` to it.
 KERNELS = ("finish_f32", "finish_f64")
 _MOST_TEXT = 900
 
@@ -70,13 +70,29 @@ class CallList:
     #: What lives as long as the list.
     keeps: Any = None
 
+    def check(self, arguments: int) -> None:
+        """Raises RelaxError where it reads what is not there: an argument beyond so many, what no call has given."""
+        read: set[int] = set()
+        for place, call in enumerate(self.calls):
+            for each in call.arguments:
+                if isinstance(each, Passed) and not 0 <= each.argument < arguments:
+                    raise RelaxError(f"argument {each.argument} is passed to {_name(call)}, of {arguments}")
+                if isinstance(each, Given) and not 0 <= each.call < place:
+                    raise RelaxError(
+                        f"call {place} of the list reads what call {each.call} gives, which is not made before it"
+                    )
+                if isinstance(each, Given) and each.call in read:
+                    raise RelaxError(f"what call {each.call} of the list gives is read twice: once is possible")
+                if isinstance(each, Given):
+                    read.add(each.call)
+
     def run(self, addresses: Sequence[int] = ()) -> None:
         """Makes the calls from Python. Raises RelaxError where one fails."""
         _Frame(self, ()).run(addresses)
 
 
 class NativeFunction:
-    """A function of a part, for `load` to return: `make(*tensors)` gives the calls for tensors of these sizes and strides.
+    """A function of a part, for `load` to return: `make(*tensors)` gives the calls for tensors that lie like these.
 
     It is asked when a call finds no idle list for such tensors: first, for other sizes, and when several threads call
     at once. What it raises the caller sees. It may do all that is to be done itself, and give None.
@@ -84,20 +100,16 @@ class NativeFunction:
 
     def __init__(self, make: Callable[..., CallList | None], arguments: int, most_idle: int = MOST_IDLE) -> None:
         """With the number of tensors that it takes, and that of lists which wait for a call like their last one."""
-        self._make, self._most_idle = make, most_idle
+        self.make, self.arguments, self.most_idle = make, arguments, most_idle
         self._idle: list[_Frame] = []
         self._idling = threading.Lock()
-        #: Those that native code has, by their addresses.
-        self._frames: dict[int, _Frame] = {}
-        self._native = _Native(None, None, arguments, 0, most_idle)
-        ctypes.CDLL(None).pthread_mutex_init(ctypes.byref(self._native, _Native.mutex.offset), None)
 
     def __call__(self, *tensors: Any) -> None:
         """The same from Python."""
         import tvm_ffi
 
         given = [each if isinstance(each, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(each) for each in tensors]
-        frame = self._taken(tuple(map(_layout, given))) or self._made(given)
+        frame = self._taken(tuple(map(_layout, given))) or self.made(given)
         if frame is None:
             return
         try:
@@ -105,37 +117,28 @@ class NativeFunction:
         finally:
             with self._idling:
                 self._idle.append(frame)
-                del self._idle[: -self._most_idle]
+                del self._idle[: -self.most_idle]
 
     def bound(self, native_function: Callable[..., Any], where: str, named: Callable[..., Any]) -> tvm_ffi.Function:
         """The function as a program calls it, which keeps this one; `native_function` is the program's, `named` says
-        in errors whose they are."""
+        in errors whose they are.
+        """
         import tvm_ffi
 
-        self._native.where = where.encode()[:_MOST_TEXT].decode(errors="ignore").encode()
-        place = ctypes.c_void_p(ctypes.addressof(self._native))
-        function = native_function(place, tvm_ffi.convert(named(self._asked)))
+        bound = _Bound(self, where)
+        function = native_function(bound.address, tvm_ffi.convert(named(bound.asked)))
         assert isinstance(function, tvm_ffi.Function)
         return function
 
-    def _asked(self, *given: Any) -> int:
-        """Of native code: the address of a list for tensors, 0 where there is nothing to do. A number is a list that it
-        has no room for."""
-        if given and isinstance(given[0], int):
-            del self._frames[given[0]]
-            return 0
-        frame = self._made(given)
-        if frame is None:
-            return 0
-        self._frames[frame.address] = frame
-        return frame.address
-
-    def _made(self, tensors: Sequence[Any]) -> _Frame | None:
-        wanted = self._native.count
-        if len(tensors) != wanted:
-            raise RelaxError(f"takes {wanted} tensors, inputs and outputs, got {len(tensors)}")
-        calls = self._make(*tensors)
-        return None if calls is None else _Frame(calls, tuple(map(_layout, tensors)))
+    def made(self, tensors: Sequence[Any]) -> _Frame | None:
+        """A new list for such tensors."""
+        if len(tensors) != self.arguments:
+            raise RelaxError(f"takes {self.arguments} tensors, inputs and outputs, got {len(tensors)}")
+        calls = self.make(*tensors)
+        if calls is None:
+            return None
+        calls.check(self.arguments)
+        return _Frame(calls, tuple(map(_layout, tensors)))
 
     def _taken(self, layouts: tuple[Layout, ...]) -> _Frame | None:
         with self._idling:
@@ -143,6 +146,31 @@ class NativeFunction:
             if frame is not None:
                 self._idle.remove(frame)
         return frame
+
+
+class _Bound:
+    """A function in a program, whose native code has the lists that are idle."""
+
+    def __init__(self, function: NativeFunction, where: str) -> None:
+        self._function = function
+        self._frames: dict[int, _Frame] = {}
+        shown = where.encode()[:_MOST_TEXT].decode(errors="ignore").encode()
+        self._native = _Native(None, None, function.arguments, 0, function.most_idle, shown)
+        self.address = ctypes.c_void_p(ctypes.addressof(self._native))
+        ctypes.CDLL(None).pthread_mutex_init(ctypes.byref(self._native, _Native.mutex.offset), None)
+
+    def asked(self, *given: Any) -> int:
+        """Of native code: the address of a list for tensors, 0 where nothing is left to do. A number is that of a list
+        which there is no room for.
+        """
+        if given and isinstance(given[0], int):
+            del self._frames[given[0]]
+            return 0
+        frame = self._function.made(given)
+        if frame is None:
+            return 0
+        self._frames[frame.address] = frame
+        return frame.address
 
 
 class Layout(NamedTuple):
@@ -170,8 +198,7 @@ def _layout(tensor: Any) -> Layout:
 
 
 class _Native(ctypes.Structure):
-    """A function: the idle frames, what makes more, how many tensors it takes, how many frames are idle and how many may
-    be, the part's name."""
+    """A function."""
 
     _fields_ = [("idle", ctypes.c_void_p), ("make", ctypes.c_void_p), ("count", ctypes.c_int64),
                 ("idle_count", ctypes.c_int64), ("most_idle", ctypes.c_int64), ("where", ctypes.c_char_p),
@@ -231,8 +258,6 @@ class _Frame:
         if isinstance(argument, Passed):
             self._passed.append(_NativePassed(address, *argument))
         elif isinstance(argument, Given):
-            if self._calls[argument.call].gives:
-                raise RelaxError(f"what call {argument.call} of the list gives is read twice: once is possible")
             self._calls[argument.call].gives = address
         else:
             words[place] = _word(argument)
@@ -246,7 +271,7 @@ class _Frame:
             if problem and not call.always:
                 continue
             if native.how & _IS_KERNEL:
-                _finish(call.function, *_arguments(words))
+                _finish(call, words)
                 continue
             found = _TYPES[len(words) > _FEW_WORDS](native.function)(*_arguments(words))
             if native.gives:
@@ -271,14 +296,14 @@ def _arguments(words: Any) -> Sequence[Any]:
     return [*struct.unpack_from(f"{MOST_FLOATS}d", words, 8 * MOST_WORDS), *words[:MOST_WORDS]]
 
 
-def _finish(name: str, first: float, *arguments: Any) -> None:
+def _finish(call: Call, words: Any) -> None:
+    """What the kernel does."""
     import numpy
 
-    kind = ctypes.c_float if name == "finish_f32" else ctypes.c_double
-    out, row, rows, columns = arguments[MOST_FLOATS - 1 :][:4]
-    least = struct.unpack_from("f" if name == "finish_f32" else "d", struct.pack("d", first))[0]
-    values = numpy.ctypeslib.as_array((kind * (rows * columns)).from_address(out)).reshape(rows, columns)
-    numpy.maximum(values + numpy.ctypeslib.as_array((kind * columns).from_address(row)), least, out=values)
+    least, (out, row, rows, columns) = call.arguments[0], words[:4]
+    values = numpy.ctypeslib.as_array((type(least) * (rows * columns)).from_address(out)).reshape(rows, columns)
+    added = numpy.ctypeslib.as_array((type(least) * columns).from_address(row))
+    numpy.maximum(values + added, least.value, out=values)
 
 
 def _prepared(call: Call) -> _NativeCall:

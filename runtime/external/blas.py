@@ -226,14 +226,13 @@ def _product(spec: str, a: _Value, b: _Value, out: _Value, bias: _Value | None, 
     gemm = library().scipy_cblas_sgemm_batch_strided if is_single else library().scipy_cblas_dgemm_batch_strided
     number = ctypes.c_float if is_single else ctypes.c_double
     (lead_a, step_a), (lead_b, step_b), lead_and_step = plan.matrices
-    calls = [
-        Call(
-            gemm,
-            [_ROW_MAJOR, *plan.how, *plan.sizes, number(1), a.at(of_a), lead_a, step_a, b.at(of_b), lead_b, step_b]
-            + [number(0), out.at(of_out), *lead_and_step, plan.repeats],
+    calls = []
+    for of_a, of_b, of_out in plan.offsets:
+        operands = a.at(of_a), lead_a, step_a, b.at(of_b), lead_b, step_b
+        shape = _ROW_MAJOR, *plan.how, *plan.sizes
+        calls.append(
+            Call(gemm, [*shape, number(1), *operands, number(0), out.at(of_out), *lead_and_step, plan.repeats])
         )
-        for of_a, of_b, of_out in plan.offsets
-    ]
     if plan.is_zero:
         calls = [Call(_C.memset, [out.base, 0, out.array.nbytes])]
     if is_finished and out.array.size:

@@ -66,6 +66,11 @@ class Planned:
 
     def _listed(self, *tensors: Any) -> CallList:
         """The calls for these sizes, whose plan is made when the first thread needs it."""
+        strided = next((place for place, each in enumerate(tensors) if not each.is_contiguous()), None)
+        if strided is not None:
+            raise RelaxError(
+                f"argument {strided} has strides {tuple(tensors[strided].strides)}: it has to be row-major"
+            )
         shapes = [tuple(tensor.shape) for tensor in tensors]
         symbols = bind(self._passed, shapes)
         key = tuple(size for shape in shapes for size in shape)
