@@ -13,4 +13,9 @@ from .errors import UnsupportedArray as UnsupportedArray
 from .executable import Executable as Executable
 from .executable import load as load
 from .function import Function as Function
+from .native_calls import Call as Call
+from .native_calls import CallList as CallList
+from .native_calls import Given as Given
+from .native_calls import NativeFunction as NativeFunction
+from .native_calls import Passed as Passed
 from .signing import sign as sign

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .profile import Profile
 
 _SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
+_NATIVE_FUNCTION = "__relax_native_function"
 
 
 class Executable:
@@ -181,7 +182,8 @@ def _load(artifact: Artifact) -> tvm_ffi.Module:
     module = _load_objects(artifact.objects)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
-    given = {**_linked(module, artifact), **loaded_functions(parts), **artifact.functions}
+    native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
+    given = {**_linked(module, artifact), **loaded_functions(parts, native), **artifact.functions}
     called = {name: given[name] for name in artifact.calls if name in given}  # a call may have gone with dead code
     if called:
         _set_functions(module, artifact.calls, called)

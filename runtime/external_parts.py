@@ -11,6 +11,7 @@ from ..support.errors import RelaxError
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .artifact import External
 from .errors import ArtifactError
+from .native_calls import NativeFunction
 
 # Of a part in an error.
 _MOST_NODES = 8
@@ -52,10 +53,14 @@ def _runtime_of(external: External) -> ExternalRuntime:
     return runtime
 
 
-def loaded_functions(parts: Iterable[tuple[External, ExternalRuntime]]) -> dict[str, Callable[..., Any]]:
-    """What the runtimes make of the parts, as the program calls them. Raises ArtifactError."""
+def loaded_functions(
+    parts: Iterable[tuple[External, ExternalRuntime]], native_function: Callable[..., Any] | None
+) -> dict[str, Callable[..., Any]]:
+    """What the runtimes make of the parts, as the program calls them: lists of C calls by its own function for them, if
+    it has one. Raises ArtifactError.
+    """
     return {
-        f"{external.name}.{name}": function
+        f"{external.name}.{name}": _as_called(external, function, native_function)
         for external, runtime in parts
         for name, function in _loaded(external, runtime).items()
     }
@@ -78,7 +83,7 @@ def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[
     for name, function in given.items():
         if not callable(function):
             raise ArtifactError(f"{external.label}: function '{name}' is a {type(function).__name__}")
-    return {name: _named(external, function) for name, function in given.items()}
+    return dict(given)
 
 
 def _asked(external: External, method: Callable[..., Any], *arguments: Any) -> Any:
@@ -91,19 +96,28 @@ def _asked(external: External, method: Callable[..., Any], *arguments: Any) -> A
         raise ArtifactError(f"{external.label}: {method.__name__}(): {type(error).__name__}: {error}") from error
 
 
-def _named(external: External, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose errors say whose they are. Code that is no Python stays what it is."""
+def _as_called(
+    external: External, function: Callable[..., Any], native_function: Callable[..., Any] | None
+) -> Callable[..., Any]:
+    """Code that is no Python stays what it is."""
     import tvm_ffi
 
     if isinstance(function, tvm_ffi.Function):
         return function
     nodes = external.nodes[:_MOST_NODES] + ("...",) * (len(external.nodes) > _MOST_NODES)
     where = f"{external.label} ({', '.join(nodes)})" if nodes else external.label
+    named = functools.partial(_named, where)
+    if isinstance(function, NativeFunction) and native_function is not None:
+        return function.bound(native_function, where, named)
+    return named(function)
 
-    @functools.wraps(function)
-    def named(*arguments: Any) -> None:
+
+def _named(where: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose errors say whose they are."""
+
+    def named(*arguments: Any) -> Any:
         try:
-            function(*arguments)
+            return function(*arguments)
         except Exception as error:
             raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
 

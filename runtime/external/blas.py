@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
 from .. import external_bytes
+from ..native_calls import KERNELS, Call, CallList, NativeFunction, Passed
 
+_C = ctypes.CDLL(None)
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 _MOST = 2**31 - 1
 #: Rows and columns of the operands and of the result.
@@ -93,8 +95,9 @@ class BlasRuntime(ExternalRuntime):
         return ""
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
+        """Lists of its calls."""
         part = unpacked(data)
-        return {name: _Runner(each, part) for name, each in part.functions.items()}
+        return {name: _Runner(each, part).native() for name, each in part.functions.items()}
 
 
 @lru_cache(maxsize=1)
@@ -104,49 +107,86 @@ def library() -> ctypes.CDLL:
 
     folder = Path(scipy_openblas32.get_lib_dir())
     path = next(iter(sorted(folder.glob("libscipy_openblas*"))), folder / "libscipy_openblas.so")
-    found = ctypes.CDLL(str(path))
-    number, pointer = ctypes.c_int, ctypes.c_void_p
-    for letter, real in (("s", ctypes.c_float), ("d", ctypes.c_double)):
-        gemm = getattr(found, f"scipy_cblas_{letter}gemm_batch_strided")
-        matrices = [pointer, number, number]
-        gemm.argtypes = [number] * 6 + [real, *matrices, *matrices, real, *matrices, number]
-        gemm.restype = None
-    found.scipy_openblas_set_num_threads.argtypes = [number]
-    return found
+    return ctypes.CDLL(str(path))
+
+
+class _Value(NamedTuple):
+    """A tensor, as an array, and its address, if it is not one that is passed."""
+
+    array: Any
+    base: Passed | int
+
+    def at(self, offset: int) -> Passed | int:
+        return self.base + offset if isinstance(self.base, int) else self.base._replace(offset=offset)
 
 
 class _Runner:
     """A function of a part: called with inputs, then with the tensors that results are to be written to."""
 
     def __init__(self, function: Function, part: Part):
-        self._function, self._constants, self._threads = function, part.constants, part.threads
+        self._function, self._threads = function, part.threads
+        self._constants = [_held(each) for each in part.constants]
 
-    def __call__(self, *arguments: Any) -> None:
+    def native(self) -> NativeFunction:
+        """What programs call."""
+        return NativeFunction(self.listed, self._function.input_count + len(self._function.results))
+
+    def listed(self, *tensors: Any) -> CallList | None:
+        """The calls for tensors that lie so; done at once, on copies, where BLAS does not know matrices that lie so."""
+        import numpy
+
+        arrays = [numpy.from_dlpack(each) for each in tensors]
+        calls = self._calls(arrays)
+        if calls is not None:
+            return calls
+        copies = [numpy.array(each, order="C", copy=True) for each in arrays]
+        on_copies = self._calls(copies)
+        assert on_copies is not None
+        on_copies.run([_address(each) for each in copies])
+        for output, copy in zip(arrays, copies, strict=True):
+            if output.flags.writeable:
+                output[...] = copy
+        return None
+
+    def _calls(self, arrays: Sequence[Any]) -> CallList | None:
+        """None where a tensor has to be copied first."""
         import numpy
 
         count, steps, results = self._function
-        if len(arguments) != count + len(results):
-            raise RelaxError(f"takes {count} inputs and {len(results)} outputs, got {len(arguments)} tensors")
-        given = [each if isinstance(each, numpy.ndarray) else numpy.from_dlpack(each) for each in arguments]
-        values, outputs = given[:count], given[count:]
-        library().scipy_openblas_set_num_threads(self._threads)
+        passed = [_Value(each, Passed(place)) for place, each in enumerate(arrays)]
+        values, outputs = passed[:count], passed[count:]
+        calls = [Call(library().scipy_openblas_set_num_threads, [self._threads])]
         for number, step in enumerate(steps, count):
             a, b = (self._value(values, each) for each in (step.a, step.b))
+            bias = None if step.bias is None else self._value(values, step.bias)
             # What is returned is made where it is to be.
             out = outputs[results.index(number)] if number in results else None
             if out is None:
-                out = numpy.empty(_result_shape(step.spec, a.shape, b.shape), _DTYPES[step.element])
-            multiply(step.spec, a, b, out, None if step.bias is None else self._value(values, step.bias))
-            if step.relu:
-                numpy.maximum(out, 0, out=out)
+                out = _held(numpy.empty(_result_shape(step.spec, a.array.shape, b.array.shape), _DTYPES[step.element]))
+            made = _product(step.spec, a, b, out, bias, step.relu)
+            if made is None:
+                return None
+            calls += made
             values.append(out)
         for output, number in zip(outputs, results, strict=True):
-            made = self._value(values, number)
-            if made is not output:
-                output[...] = made
+            made_at = self._value(values, number)
+            if made_at is not output:
+                if not (made_at.array.flags.c_contiguous and output.array.flags.c_contiguous):
+                    return None
+                calls.append(Call(_C.memcpy, [output.base, made_at.base, output.array.nbytes]))
+        return CallList(calls, keeps=[each.array for each in values if isinstance(each.base, int)])
 
-    def _value(self, values: Sequence[Any], number: int) -> Any:
+    def _value(self, values: Sequence[_Value], number: int) -> _Value:
         return self._constants[-1 - number] if number < 0 else values[number]
+
+
+def _held(array: Any) -> _Value:
+    return _Value(array, _address(array))
+
+
+def _address(array: Any) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _result_shape(spec: str, *shapes: Sequence[int]) -> tuple[int, ...]:
@@ -163,36 +203,50 @@ def _sizes(labels: Sequence[str], shapes: Sequence[Sequence[int]]) -> dict[str, 
     return sizes
 
 
-def multiply(spec: str, a: Any, b: Any, out: Any, bias: Any = None) -> None:
-    """Writes numpy.einsum(spec, a, b) to `out`, with a bias added that goes along its last axis."""
-    given = [a, b, out]
-    if bias is not None:
-        out[...] = bias
-    plan = _plan(spec, out.itemsize, *((each.shape, each.strides) for each in given))
-    wrong = {*plan.copied, *(place for place, each in enumerate(given) if not each.flags.aligned)}
-    if wrong:
-        given = [_contiguous(each) if place in wrong else each for place, each in enumerate(given)]
-        plan = _plan(spec, out.itemsize, *((each.shape, each.strides) for each in given))
-    if plan.is_zero:
-        out[...] = 0 if bias is None else bias
-        return
-    gemm = library().scipy_cblas_sgemm_batch_strided if out.itemsize == 4 else library().scipy_cblas_dgemm_batch_strided
-    at_a, at_b, at_out = (each.__array_interface__["data"][0] for each in given)
+def _product(spec: str, a: _Value, b: _Value, out: _Value, bias: _Value | None, relu: bool) -> list[Call] | None:
+    """Writes numpy.einsum(spec, a, b) to `out`, with a bias added that goes along its last axis, and a relu of that.
+
+    None where a tensor has to be copied first.
+    """
+    given = a, b, out
+    plan = _plan(spec, out.array.itemsize, *((each.array.shape, each.array.strides) for each in given))
+    is_finished = bias is not None or relu
+    if plan.is_copied or ((plan.is_zero or is_finished) and not out.array.flags.c_contiguous):
+        return None
+    is_single = out.array.itemsize == 4
+    gemm = library().scipy_cblas_sgemm_batch_strided if is_single else library().scipy_cblas_dgemm_batch_strided
+    number = ctypes.c_float if is_single else ctypes.c_double
     (lead_a, step_a), (lead_b, step_b), lead_and_step = plan.matrices
+    calls = []
     for of_a, of_b, of_out in plan.offsets:
-        gemm(
-            *(_ROW_MAJOR, *plan.how, *plan.sizes, 1, at_a + of_a, lead_a, step_a, at_b + of_b, lead_b, step_b),
-            *(0 if bias is None else 1, at_out + of_out, *lead_and_step, plan.repeats),
+        operands = a.at(of_a), lead_a, step_a, b.at(of_b), lead_b, step_b
+        shape = _ROW_MAJOR, *plan.how, *plan.sizes
+        calls.append(
+            Call(gemm, [*shape, number(1), *operands, number(0), out.at(of_out), *lead_and_step, plan.repeats])
         )
-    if 2 in wrong:
-        out[...] = given[2]
+    if plan.is_zero:
+        calls = [Call(_C.memset, [out.base, 0, out.array.nbytes])]
+    if is_finished and out.array.size:
+        calls.append(_finish(out, bias, relu))
+    return calls
+
+
+def _finish(out: _Value, bias: _Value | None, relu: bool) -> Call:
+    import numpy
+
+    is_single = out.array.itemsize == 4
+    number = ctypes.c_float if is_single else ctypes.c_double
+    columns = out.array.shape[-1] if out.array.shape else 1
+    row = (number * columns)() if bias is None else bias.base
+    least = number(0 if relu else -numpy.inf)
+    return Call(KERNELS[not is_single], [least, out.base, row, out.array.size // columns, columns])
 
 
 class _Plan(NamedTuple):
     """Calls of the library for tensors that lie in memory in one way."""
 
-    #: Which of a, b and the result have to be copied first, into one piece; then nothing else is said.
-    copied: tuple[int, ...] = ()
+    #: Whether one of a, b and the result has to be copied first, into one piece; then nothing else is said.
+    is_copied: bool = False
     #: Whether there is nothing to sum.
     is_zero: bool = False
     #: Whether a and b are transposed; m, n, k.
@@ -218,7 +272,7 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
     if written is not None and written.how == _TRANSPOSED:
         written = None
     if left is None or right is None or written is None:
-        return _Plan(tuple(place for place, each in enumerate((left, right, written)) if each is None))
+        return _Plan(is_copied=True)
     batch = [label for label in result if label not in "mn"]
     leading = [left.leading, right.leading, written.leading]
     while batch and batch[-1] not in strides[1] and _goes_on(batch[-1], (left, written), sizes, itemsize):
@@ -234,7 +288,7 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
     ]
     shape = sizes["m"], sizes["n"], sizes["k"]
     matrices = list(zip(leading, steps, strict=True))
-    return _Plan((), False, (left.how, right.how), shape, matrices, sizes.get(inner, 1), offsets)
+    return _Plan(False, False, (left.how, right.how), shape, matrices, sizes.get(inner, 1), offsets)
 
 
 class _Matrix(NamedTuple):
@@ -269,9 +323,3 @@ def _goes_on(batch: str, matrices: Sequence[_Matrix], sizes: Mapping[str, int], 
         and each.strides.get("m", 0) >= each.width * itemsize
         for each in matrices
     )
-
-
-def _contiguous(array: Any) -> Any:
-    import numpy
-
-    return numpy.array(array, order="C", copy=True)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that are the same in every program (support.mlir): programs declare them, one unit defines them."""
+"""The functions that are the same in every program (support.mlir, native_calls.mlir): programs declare them, one unit
+defines them.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ from .abi import EXPORT_PREFIX
 MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
+_FILES = ("support.mlir", "native_calls.mlir")
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
 _INLINED = "alwaysinline"
@@ -28,7 +31,7 @@ _INLINED = "alwaysinline"
 @lru_cache(maxsize=1)
 def unit_text() -> str:
     """The unit, visible to the other units of a program and to nobody else."""
-    return Path(__file__).with_name("support.mlir").read_text(encoding="utf-8")
+    return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _FILES)
 
 
 @lru_cache(maxsize=1)
@@ -64,6 +67,18 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
   %table = llvm.mlir.addressof @{table} : !ptr
   %wanted = llvm.mlir.constant({count} : i64) : i64
   %status = llvm.call @{setter}(%table, %wanted, %args, %count) : (!ptr, i64, !ptr, i32) -> i32
+  llvm.return %status : i32
+}}
+"""
+
+
+def native_function_text(exported: str) -> str:
+    """The exported function by which the loader makes a function of a list of C calls."""
+    return f"""
+!ptr = !llvm.ptr
+llvm.func hidden @__relax_native_function(!ptr, !ptr) -> i32
+llvm.func @{EXPORT_PREFIX}{exported}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %status = llvm.call @__relax_native_function(%args, %result) : (!ptr, !ptr) -> i32
   llvm.return %status : i32
 }}
 """

@@ -14,7 +14,7 @@ from .describe import Described
 from .description import Argument, Function, Step, Value
 from .library import DnnlError
 from .objects import DST, SCALES, SCRATCHPAD, SRC, ZERO_POINTS, Attributes, Description, Layout, Primitive
-from .plan import Buffer, Call, Frame, Held, Plan, allocate
+from .plan import Buffer, Call, Held, Plan, allocate
 from .primitives import ARGUMENTS, reordering
 from .sizes import size
 from .splitting import in_floats, is_exact, split
@@ -143,7 +143,7 @@ class Builder:
         address, owner = allocate(result.layout.nbytes)
         made = Held(result.layout, Buffer(result.layout.nbytes, address=address, owner=owner))
         call.arguments[DST] = made
-        Frame(Plan([call])).run(())
+        Plan([call]).listed().run()
         return made
 
     def step(self, step: Step) -> None:

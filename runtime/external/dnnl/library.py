@@ -7,10 +7,11 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ....support.errors import RelaxError
+from ...native_calls import Call, Given
 
 WHEEL = "onednn-cpu-gomp"
 #: The first version whose interface this is; later ones of the same major version keep it.
@@ -135,20 +136,22 @@ class Library:
     @contextmanager
     def threads(self, count: int) -> Iterator[None]:
         """So many threads for what this thread asks for: primitives are made for a number of them."""
-        before = self.set_threads(count)
+        if self._openmp is None:
+            yield
+            return
+        before = self._openmp.omp_get_max_threads()
+        self._openmp.omp_set_num_threads(count)
         try:
             yield
         finally:
-            self.set_threads(before)
+            self._openmp.omp_set_num_threads(before)
 
-    def set_threads(self, count: int) -> int:
-        """As `threads`, from here on; how many there were."""
+    def with_threads(self, count: int, calls: Sequence[Call]) -> list[Call]:
+        """The calls with so many threads for what they ask for."""
         if self._openmp is None:
-            return 1
-        before = int(self._openmp.omp_get_max_threads())
-        if before != count:
-            self._openmp.omp_set_num_threads(count)
-        return before
+            return list(calls)
+        ask, tell = self._openmp.omp_get_max_threads, self._openmp.omp_set_num_threads
+        return [Call(ask), Call(tell, [count]), *calls, Call(tell, [Given(0)], always=True)]
 
 
 class _Refused(DnnlError):

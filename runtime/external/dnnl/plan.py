@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .library import DnnlError, library
+from ... import native_calls
+from ...native_calls import CallList, Passed
+from .library import library
 from .objects import Layout, Memory, Primitive
 
 _ALIGNMENT = 64
@@ -64,8 +66,6 @@ class Plan:
     """The primitives of a function for given sizes, in their order."""
 
     calls: list[Call]
-    #: Where the tensors that are passed are read and written.
-    frames: list[Frame] = field(default_factory=list)
     arena: int = 0
 
     def __post_init__(self) -> None:
@@ -76,16 +76,31 @@ class Plan:
                 held.buffer.last = number
         self.arena = place(buffer for buffer in buffers.values() if buffer.is_temporary)
 
-    def run(self, addresses: Sequence[int]) -> None:
-        """With the inputs and outputs at these addresses. Each thread that calls at once has memory of its own."""
-        try:
-            frame = self.frames.pop()
-        except IndexError:
-            frame = Frame(self)
-        try:
-            frame.run(addresses)
-        finally:
-            self.frames.append(frame)
+    def listed(self, threads: int | None = None) -> CallList:
+        """Its calls, with memory of their own for what is between primitives: for one thread at a time.
+
+        With so many threads of OpenMP; as many as there are without.
+        """
+        arena, owner = allocate(self.arena)
+        calls, memories = [], []
+        for call in self.calls:
+            entries = []
+            for argument, held in call.arguments.items():
+                buffer = held.buffer
+                address = buffer.address if buffer.address is not None else arena + buffer.offset
+                memories.append(Memory(held.layout, 0 if buffer.position is not None else address))
+                if buffer.position is not None:
+                    calls.append(_called("memory_set_data_handle", memories[-1].handle, Passed(buffer.position)))
+                entries.append(_Entry(argument, memories[-1].handle))
+            table = (_Entry * len(entries))(*entries)
+            calls.append(_called("primitive_execute", call.primitive.handle, library().stream, len(table), table))
+        if threads is not None:
+            calls = library().with_threads(threads, calls)
+        return CallList(calls, keeps=(self, owner, memories))
+
+
+def _called(name: str, *arguments: Any) -> native_calls.Call:
+    return native_calls.Call(library().function(name), arguments, is_status=True)
 
 
 def place(buffers: Iterable[Buffer]) -> int:
@@ -117,37 +132,3 @@ def allocate(nbytes: int) -> tuple[int, Any]:
     owner = (ctypes.c_char * (nbytes + _ALIGNMENT))()
     address = ctypes.addressof(owner)
     return address + -address % _ALIGNMENT, owner
-
-
-class Frame:
-    """What a call needs of its own: memory for what is between primitives, and the tables that they are called with."""
-
-    def __init__(self, plan: Plan):
-        self._arena, self._owner = allocate(plan.arena)
-        self._memories: list[Memory] = []
-        #: The memories that are where arguments of the call are, with their numbers.
-        self.passed: list[tuple[int, int]] = []
-        self.calls = [(call.primitive.handle, len(call.arguments), self._table(call)) for call in plan.calls]
-        self._plan_calls = plan.calls
-        self._execute, self._set = (library().function(f) for f in ("primitive_execute", "memory_set_data_handle"))
-        self._stream = library().stream
-
-    def _table(self, call: Call) -> ctypes.Array[_Entry]:
-        entries = []
-        for argument, held in call.arguments.items():
-            buffer = held.buffer
-            address = buffer.address if buffer.address is not None else self._arena + buffer.offset
-            memory = Memory(held.layout, 0 if buffer.position is not None else address)
-            self._memories.append(memory)
-            if buffer.position is not None:
-                self.passed.append((memory.handle, buffer.position))
-            entries.append(_Entry(argument, memory.handle))
-        return (_Entry * len(entries))(*entries)
-
-    def run(self, addresses: Sequence[int]) -> None:
-        for memory, position in self.passed:
-            self._set(memory, addresses[position])
-        for primitive, count, table in self.calls:
-            status = self._execute(primitive, self._stream, count, table)
-            if status:
-                raise DnnlError(f"oneDNN has failed while it ran a primitive (status {status})")

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 from ....support.errors import RelaxError
 from ....support.external_runtime import ExternalRuntime, register_runtime
+from ...native_calls import CallList, NativeFunction
 from .build import Builder, Constants
 from .description import VERSION, Function, Part, from_bytes
 from .library import DnnlError, library
 from .plan import Plan
 from .sizes import bind
 
-#: Plans that a function with symbolic sizes keeps.
+#: Lists of calls that a function keeps: for other sizes, and for threads that call at once.
 _MOST_PLANS = 32
 
 
@@ -44,45 +45,41 @@ class DnnlRuntime(ExternalRuntime):
             raise DnnlError(refusal)
         part, blobs = from_bytes(memoryview(data))
         constants = Constants(blobs)
-        return {function.name: Planned(function, constants, part) for function in part.functions}
+        return {function.name: Planned(function, constants, part).native() for function in part.functions}
 
 
 class Planned:
     """A function, with a plan for each set of sizes that it has been called with lately."""
 
     def __init__(self, function: Function, constants: Constants, part: Part):
-        self._function, self._constants = function, constants
-        self._library, self._threads = library(), part.threads
+        self._function, self._constants, self._threads = function, constants, part.threads
         self._passed = [function.values[each] for each in (*function.inputs, *function.outputs)]
-        self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
+        #: Of sizes that lists of calls are there for.
+        self._plans: WeakValueDictionary[tuple[int, ...], Plan] = WeakValueDictionary()
         self._making = threading.Lock()
         is_symbolic = any(isinstance(size, str) for value in self._passed for size in value.dims)
-        self._only = None if is_symbolic else self._made(())
+        self.only = None if is_symbolic else self._made({})
 
-    def __call__(self, *tensors: Any) -> None:
-        if len(tensors) != len(self._passed):
-            name = self._function.name
-            raise RelaxError(f"{name} takes {len(self._passed)} tensors, inputs and outputs, got {len(tensors)}")
-        plan = self._only or self._plan_for(tensors)
-        before = self._library.set_threads(self._threads)
-        try:
-            plan.run([tensor.data_ptr() for tensor in tensors])
-        finally:
-            self._library.set_threads(before)
+    def native(self) -> NativeFunction:
+        """What programs call."""
+        return NativeFunction(self._listed, len(self._passed), _MOST_PLANS)
 
-    def _plan_for(self, tensors: tuple[Any, ...]) -> Plan:
-        shapes = tuple(tuple(tensor.shape) for tensor in tensors)
+    def _listed(self, *tensors: Any) -> CallList:
+        """The calls for these sizes, whose plan is made when the first thread needs it."""
+        strided = next((place for place, each in enumerate(tensors) if not each.is_contiguous()), None)
+        if strided is not None:
+            raise RelaxError(
+                f"argument {strided} has strides {tuple(tensors[strided].strides)}: it has to be row-major"
+            )
+        shapes = [tuple(tensor.shape) for tensor in tensors]
+        symbols = bind(self._passed, shapes)
         key = tuple(size for shape in shapes for size in shape)
         with self._making:
-            plan = self._plans.get(key)
+            plan = self.only or self._plans.get(key)
             if plan is None:
-                plan = self._plans[key] = self._made(shapes)
-            self._plans.move_to_end(key)
-            while len(self._plans) > _MOST_PLANS:
-                self._plans.popitem(last=False)
-        return plan
+                plan = self._plans[key] = self._made(symbols)
+        return plan.listed(self._threads)
 
-    def _made(self, shapes: tuple[tuple[int, ...], ...]) -> Plan:
-        symbols = bind(self._passed, shapes) if shapes else {}
+    def _made(self, symbols: Mapping[str, int]) -> Plan:
         with library().threads(self._threads):
             return Builder(self._function, self._constants, symbols).build()

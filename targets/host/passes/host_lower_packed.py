@@ -24,11 +24,12 @@ from .. import abi
 from ..arguments import ArgumentChecks, Tensor
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
 from ..signature import single
-from ..support import Support, table_text
+from ..support import Support, native_function_text, table_text
 
 #: On the module: the names of the functions that it calls, in the order of its table of them.
 CALLS = "relax.calls"
 FUNCTION_TABLE, SET_FUNCTIONS = "__relax_functions", "__relax_set_functions"
+NATIVE_FUNCTION = "__relax_native_function"
 
 
 @register_pass
@@ -69,6 +70,7 @@ class _Program(Support):
     def add_table(self) -> None:
         if self._functions:
             self.define(table_text(FUNCTION_TABLE, SET_FUNCTIONS, len(self._functions)))
+            self.define(native_function_text(NATIVE_FUNCTION))
             names = [ir.StringAttr.get(name) for name in self._functions]
             self.module.attributes[CALLS] = ir.ArrayAttr.get(names)
 

@@ -17,7 +17,7 @@ from relax_mlir.passes.partition.codegen import find_codegen
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.errors import ArtifactError
 from relax_mlir.runtime.external import blas
-from relax_mlir.runtime.external.blas import Function, Part, Step, multiply, packed, unpacked
+from relax_mlir.runtime.external.blas import Function, Part, Step, packed, unpacked
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.external.blas.codegen import Blas
 from relax_mlir.targets.external.blas.products import products, spec_of, specs
@@ -52,6 +52,14 @@ def operands_of(spec: str, dtype: str = "float32", **sizes: int) -> tuple[Any, A
     one, other = operands.split(",")
     out = numpy.full(shape_of(result, **sizes), numpy.nan, dtype)
     return random(shape_of(one, **sizes), dtype), random(shape_of(other, **sizes), dtype, 1), out
+
+
+def multiply(spec: str, a: Any, b: Any, out: Any, bias: Any = None, relu: bool = False) -> None:
+    """A part that is one product, called from Python."""
+    given = [each for each in (a, b, bias) if each is not None]
+    step = Step(spec, "f32" if out.itemsize == 4 else "f64", 0, 1, None if bias is None else 2, relu)
+    runner = blas._Runner(Function(len(given), [step], [len(given)]), Part(1, {}, []))
+    runner.native()(*given, out)
 
 
 # ---- the library's calls ----
@@ -97,20 +105,15 @@ def test_strides_sizes_and_bias(spec: str, ways: list[str], biased: bool, data: 
     given = operands_of(spec, **sizes)
     a, b, out = (stretched(array, how) for array, how in zip(given, ways, strict=True))
     bias = random((sizes["n"],), seed=2) if biased and spec.endswith("n") else None
-    multiply(spec, a, b, out, bias)
+    relu = data.draw(st.booleans())
+    multiply(spec, a, b, out, bias, relu)
     expected = reference(spec, a, b) + (0 if bias is None else bias)
+    expected = numpy.maximum(expected, 0) if relu else expected
     numpy.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_rows_of_batches_become_one_product(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_batches_become_one_product() -> None:
     """A linear layer on a batch is one call, not one for each item."""
-    calls: list[tuple[int, ...]] = []
-
-    class Library:
-        def scipy_cblas_sgemm_batch_strided(self, *arguments: Any) -> None:
-            calls.append((*arguments[3:6], arguments[-1]))
-
-    monkeypatch.setattr(blas, "library", lambda: Library())
     for spec, expected in {
         "bcmk,kn->bcmn": [(24, 5, 6, 1)],
         "bmk,nk->bmn": [(8, 5, 6, 1)],
@@ -118,9 +121,11 @@ def test_rows_of_batches_become_one_product(monkeypatch: pytest.MonkeyPatch) -> 
         "bkm,kn->bmn": [(4, 5, 6, 2)],
         "mk,bkn->bmn": [(4, 5, 6, 2)],
     }.items():
-        calls.clear()
-        multiply(spec, *operands_of(spec))
-        assert calls == expected, spec
+        runner = blas._Runner(Function(2, [Step(spec, "f32", 0, 1, None, False)], [2]), Part(1, {}, []))
+        listed = runner.listed(*operands_of(spec))
+        assert listed is not None
+        _, *products = listed.calls
+        assert [(*call.arguments[3:6], call.arguments[-1]) for call in products] == expected, spec
 
 
 def test_sizes_that_do_not_fit() -> None:
@@ -168,7 +173,7 @@ def test_one_function_by_itself() -> None:
     x, out = random((4, 6)), numpy.empty((4, 5), "float32")
     f(x, out)
     numpy.testing.assert_allclose(out, numpy.maximum(x @ PART.constants[0], 0), rtol=1e-5, atol=1e-5)
-    with pytest.raises(RelaxError, match="takes 1 inputs and 1 outputs, got 1 tensors"):
+    with pytest.raises(RelaxError, match="takes 2 tensors, inputs and outputs, got 1"):
         f(x)
 
 

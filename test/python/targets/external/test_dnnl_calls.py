@@ -87,7 +87,7 @@ def test_nothing_to_compute_on() -> None:
 def test_weights_are_reordered_once() -> None:
     module = built(lambda x: residual_block(x, 16), (1, 16, 8, 8))
     (function,) = DnnlRuntime().load(memoryview(the_part(module).data)).values()
-    kinds = [len(call.arguments) for call in function._only.calls]
+    kinds = [len(call.arguments) for call in function.make.__self__.only.calls]
     # A reorder of the input, two convolutions, a reorder of the output.
     assert len(kinds) == 4
 

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of parts that are lists of calls of C functions: programs make them without Python.
+
+The structures are those of targets/host/native_calls.mlir, whose code comes with each program that calls functions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..support.errors import RelaxError
+
+if TYPE_CHECKING:
+    import tvm_ffi
+
+#: Of one call: integers and addresses, and floats.
+MOST_WORDS, MOST_FLOATS = 24, 8
+#: Idle lists of calls that a function keeps, each for tensors that lie in one way.
+MOST_IDLE = 64
+_FEW_WORDS = 6
+_IS_STATUS, _ALWAYS, _IS_LARGE, _IS_KERNEL = 1, 2, 4, 8
+#: Functions that come with programs: `finish_f32(least, out, row, rows, columns)` adds a row to rows that are side by
+#: side, and raises what is below `least` to it.
+KERNELS = ("finish_f32", "finish_f64")
+_MOST_TEXT = 900
+
+
+class Passed(NamedTuple):
+    """The address of the data of an argument of the part, inputs first, then outputs; with an offset in bytes."""
+
+    argument: int
+    offset: int = 0
+
+
+class Given(NamedTuple):
+    """What an earlier call of the list has given, by its place in it."""
+
+    call: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a C function, without varargs, structs by value, or floats as its result."""
+
+    #: Of a ctypes library, an address, or a name of KERNELS.
+    function: Any
+    #: Integers and addresses, `Passed`, `Given`; a float is a double, `ctypes.c_float(x)` a float, another object of
+    #: ctypes (a structure, an array) its own address.
+    arguments: Sequence[Any] = ()
+    #: Whether what it gives is an int that is 0 where all is well. The first that is not makes the part fail.
+    is_status: bool = False
+    #: Whether it is made after a failure too.
+    always: bool = False
+    #: In the error; the function's own name where nothing is said.
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class CallList:
+    """What a part does with tensors that lie in one way; one call of the part has it for itself."""
+
+    calls: Sequence[Call]
+    #: Addresses of memory that is written before the calls are made: arrays of pointers, for instance.
+    pointers: Mapping[int, Passed] = field(default_factory=dict)
+    #: What lives as long as the list.
+    keeps: Any = None
+
+    def check(self, arguments: int) -> None:
+        """Raises RelaxError where it reads what is not there: an argument beyond so many, what no call has given."""
+        read: set[int] = set()
+        for place, call in enumerate(self.calls):
+            for each in call.arguments:
+                if isinstance(each, Passed) and not 0 <= each.argument < arguments:
+                    raise RelaxError(f"argument {each.argument} is passed to {_name(call)}, of {arguments}")
+                if isinstance(each, Given) and not 0 <= each.call < place:
+                    raise RelaxError(
+                        f"call {place} of the list reads what call {each.call} gives, which is not made before it"
+                    )
+                if isinstance(each, Given) and each.call in read:
+                    raise RelaxError(f"what call {each.call} of the list gives is read twice: once is possible")
+                if isinstance(each, Given):
+                    read.add(each.call)
+
+    def run(self, addresses: Sequence[int] = ()) -> None:
+        """Makes the calls from Python. Raises RelaxError where one fails."""
+        _Frame(self, ()).run(addresses)
+
+
+class NativeFunction:
+    """A function of a part, for `load` to return: `make(*tensors)` gives the calls for tensors that lie like these.
+
+    It is asked when a call finds no idle list for such tensors: first, for other sizes, and when several threads call
+    at once. What it raises the caller sees. It may do all that is to be done itself, and give None.
+    """
+
+    def __init__(self, make: Callable[..., CallList | None], arguments: int, most_idle: int = MOST_IDLE) -> None:
+        """With the number of tensors that it takes, and that of lists which wait for a call like their last one."""
+        self.make, self.arguments, self.most_idle = make, arguments, most_idle
+        self._idle: list[_Frame] = []
+        self._idling = threading.Lock()
+
+    def __call__(self, *tensors: Any) -> None:
+        """The same from Python."""
+        import tvm_ffi
+
+        given = [each if isinstance(each, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(each) for each in tensors]
+        frame = self._taken(tuple(map(_layout, given))) or self.made(given)
+        if frame is None:
+            return
+        try:
+            frame.run([each.data_ptr() for each in given])
+        finally:
+            with self._idling:
+                self._idle.append(frame)
+                del self._idle[: -self.most_idle]
+
+    def bound(self, native_function: Callable[..., Any], where: str, named: Callable[..., Any]) -> tvm_ffi.Function:
+        """The function as a program calls it, which keeps this one; `native_function` is the program's, `named` says
+        in errors whose they are.
+        """
+        import tvm_ffi
+
+        bound = _Bound(self, where)
+        function = native_function(bound.address, tvm_ffi.convert(named(bound.asked)))
+        assert isinstance(function, tvm_ffi.Function)
+        return function
+
+    def made(self, tensors: Sequence[Any]) -> _Frame | None:
+        """A new list for such tensors."""
+        if len(tensors) != self.arguments:
+            raise RelaxError(f"takes {self.arguments} tensors, inputs and outputs, got {len(tensors)}")
+        calls = self.make(*tensors)
+        if calls is None:
+            return None
+        calls.check(self.arguments)
+        return _Frame(calls, tuple(map(_layout, tensors)))
+
+    def _taken(self, layouts: tuple[Layout, ...]) -> _Frame | None:
+        with self._idling:
+            frame = next((each for each in reversed(self._idle) if each.layouts == layouts), None)
+            if frame is not None:
+                self._idle.remove(frame)
+        return frame
+
+
+class _Bound:
+    """A function in a program, whose native code has the lists that are idle."""
+
+    def __init__(self, function: NativeFunction, where: str) -> None:
+        self._function = function
+        self._frames: dict[int, _Frame] = {}
+        shown = where.encode()[:_MOST_TEXT].decode(errors="ignore").encode()
+        self._native = _Native(None, None, function.arguments, 0, function.most_idle, shown)
+        self.address = ctypes.c_void_p(ctypes.addressof(self._native))
+        ctypes.CDLL(None).pthread_mutex_init(ctypes.byref(self._native, _Native.mutex.offset), None)
+
+    def asked(self, *given: Any) -> int:
+        """Of native code: the address of a list for tensors, 0 where nothing is left to do. A number is that of a list
+        which there is no room for.
+        """
+        if given and isinstance(given[0], int):
+            del self._frames[given[0]]
+            return 0
+        frame = self._function.made(given)
+        if frame is None:
+            return 0
+        self._frames[frame.address] = frame
+        return frame.address
+
+
+class Layout(NamedTuple):
+    """How a tensor lies: strides count elements."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def is_gapless(self) -> bool:
+        """Whether it is row-major."""
+        step = 1
+        for size, stride in zip(reversed(self.sizes), reversed(self.strides), strict=True):
+            if size != 1 and stride != step:
+                return 0 in self.sizes
+            step *= size
+        return True
+
+
+def _layout(tensor: Any) -> Layout:
+    return Layout(tuple(tensor.shape), tuple(tensor.strides))
+
+
+# ---- in memory ----
+
+
+class _Native(ctypes.Structure):
+    """A function."""
+
+    _fields_ = [("idle", ctypes.c_void_p), ("make", ctypes.c_void_p), ("count", ctypes.c_int64),
+                ("idle_count", ctypes.c_int64), ("most_idle", ctypes.c_int64), ("where", ctypes.c_char_p),
+                ("mutex", ctypes.c_uint64 * 8)]  # fmt: skip
+
+
+class _NativeFrame(ctypes.Structure):
+    _fields_ = [("next", ctypes.c_void_p), ("layouts", ctypes.c_void_p), ("passed_count", ctypes.c_int64),
+                ("passed", ctypes.c_void_p), ("call_count", ctypes.c_int64), ("calls", ctypes.c_void_p)]  # fmt: skip
+
+
+class _NativePassed(ctypes.Structure):
+    _fields_ = [("place", ctypes.c_void_p), ("argument", ctypes.c_int64), ("offset", ctypes.c_int64)]
+
+
+class _NativeCall(ctypes.Structure):
+    _fields_ = [("function", ctypes.c_void_p), ("how", ctypes.c_int64), ("words", ctypes.c_void_p),
+                ("gives", ctypes.c_void_p), ("name", ctypes.c_char_p)]  # fmt: skip
+
+
+class _Frame:
+    """A list of calls as a program's code reads it."""
+
+    def __init__(self, listed: CallList, layouts: tuple[Layout, ...]) -> None:
+        self.layouts, self._listed = layouts, listed
+        self._passed = [_NativePassed(place, *each) for place, each in listed.pointers.items()]
+        calls = [_prepared(call) for call in listed.calls]
+        self._calls = (_NativeCall * len(calls))(*calls)
+        self._words = [self._written(call, native) for call, native in zip(listed.calls, self._calls, strict=True)]
+        words = [word for each in layouts for word in (len(each.sizes), each.is_gapless, *each.sizes, *each.strides)]
+        self._keys = (ctypes.c_int64 * len(words))(*words)
+        passed = self._all_passed = (_NativePassed * len(self._passed))(*self._passed)
+        places = [ctypes.addressof(each) for each in (self._keys, passed, self._calls)]
+        self.native = _NativeFrame(None, places[0], len(passed), places[1], len(calls), places[2])
+        self.address = ctypes.addressof(self.native)
+
+    def _written(self, call: Call, native: _NativeCall) -> Any:
+        """The memory of a call's words, which say what is known of them already."""
+        floats = [each for each in call.arguments if isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
+        others = [each for each in call.arguments if not isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
+        if len(others) > MOST_WORDS or len(floats) > MOST_FLOATS:
+            raise RelaxError(
+                f"{_name(call)} is called with {len(others)} integers and addresses and {len(floats)} floats: "
+                f"{MOST_WORDS} and {MOST_FLOATS} can be passed"
+            )
+        is_large = bool(floats) or len(others) > _FEW_WORDS
+        words = (ctypes.c_uint64 * (MOST_WORDS + MOST_FLOATS if is_large else _FEW_WORDS))()
+        native.words, native.how = ctypes.addressof(words), native.how | _IS_LARGE * is_large
+        for place, each in enumerate(floats, MOST_WORDS):
+            words[place] = _float_word(each)
+        for place, each in enumerate(others):
+            self._write(words, place, each)
+        return words
+
+    def _write(self, words: Any, place: int, argument: Any) -> None:
+        address = ctypes.addressof(words) + 8 * place
+        if isinstance(argument, Passed):
+            self._passed.append(_NativePassed(address, *argument))
+        elif isinstance(argument, Given):
+            self._calls[argument.call].gives = address
+        else:
+            words[place] = _word(argument)
+
+    def run(self, addresses: Sequence[int]) -> None:
+        """As the native code does it."""
+        for each in self._all_passed:
+            ctypes.c_uint64.from_address(each.place).value = addresses[each.argument] + each.offset
+        problem = ""
+        for call, native, words in zip(self._listed.calls, self._calls, self._words, strict=True):
+            if problem and not call.always:
+                continue
+            if native.how & _IS_KERNEL:
+                _finish(call, words)
+                continue
+            found = _TYPES[len(words) > _FEW_WORDS](native.function)(*_arguments(words))
+            if native.gives:
+                ctypes.c_int64.from_address(native.gives).value = found
+            status = ctypes.c_int32(found).value
+            if call.is_status and status and not problem:
+                problem = f"{_name(call)} gave {status}"
+        if problem:
+            raise RelaxError(problem)
+
+
+_TYPES = (
+    ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * _FEW_WORDS),
+    ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_double] * MOST_FLOATS, *[ctypes.c_uint64] * MOST_WORDS),
+)
+
+
+def _arguments(words: Any) -> Sequence[Any]:
+    """As the function's type has them."""
+    if len(words) == _FEW_WORDS:
+        return list(words)
+    return [*struct.unpack_from(f"{MOST_FLOATS}d", words, 8 * MOST_WORDS), *words[:MOST_WORDS]]
+
+
+def _finish(call: Call, words: Any) -> None:
+    """What the kernel does."""
+    import numpy
+
+    least, (out, row, rows, columns) = call.arguments[0], words[:4]
+    values = numpy.ctypeslib.as_array((type(least) * (rows * columns)).from_address(out)).reshape(rows, columns)
+    added = numpy.ctypeslib.as_array((type(least) * columns).from_address(row))
+    numpy.maximum(values + added, least.value, out=values)
+
+
+def _prepared(call: Call) -> _NativeCall:
+    """Without its words."""
+    is_kernel = isinstance(call.function, str)
+    how = _IS_STATUS * call.is_status | _ALWAYS * call.always | _IS_KERNEL * is_kernel
+    function = KERNELS.index(call.function) if is_kernel else _function_address(call.function)
+    return _NativeCall(function, how, None, None, _name(call).encode()[:_MOST_TEXT])
+
+
+def _function_address(function: Any) -> int:
+    return function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _name(call: Call) -> str:
+    return call.name or getattr(call.function, "__name__", "a C function")
+
+
+def _float_word(value: float | ctypes.c_float | ctypes.c_double) -> int:
+    if isinstance(value, ctypes.c_float):
+        return int.from_bytes(struct.pack("=fI", value.value, 0), "little")
+    number = value if isinstance(value, float) else value.value
+    return int.from_bytes(struct.pack("=d", number), "little")
+
+
+def _word(argument: Any) -> int:
+    """An integer or an address, as 64 bits."""
+    if isinstance(argument, int):
+        return argument & (1 << 64) - 1
+    if argument is None:
+        return 0
+    if isinstance(argument, ctypes._SimpleCData):
+        return int(argument.value or 0) & (1 << 64) - 1
+    return ctypes.addressof(argument)
