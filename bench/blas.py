@@ -2,15 +2,18 @@
 """Products of matrices in compiled programs: with the codegen `blas`, without, and numpy's; each on one thread.
 
 OPENBLAS_NUM_THREADS=1 python bench/blas.py        microseconds a call, the fastest of some rounds, by turns
+python bench/blas.py --parts                       what a part costs beside its product
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy
+import parts
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -45,6 +48,11 @@ def microseconds(calls: list[Callable[[], object]]) -> list[float]:
 
 
 def main() -> None:
+    if "--parts" in sys.argv[1:]:
+        weight = numpy.full((4, 4), 0.1, "float32")
+        print(parts.HEAD)
+        print(parts.row("blas", lambda x: relax.matmul(x, relax.const(weight)), (2, 4)))
+        return
     print(f"{'shapes':>36}{'blas, us':>12}{'without, us':>14}{'numpy, us':>12}")
     for shapes in SHAPES:
         rng = numpy.random.default_rng(0)

@@ -3,6 +3,7 @@
 
     python bench/dnnl.py              prints the table
     python bench/dnnl.py --only conv  those whose names have this in them
+    python bench/dnnl.py --parts      what a part costs beside its primitive
 
 Both take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. Weights are
 constants: both prepare them as they like.
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import parts
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -102,7 +104,13 @@ def measure(name: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
-    only = parser.parse_args().only
+    parser.add_argument("--parts", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.parts:
+        print(parts.HEAD)
+        print(parts.row("dnnl", relax.nn.relu, (8,)))
+        return
+    only = arguments.only
     print("| | default, ms | dnnl, ms | times as fast | compile default, s | dnnl, s | apart |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name in CASES:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -285,6 +286,46 @@ def test_bias_and_relu() -> None:
     assert step.relu and step.bias is None
     ((step,),) = steps_of(agrees(lambda a, b, c: relax.add(c, relax.matmul(a, b)), (4, 6), (6, 5), (5,)))
     assert step.bias is not None and not step.relu
+
+
+def test_python_is_asked_once_for_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From then on the program calls the library itself, what comes behind a product too."""
+    asked: list[Any] = []
+    listed = blas._Runner.listed
+
+    def noted(self: Any, *tensors: Any) -> Any:
+        asked.append(tensors[0].shape[0])
+        return listed(self, *tensors)
+
+    monkeypatch.setattr(blas._Runner, "listed", noted)
+    for dtype in TOLERANCE:
+        asked.clear()
+        weight, bias = random((6, 5), dtype, 3), random((5,), dtype, 4)
+        layer = lambda x, w=weight, b=bias: relax.nn.relu(relax.add(relax.matmul(x, relax.const(w)), relax.const(b)))  # noqa: E731
+        main = partitioned(layer, ("m", 6), dtype=dtype)["main"]
+        for count in (3, 0, 3, 1, 0, 3):
+            x = random((count, 6), dtype)
+            numpy.testing.assert_allclose(
+                to_numpy(main(x)), numpy.maximum(x @ weight + bias, 0), TOLERANCE[dtype], 1e-5
+            )
+        assert asked == [3, 0, 1]
+        (row,) = to_numpy(main(numpy.full((1, 6), numpy.nan, dtype)))
+        assert numpy.isnan(row).all(), "relu hands NaN on"
+
+
+def test_many_threads_at_once() -> None:
+    """Each with sizes of its own, and the same ones as others; what is between two products is no other call's."""
+    a, b = random((6, 5)), random((5, 3), seed=1)
+    chain = lambda x: relax.matmul(relax.nn.relu(relax.matmul(x, relax.const(a))), relax.const(b))  # noqa: E731
+    main = partitioned(chain, ("m", 6))["main"]
+
+    def run(number: int) -> None:
+        for turn in range(40):
+            x = random((1 + (number + turn) % 4, 6), seed=number)
+            numpy.testing.assert_allclose(to_numpy(main(x)), numpy.maximum(x @ a, 0) @ b, rtol=1e-4, atol=1e-5)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(run, range(6)))
 
 
 def test_what_is_no_bias_stays() -> None:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parts for oneDNN as programs call them: by lists of its calls, without Python."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from compiling import array
+from dnnl_models import floats, residual_block
+from dnnl_parts import built, the_part
+from relax_mlir.runtime.external.dnnl import objects
+from relax_mlir.runtime.external.dnnl.library import library
+from relax_mlir.runtime.external.dnnl.plan import Plan
+from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime, Planned
+from relax_mlir.runtime.native_calls import Call
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+const = relax.const
+
+
+def compiled(module: rx.Module, how: str = "dnnl") -> Any:
+    return rx.compile(module, partition=[how], strict_partition=True)
+
+
+def dense(rows: Any = 4) -> rx.Module:
+    return built(lambda x: relax.nn.relu(relax.matmul(x, const(floats(8, 5)))), (rows, 8))
+
+
+def expected(data: Any) -> Any:
+    return numpy.maximum(data @ floats(8, 5), 0)
+
+
+def test_python_is_asked_once_for_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    listed = Planned._listed
+    monkeypatch.setattr(
+        Planned, "_listed", lambda self, *given: asked.append(given[0].shape[0]) or listed(self, *given)
+    )
+    fixed, symbolic = compiled(dense())["main"], compiled(dense("n"))["main"]
+    for count in (4, 2, 4, 7, 2, 7):
+        data = floats(count, 8, seed=count)
+        numpy.testing.assert_allclose(array(symbolic(data)), expected(data), rtol=1e-4, atol=1e-5)
+        numpy.testing.assert_allclose(array(fixed(floats(4, 8))), expected(floats(4, 8)), rtol=1e-4, atol=1e-5)
+    assert asked == [4, 4, 2, 7]
+
+
+def test_sizes_in_many_threads() -> None:
+    """Each thread with sizes of its own, and the same ones as others."""
+    main = compiled(dense("n"))["main"]
+
+    def run(number: int) -> None:
+        for turn in range(30):
+            data = floats(1 + (number + turn) % 4, 8, seed=number)
+            numpy.testing.assert_allclose(array(main(data)), expected(data), rtol=1e-4, atol=1e-5)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(run, range(6)))
+
+
+def test_what_oneDNN_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the part and the library's function; the number of threads is as before nevertheless."""
+    openmp = ctypes.CDLL("libgomp.so.1")
+    listed = Plan.listed
+
+    def broken(self: Plan, threads: int | None = None) -> Any:
+        made = listed(self, threads)
+        if threads is not None:
+            wrong = Call(library().function("memory_set_data_handle"), [None, None], is_status=True)
+            made.calls.insert(2, wrong)  # type: ignore[attr-defined]
+        return made
+
+    monkeypatch.setattr(Plan, "listed", broken)
+    main = compiled(dense(), "dnnl{threads=2}")["main"]
+    before = openmp.omp_get_max_threads()
+    openmp.omp_set_num_threads(3)
+    try:
+        with pytest.raises(RuntimeError, match=r"codegen 'dnnl', part '\w+'.*: dnnl_memory_set_data_handle gave 2$"):
+            main(floats(4, 8))
+        assert openmp.omp_get_max_threads() == 3
+    finally:
+        openmp.omp_set_num_threads(before)
+
+
+def test_threads_of_openmp_are_as_before() -> None:
+    openmp = ctypes.CDLL("libgomp.so.1")
+    main = compiled(dense(), "dnnl{threads=2}")["main"]
+    before = openmp.omp_get_max_threads()
+    openmp.omp_set_num_threads(3)
+    try:
+        main(floats(4, 8))
+        assert openmp.omp_get_max_threads() == 3
+    finally:
+        openmp.omp_set_num_threads(before)
+
+
+def test_nothing_stays_of_programs_that_are_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every object of oneDNN is given back."""
+    path = tmp_path / "model.rxa"
+    compiled(built(lambda x: residual_block(x, 4), (1, 4, 6, 6))).save(path)
+    data = floats(1, 4, 6, 6)
+    alive: set[int] = set()
+    seen: list[int] = []
+    make, drop = objects._Object.__init__, objects._Object.__del__
+
+    def made(self: Any, *given: Any) -> None:
+        make(self, *given)
+        alive.add(id(self))
+        seen.append(len(alive))
+
+    def dropped(self: Any) -> None:
+        alive.discard(id(self))
+        drop(self)
+
+    monkeypatch.setattr(objects._Object, "__init__", made)
+    monkeypatch.setattr(objects._Object, "__del__", dropped)
+    first = array(rx.runtime.load(path)["main"](data)).copy()
+    for _ in range(50):
+        numpy.testing.assert_array_equal(array(rx.runtime.load(path)["main"](data)), first)
+    gc.collect()
+    assert not alive and max(seen) > 5
+
+
+def test_tensors_with_gaps_are_refused() -> None:
+    (function,) = DnnlRuntime().load(memoryview(the_part(dense()).data)).values()
+    with pytest.raises(rx.RelaxError, match=r"argument 0 has strides \(16, 2\): it has to be row-major"):
+        function(numpy.zeros((4, 16), "float32")[:, ::2], numpy.zeros((4, 5), "float32"))
