@@ -31,7 +31,12 @@ class Converter:
         self.values: list[Value] = []
         self.steps: list[Step] = []
         self._numbers: dict[Ref, int] = {}
-        self._symbols: dict[str, SymExpr] = {}
+        passed = [dim for ref in (*graph.inputs, *graph.outputs) for dim in ref.info.shape or ()]
+        told = [dim for dim in dict.fromkeys(passed) if isinstance(dim, SymExpr)]
+        #: As the runtime reads them: by numbers, as names may be any.
+        self._symbols = {name: sym(f"s{i}") for i, dim in enumerate(told) for name in dim.variables if dim == sym(name)}
+        #: Sizes of what is passed, of symbols that nothing else tells: they are known as a whole.
+        self._wholes = {dim: f"s{i}" for i, dim in enumerate(told) if not dim.variables <= self._symbols.keys()}
 
     def convert(self) -> Function:
         inputs = [self._number(ref) for ref in self.graph.inputs]
@@ -56,20 +61,24 @@ class Converter:
         return any(step.kind not in _CARRIED for step in self.steps)
 
     def sizes(self, dims: Sequence[Dim]) -> tuple[Size, ...]:
-        """As the runtime reads them: symbols by numbers, as names may be any."""
+        """Sizes as the runtime reads them. Raises RelaxError for one that nothing tells which is passed."""
         return tuple(self._size(each) for each in dims)
 
     def _size(self, dim: Dim) -> Size:
         if not isinstance(dim, SymExpr):
             assert dim is not None
             return dim
-        for name in sorted(dim.variables):
-            self._symbols.setdefault(name, sym(f"s{len(self._symbols)}"))
+        if dim in self._wholes:
+            return self._wholes[dim]
+        if not dim.variables <= self._symbols.keys():
+            raise RelaxError(f"the size '{dim}' is that of no tensor that is passed")
         found = dim.substitute(self._symbols)
         return found if isinstance(found, int) else str(found)
 
     def count(self, dims: Sequence[Dim]) -> Size:
         """Of elements."""
+        if any(dim in self._wholes for dim in dims):
+            return "*".join(f"({size})" for size in self.sizes(dims))
         return self._size(product(dims))
 
     def argument(self, ref: Ref, *views: tuple[str, Sequence[Any]]) -> Argument:

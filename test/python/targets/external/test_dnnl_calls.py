@@ -51,6 +51,24 @@ def test_symbolic_sizes() -> None:
     assert agrees(built(flat, ("n", 2, 3)), sizes={"n": 3}) == ["view", "eltwise"]
 
 
+def test_sizes_that_are_told_as_a_whole() -> None:
+    """n * m rows, and neither n nor m is a size of what is passed; one that nothing tells is refused."""
+    weights = floats(4, 6)
+    layer = lambda x: relax.nn.relu(relax.matmul(x, const(weights)))  # noqa: E731
+    split = lambda x: relax.exp(relax.reshape(layer(x), ("n * m", 2, 3)))  # noqa: E731
+    data = floats(6, 4)
+    for body, result in ((layer, (6, 6)), (split, (6, 2, 3))):
+        part = the_part(built(body, ("n * m", 4)))
+        (function,) = DnnlRuntime().load(memoryview(part.data)).values()
+        expected = numpy.maximum(data @ weights, 0).reshape(result)
+        if body is split:
+            expected = numpy.exp(expected)
+        numpy.testing.assert_allclose(called(part, function, data, result), expected, rtol=1e-4, atol=1e-5)
+    inside = lambda x: relax.sum(relax.exp(relax.reshape(x, ("n", "m", 4))), axis=[0, 1])  # noqa: E731
+    with pytest.raises(RelaxError, match="the size 'n' is that of no tensor that is passed"):
+        the_part(built(inside, ("n * m", 4)))
+
+
 def test_plans_are_made_once_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtimes, "_MOST_PLANS", 2)
     made = []
