@@ -7,11 +7,12 @@ takes d*d*r for the weights and n*d*d for n rows of x, and (x @ A) @ B takes 2*n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..bindings.ir import Operation, OpView, Value
+from ..bindings.ir import Operation, Value
+from ..bindings.navigation import use_count
 from ..bindings.patterns import apply_greedy
 from ..dialects.core.symbols import Dim, SymbolError, dim_add, equal
 from ..dialects.core.work import work_of
@@ -44,34 +45,30 @@ class ReorderMatmul(Pass):
 _MOST_ROUNDS = 64
 
 
-def _right_first(found: Match) -> Operation | None:
-    """(A @ B) @ C as A @ (B @ C)"""
-    return _reordered(found, lambda a, b, c: (a, relax["matmul"](b, c)))
-
-
-def _left_first(found: Match) -> Operation | None:
-    """A @ (B @ C) as (A @ B) @ C"""
-    return _reordered(found, lambda a, b, c: (relax["matmul"](a, b), c))
+def _reordered(found: Match, first: int) -> Operation | None:
+    """The product of three factors, of which the one with this number is multiplied by the next one first, if that is
+    certainly cheaper. The inner product that was there stays where others use it, too.
+    """
+    factors = [found[name] for name in "abc"]
+    if not _are_associative(*factors):
+        return None
+    inner = relax["matmul"](*factors[first : first + 2])
+    factors[first : first + 2] = [inner]
+    made = make(found.root.opview, "relax.matmul", factors)
+    if made is None:
+        return None
+    before = _flops(found.operations if use_count(found["inner"]) == 1 else [found.root])
+    after = _flops([inner.owner.operation, made])
+    return made if at_least(before, after) and equal(before, after) is not True else None
 
 
 _A, _B, _C = (wildcard().named(name) for name in "abc")
 # Each rounds to the element type of its operands, so that both orders do.
 _MATMUL = is_op("relax.matmul").has_attr(out_dtype=None)
 PATTERNS = (
-    rewrite(_MATMUL(_MATMUL(_A, _B).named("inner"), _C), _right_first),
-    rewrite(_MATMUL(_A, _MATMUL(_B, _C).named("inner")), _left_first),
+    rewrite(_MATMUL(_MATMUL(_A, _B).named("inner"), _C), lambda found: _reordered(found, 1), name="right_first"),
+    rewrite(_MATMUL(_A, _MATMUL(_B, _C).named("inner")), lambda found: _reordered(found, 0), name="left_first"),
 )
-
-
-def _reordered(found: Match, order: Callable[[Value, Value, Value], tuple[Value, Value]]) -> Operation | None:
-    """The product of what `order` makes of the three factors, if it is certainly cheaper."""
-    factors = found["a"], found["b"], found["c"]
-    if not _are_associative(*factors):
-        return None
-    operands = order(*factors)
-    made = make(found.root.opview, "relax.matmul", operands)
-    (inner,) = (each.owner for each in operands if each not in factors)
-    return made if made is not None and _is_cheaper(found, made.opview, inner) else None
 
 
 def _are_associative(*factors: Value) -> bool:
@@ -80,19 +77,11 @@ def _are_associative(*factors: Value) -> bool:
     return min(ranks) > 1 or ranks in ([1, 2, 2], [2, 2, 1])
 
 
-def _is_cheaper(found: Match, *made: OpView) -> bool:
-    """Whether two new products cost less than those that go: the inner one stays where others use it, too."""
-    is_shared = found.is_used_outside(found["inner"])
-    before = _flops([op.opview for op in ([found.root] if is_shared else found.operations)])
-    after = _flops(made)
-    return at_least(before, after) and equal(before, after) is not True
-
-
-def _flops(products: Sequence[OpView]) -> Dim:
+def _flops(products: Sequence[Operation]) -> Dim:
     total: Dim = 0
     try:
         for each in products:
-            total = dim_add(total, work_of(each).flops)
+            total = dim_add(total, work_of(each.opview).flops)
     except SymbolError:  # too large an expression
         return None
     return total
