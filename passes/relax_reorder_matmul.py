@@ -7,12 +7,13 @@ takes d*d*r for the weights and n*d*d for n rows of x, and (x @ A) @ B takes 2*n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..bindings.ir import Operation, OpView, Value
-from ..bindings.navigation import defining_op, use_count
-from ..bindings.patterns import Pattern, Rewriter, apply_greedy
+from ..bindings.ir import Operation, Value
+from ..bindings.navigation import use_count
+from ..bindings.patterns import apply_greedy
 from ..dialects.core.symbols import Dim, SymbolError, dim_add, equal
 from ..dialects.core.work import work_of
 from ..dialects.relax import dialect
@@ -20,6 +21,10 @@ from ..dialects.relax.infer.sizes import at_least
 from .canonicalize.support import make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
+from .patterns.match import Match
+from .patterns.operators import is_op
+from .patterns.rewrite import rewrite
+from .patterns.tree import wildcard
 
 relax = dialect.ops
 
@@ -34,41 +39,36 @@ class ReorderMatmul(Pass):
 
     def run(self, op: Operation) -> None:
         # Each application takes work away; a chain of n products is in order after n rounds.
-        apply_greedy(op, [Pattern("relax.matmul", reorder)], max_iterations=_MOST_ROUNDS, what=self.name)
+        apply_greedy(op, PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
 
 
 _MOST_ROUNDS = 64
 
 
-def reorder(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """The other order of three factors, if it is certainly cheaper."""
-    for index, inner_value in enumerate((op.x1, op.x2)):
-        inner = defining_op(inner_value, "relax.matmul")
-        if inner is None or not _have_own_dtype(op, inner):
-            continue
-        made = _left_last(op, inner) if index == 0 else _right_last(op, inner)
-        if made is not None and _is_cheaper(op, inner, made, made.operands[1 - index]):
-            return made
-    return None
-
-
-def _left_last(op: OpView, inner: OpView) -> Operation | None:
-    """(A @ B) @ x as A @ (B @ x)"""
-    if not _are_associative(inner.x1, inner.x2, op.x2):
+def _reordered(found: Match, first: int) -> Operation | None:
+    """The product of three factors, of which the one with this number is multiplied by the next one first, if that is
+    certainly cheaper. The inner product that was there stays where others use it, too.
+    """
+    factors = [found[name] for name in "abc"]
+    if not _are_associative(*factors):
         return None
-    return make(op, "relax.matmul", [inner.x1, relax["matmul"](inner.x2, op.x2)])
-
-
-def _right_last(op: OpView, inner: OpView) -> Operation | None:
-    """x @ (A @ B) as (x @ A) @ B"""
-    if not _are_associative(op.x1, inner.x1, inner.x2):
+    inner = relax["matmul"](*factors[first : first + 2])
+    factors[first : first + 2] = [inner]
+    made = make(found.root.opview, "relax.matmul", factors)
+    if made is None:
         return None
-    return make(op, "relax.matmul", [relax["matmul"](op.x1, inner.x1), inner.x2])
+    before = _flops(found.operations if use_count(found["inner"]) == 1 else [found.root])
+    after = _flops([inner.owner.operation, made])
+    return made if at_least(before, after) and equal(before, after) is not True else None
 
 
-def _have_own_dtype(*products: OpView) -> bool:
-    """Whether each rounds to the element type of its operands, so that both orders do."""
-    return all(each.out_dtype is None for each in products)
+_A, _B, _C = (wildcard().named(name) for name in "abc")
+# Each rounds to the element type of its operands, so that both orders do.
+_MATMUL = is_op("relax.matmul").has_attr(out_dtype=None)
+PATTERNS = (
+    rewrite(_MATMUL(_MATMUL(_A, _B).named("inner"), _C), lambda found: _reordered(found, 1), name="right_first"),
+    rewrite(_MATMUL(_A, _MATMUL(_B, _C).named("inner")), lambda found: _reordered(found, 0), name="left_first"),
+)
 
 
 def _are_associative(*factors: Value) -> bool:
@@ -77,18 +77,11 @@ def _are_associative(*factors: Value) -> bool:
     return min(ranks) > 1 or ranks in ([1, 2, 2], [2, 2, 1])
 
 
-def _is_cheaper(op: OpView, inner: OpView, made: Operation, made_inner: Value) -> bool:
-    """Whether two new products cost less than those that go: the inner one stays where others use it, too."""
-    goes = [op, inner] if use_count(inner.operation.results[0]) == 1 else [op]
-    before, after = _flops(goes), _flops([made.opview, made_inner.owner])
-    return at_least(before, after) and equal(before, after) is not True
-
-
-def _flops(products: list[OpView]) -> Dim:
+def _flops(products: Sequence[Operation]) -> Dim:
     total: Dim = 0
     try:
         for each in products:
-            total = dim_add(total, work_of(each).flops)
+            total = dim_add(total, work_of(each.opview).flops)
     except SymbolError:  # too large an expression
         return None
     return total

@@ -144,7 +144,7 @@ def _row(name: str) -> Operator | None:
 def _normalized(pattern: Op, row: Operator, name: str, value: Any) -> Any:
     if name not in row.attrs:
         raise RelaxError(f"pattern {pattern}: {row.full_name} has no attribute '{name}'{suggest(name, row.attrs)}")
-    if callable(value):
+    if callable(value) or (value is None and row.attrs[name].default is None):
         return value
     try:
         return row.attrs[name].normalize(value)

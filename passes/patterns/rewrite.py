@@ -14,7 +14,9 @@ from ...support.errors import RelaxError
 from ...support.suggest import counted
 from ..structures.prim_funcs import KnownPrimFuncs, remembering
 from .match import Match, by_head, matches_of
-from .tree import GraphPattern, maker_of
+from .operators import Op, Result
+from .outputs import Outputs
+from .tree import Condition, Either, GraphPattern, maker_of
 
 #: What takes the place of a match: a value, for several outputs one each; None where it is to stay.
 Replacement = Callable[[Match], Outcome]
@@ -34,7 +36,18 @@ def rewrite(pattern: GraphPattern, replacement: Replacement, *, benefit: int = 1
             found = next(filter(_can_be_replaced, matches_of(pattern, view.operation)), None)
         return None if found is None else _outcome(found, replacement(found), rewriter, name)
 
-    return Pattern(list(by_head([pattern])), apply, benefit, name)
+    return Pattern(list(by_head([pattern])), apply, benefit, name, after=sorted(_needed(pattern)))
+
+
+def _needed(pattern: GraphPattern) -> frozenset[str]:
+    """Operators of which one makes an operand wherever the pattern matches; none where that cannot be told."""
+    if isinstance(pattern, Op):
+        makers = (frozenset(name for op in part.heads or () for name in op.names) for part in pattern.parts)
+        return next(filter(None, makers), frozenset())
+    if isinstance(pattern, (Outputs, Result, Condition)):
+        return _needed(pattern.parts[0])
+    needed = [_needed(part) for part in pattern.parts] if isinstance(pattern, Either) else []
+    return frozenset[str]().union(*needed) if all(needed) else frozenset()
 
 
 def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> Outcome:

@@ -12,7 +12,6 @@ from ...bindings.ir import Operation
 from ...bindings.navigation import body_of, functions_in, has_body, innermost, operations_of, symbol_name
 from ...dialects.core.facts import OpPattern
 from ...dialects.tir.prim_func import is_prim_func, op_pattern
-from ..fuse.pattern import pattern_of
 from .canonical import Canonical, body_of_prim_func, canonical, signature
 from .reading import Body, Unreadable
 
@@ -31,6 +30,8 @@ class KnownPrimFunc:
         stated = op_pattern(self.function)
         if stated is not None:
             return stated
+        from ..fuse.pattern import pattern_of  # which reads bodies as fusion does, and is long to load
+
         with self.function.context:
             return pattern_of(self.function)
 

@@ -187,6 +187,7 @@ def test_attributes_are_compared_as_builders_take_them() -> None:
     pool = is_op("relax.nn.max_pool2d")(wildcard())
     module = built(lambda a: relax.nn.max_pool2d(a, pool_size=(2, 2), strides=(2, 2)), (1, 3, 8, 8))
     op = last(module, "relax.nn.max_pool2d")
+    assert match(pool.has_attr(out_layout=None), op) and not match(pool.has_attr(layout="NHWC"), op)
     assert match(pool.has_attr(strides=2, pool_size=[2, 2], layout="NCHW"), op)
     assert not match(pool.has_attr(strides=1), op)
 
@@ -428,6 +429,26 @@ def test_what_is_not_made_yet_cannot_be_read() -> None:
     module = built(body)
     assert not rx.apply_greedy(module, [rewrite(products, lambda found: [found["x"], found["x"]])])
     module.verify()
+
+
+def test_rewriting_asks_where_an_operand_fits_alone() -> None:
+    """What must make an operand is told from the pattern."""
+    x, y = wildcard(), is_const()
+    products, chain = matmul(relu(x), y), is_op("relax.tanh")(x).repeated(relu)
+    told = {
+        relu(x): [],
+        relu(y): [],
+        matmul(x, relu(x) | is_op("relax.tanh")): ["relax.nn.relu", "relax.tanh"],
+        products.named("it").where(lambda found: True): ["relax.nn.relu"],
+        products | relu(products): ["relax.matmul", "relax.nn.relu"],
+        products | relu(x): [],
+        is_op("relax.split")(products, ...)[0]: ["relax.matmul"],
+        matmul(x, chain): ["relax.nn.relu", "relax.tanh"],
+        relu(x).repeated(relu): [],
+        outputs(relu(chain), is_op("relax.abs")(chain)): ["relax.nn.relu", "relax.tanh"],
+    }
+    for pattern, makers in told.items():
+        assert list(rewrite(pattern, lambda found: None).after) == makers, pattern
 
 
 # ---- random parts of random graphs ----

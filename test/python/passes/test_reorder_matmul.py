@@ -118,3 +118,11 @@ def test_what_is_used_elsewhere_is_computed_anyway() -> None:
         w = relax.matmul(a, b)
         f.returns(w, relax.matmul(w, x))
     assert op_names(changed(module, PASS)).count("relax.matmul") == 5
+
+
+def test_a_factor_that_is_the_product_itself() -> None:
+    """(A @ B) @ (A @ B) reads its inner product twice: it stays, whatever is multiplied first."""
+    for rank, products in ((3, ["matmul", "matmul"]), (1, ["matmul", "matmul", "matmul"])):
+        module = built([(8, rank * 2), (rank * 2, 8)], lambda a, b: relax.matmul(*[relax.matmul(a, b)] * 2))
+        after = keeps_results(module, PASS, tolerance=1e-3)
+        assert op_names(after) == [f"relax.{name}" for name in products]
