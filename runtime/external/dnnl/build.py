@@ -150,6 +150,9 @@ class Builder:
         if step.kind == "view":
             self._held[step.result.value] = self.read(step.arguments["src"])
             return
+        if step.kind == "slice":
+            self._held[step.result.value] = self._piece(step)
+            return
         is_product = step.kind != "reorder" and "src" in step.quantized
         choice = None if is_product and not is_exact(step) else self._choice(step)
         if choice is None or (is_product and choice.described.description.is_reference):
@@ -161,6 +164,17 @@ class Builder:
             return
         for each in steps:
             self.step(each)
+
+    def _piece(self, step: Step) -> Held:
+        source, begin = self.read(step.arguments["src"]), step.attributes["begin"]
+        layout = self.plain(step.result.value)
+        piece = source.layout.part(layout.dims, begin)
+        if piece is None:
+            source = self._in_layout(source, Layout.strided(source.layout.dims, source.layout.dtype))
+            piece = source.layout.part(layout.dims, begin)
+        if piece is None:
+            raise DnnlError(f"oneDNN has no piece {layout.dims} of {source.layout.dims} from {begin} on")
+        return self._reorder(Held(piece, source.buffer), Held(layout, Buffer(layout.nbytes)))
 
     def _choice(self, step: Step) -> _Choice | None:
         """The first way that is written for speed, most post-ops first. Only quantized products may have none."""

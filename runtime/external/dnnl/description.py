@@ -92,6 +92,8 @@ class Part:
     threads: int = 1
     #: The instruction sets that its element types need; one of them.
     needs: tuple[str, ...] = ()
+    #: Whether a clip has to make 0 of NaN.
+    drops_nan: bool = False
 
 
 class Blobs:
@@ -147,7 +149,7 @@ def _part(stated: Mapping[str, Any]) -> Part:
         )
         for each in stated["functions"]
     )
-    return Part(functions, stated["threads"], tuple(stated["needs"]))
+    return Part(functions, stated["threads"], tuple(stated["needs"]), stated["drops_nan"])
 
 
 def _step(stated: Mapping[str, Any]) -> Step:

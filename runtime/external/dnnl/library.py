@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "memory_destroy": "p",
     "memory_desc_create_with_strides": "pipip",
     "memory_desc_create_with_tag": "pipii",
+    "memory_desc_create_submemory": "pppp",
     "memory_desc_clone": "pp",
     "memory_desc_permute_axes": "ppp",
     "memory_desc_reshape": "ppip",
@@ -69,6 +70,9 @@ _FUNCTIONS = {
     "eltwise_forward_primitive_desc_create": "ppiippffp",
     "binary_primitive_desc_create": "ppipppp",
     "reduction_primitive_desc_create": "ppippffp",
+    "prelu_forward_primitive_desc_create": "ppipppp",
+    "resampling_forward_primitive_desc_create": "ppiipppp",
+    "concat_primitive_desc_create": "pppiipp",
     "reorder_primitive_desc_create": "pppppp",
 }
 

@@ -19,6 +19,7 @@ _FORMAT_KIND, _BLOCKS = 262, 263
 
 SRC, SRC_1, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 2, 17, 33, 41, 80
 MEAN, VARIANCE, SCALE, SHIFT = 49, 50, 51, 52
+PART = 1024
 SCALES, ZERO_POINTS, POST_OP = 4096, 8192, 32768
 
 
@@ -85,6 +86,14 @@ class Layout(_Object):
             return Layout.strided(dims, self.dtype)
         try:
             handle = library().make("memory_desc_reshape", self.handle, len(dims), numbers(dims))
+        except DnnlError:
+            return None
+        return Layout(handle, dims, self.dtype)
+
+    def part(self, dims: Sequence[int], begin: Sequence[int]) -> Layout | None:
+        """A piece of the tensor where it lies; None where it begins or ends inside of a block."""
+        try:
+            handle = library().make("memory_desc_create_submemory", self.handle, numbers(dims), numbers(begin))
         except DnnlError:
             return None
         return Layout(handle, dims, self.dtype)

@@ -13,6 +13,7 @@ from .objects import (
     BIAS,
     DST,
     MEAN,
+    PART,
     SCALE,
     SHIFT,
     SRC,
@@ -27,7 +28,8 @@ from .objects import (
 
 #: What steps call arguments, as oneDNN numbers them.
 ARGUMENTS = {"src": SRC, "src1": SRC_1, "dst": DST, "weights": WEIGHTS, "bias": BIAS,
-             "mean": MEAN, "variance": VARIANCE, "scale": SCALE, "shift": SHIFT}  # fmt: skip
+             "mean": MEAN, "variance": VARIANCE, "scale": SCALE, "shift": SHIFT,
+             **{f"part{number}": PART + number for number in range(64)}}  # fmt: skip
 _INFERENCE = 96
 _DIRECT, _TRANSPOSED_DIRECT = 1, 10
 _GIVEN_STATISTICS, _USE_SCALE, _USE_SHIFT = 1, 2, 4
@@ -142,6 +144,24 @@ def _reduction(step: Step, layouts: Layouts, attributes: Attributes) -> Descript
     return Description("reduction", library().engine, step.attributes["algorithm"], *ends, 0.0, 0.0, attributes.handle)
 
 
+def _prelu(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
+    handles = [layouts[name].handle for name in ("src", "weights", "dst")]
+    return Description("prelu_forward", library().engine, _INFERENCE, *handles, attributes.handle)
+
+
+def _resampling(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
+    ends = None, layouts["src"].handle, layouts["dst"].handle
+    return Description(
+        "resampling_forward", library().engine, _INFERENCE, step.attributes["algorithm"], *ends, attributes.handle
+    )
+
+
+def _concat(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
+    parts = [layouts[name].handle for name in step.arguments]
+    told = len(parts), step.attributes["axis"], (ctypes.c_void_p * len(parts))(*parts)
+    return Description("concat", library().engine, layouts["dst"].handle, *told, attributes.handle)
+
+
 def _reorder(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
     return reordering(layouts["src"], layouts["dst"], attributes)
 
@@ -165,5 +185,8 @@ KINDS = {
     "eltwise": Kind(_eltwise),
     "binary": Kind(_binary),
     "reduction": Kind(_reduction),
+    "prelu": Kind(_prelu, plain=frozenset({"weights"})),
+    "resampling": Kind(_resampling),
+    "concat": Kind(_concat),
     "reorder": Kind(_reorder, frozenset(), frozenset({"dst"})),
 }

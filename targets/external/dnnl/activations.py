@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ....bindings.ir import Operation, Value
+from ....bindings.navigation import made_by
 from ....dialects.core.dialect import row_of
 from ....dialects.core.verifier import call_of
 from ....passes.canonicalize.constants import splat
 from ....passes.patterns.match import Match, match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
-from .elementwise import ELU, HARD_SWISH, MISH, SELU_ALPHA, SELU_SCALE, SWISH
+from .elementwise import CLIP, ELU, HARD_SWISH, LARGEST, MISH, SELU_ALPHA, SELU_SCALE, SWISH
 
 Numbers = tuple[float, float]
 
@@ -26,6 +27,8 @@ class Activation(NamedTuple):
     beta: float
     source: Value
     inner: frozenset[Operation]
+    #: Whether NaN has to become 0.
+    drops_nan: bool = False
 
 
 class _Form(NamedTuple):
@@ -33,6 +36,7 @@ class _Form(NamedTuple):
     algorithm: int
     #: alpha and beta; None where the constants are others.
     numbers: Callable[[Match], Numbers | None]
+    drops_nan: bool = False
 
 
 _multiply, _clip = is_op("relax.multiply"), is_op("relax.clip")
@@ -54,6 +58,11 @@ def _swish(x: GraphPattern) -> GraphPattern:
 def _elu(x: GraphPattern) -> GraphPattern:
     below = _multiply(is_op("relax.nn.selu")(x), is_const().named("alpha"))
     return is_op("relax.where")(is_op("relax.greater")(x, is_const(0.0)), x, below)
+
+
+def without_nan(x: GraphPattern) -> GraphPattern:
+    """0 where it is NaN, as models guard rows that are masked as a whole."""
+    return is_op("relax.where")(is_op("relax.isnan")(x), is_const(0.0), x)
 
 
 def _number(found: Match, name: str) -> float | None:
@@ -84,6 +93,8 @@ _FORMS = (
     _Form(_mish(_x), MISH, lambda found: (0.0, 0.0)),
     _Form(_swish(_x), SWISH, lambda found: (1.0, 0.0)),
     _Form(_elu(_x), ELU, _of_elu),
+    # Nothing of a softmax is below 0, and NaN is not above.
+    _Form(without_nan(is_op("relax.nn.softmax")(wildcard()).named("x")), CLIP, lambda found: (0.0, LARGEST), True),
 )
 _ROOTS = frozenset({"relax.multiply", "relax.where"})
 
@@ -96,6 +107,7 @@ def activation_at(op: Operation) -> Activation | None:
         found = match(form.pattern, op)
         numbers = None if found is None else form.numbers(found)
         if found is not None and numbers is not None and found.results in ([], list(op.results)):
-            inner = frozenset(each for each in found.operations if each != op)
-            return Activation(form.algorithm, *numbers, found["x"], inner)
+            outer = (op, made_by(found["x"]))
+            inner = frozenset(each for each in found.operations if each not in outer)
+            return Activation(form.algorithm, *numbers, found["x"], inner, form.drops_nan)
     return None

@@ -41,7 +41,7 @@ class Dnnl(Codegen):
             raise RelaxError("there is nothing to compute: tensors are only seen or stored in other ways")
         dtypes = {value.dtype for function in functions for value in function.values}
         needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
-        data = to_bytes(Part(functions, threads, needs), blobs)
+        data = to_bytes(Part(functions, threads, needs, any(each.drops_nan for each in converters)), blobs)
         if not why_not_loaded():
             DnnlRuntime().load(memoryview(data))
         return data

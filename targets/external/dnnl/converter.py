@@ -20,7 +20,7 @@ from .rules import RULES, refusal
 
 Views = Sequence[tuple[str, Sequence[Any]]]
 #: What is not computed: another look at a tensor, or its elements in another type.
-_CARRIED = ("view", "reorder")
+_CARRIED = ("view", "reorder", "slice", "concat")
 
 
 class Converter:
@@ -30,6 +30,8 @@ class Converter:
         self.graph, self._blobs = graph, blobs
         self.values: list[Value] = []
         self.steps: list[Step] = []
+        #: Whether it counts on a clip that makes 0 of NaN.
+        self.drops_nan = False
         self._numbers: dict[Ref, int] = {}
         passed = [dim for ref in (*graph.inputs, *graph.outputs) for dim in ref.info.shape or ()]
         told = [dim for dim in dict.fromkeys(passed) if isinstance(dim, SymExpr)]
@@ -49,6 +51,7 @@ class Converter:
         row = row_of(node.op)
         if isinstance(node.whole, Activation):
             self.eltwise(node.operands[0], node.result, *node.whole[:3])
+            self.drops_nan |= node.whole.drops_nan
         elif node.op.name != "arith.constant" and (row is None or row.role not in ("literal", "shape")):
             reason = refusal(node.op)
             if reason:
@@ -121,11 +124,13 @@ class Converter:
         views: Views = (),
         quantized: Mapping[str, Quantized] | None = None,
         attributes: Mapping[str, Any] | None = None,
+        post_ops: Sequence[PostOp] = (),
     ) -> None:
         """Adds a step. `views`: how it sees its result."""
         seen = tuple((name, tuple(given)) for name, given in views)
         stored = Argument(self._number(result), seen) if isinstance(result, Ref) else result
-        self.steps.append(Step(kind, dict(arguments), stored, dict(attributes or {}), (), dict(quantized or {})))
+        told = dict(attributes or {}), tuple(post_ops), dict(quantized or {})
+        self.steps.append(Step(kind, dict(arguments), stored, *told))
 
     def eltwise(self, source: Ref | Argument, result: Ref, algorithm: int, alpha: float, beta: float) -> None:
         """An elementwise function, of the step before where that can do it."""

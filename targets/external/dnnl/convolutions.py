@@ -8,19 +8,23 @@ from typing import Any
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
+from ....dialects.core.symbols import Dim
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
+from ....passes.canonicalize.support import shape_of
 from ..core.flatten import Node
 from .converter import Converter
 from .quantized import quantized_product
 from .rules import converts, is_static
 
+_NEAREST, _LINEAR = 196592, 196593
 _MAX, _MEAN_OF_ALL, _MEAN_INSIDE = 511, 767, 1023
 CONVOLUTIONS = [f"nn.conv{rank}d" for rank in (1, 2, 3)]
 TRANSPOSED = [f"nn.conv{rank}d_transpose" for rank in (1, 2, 3)]
 _MAX_POOLS = [f"nn.max_pool{rank}d" for rank in (1, 2, 3)]
 _MEAN_POOLS = [f"nn.avg_pool{rank}d" for rank in (1, 2, 3)]
 _ADAPTIVE = [f"nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)]
+RESIZED = ("image.resize2d", "image.resize3d")
 POOLS = (*_MAX_POOLS, *_MEAN_POOLS, *_ADAPTIVE)
 
 
@@ -154,6 +158,37 @@ def _pooled(converter: Converter, node: Node, attributes: Mapping[str, Any]) -> 
     converter.step("pooling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)
 
 
+def _refuse_resize(op: Operation, call: Call) -> str:
+    layouts = layouts_of(call)
+    before, after = (_sizes_over(layouts[name], shape) for name, shape in
+                     (("data", call.data.shape), ("result", shape_of(op.results[0]) or ())))  # fmt: skip
+    if not (is_static(before) and is_static(after)):
+        return "oneDNN has to know the sizes before and after"
+    if call.out_dtype not in (None, call.data.dtype):
+        return f"oneDNN gives elements of {call.data.dtype} here, not of {call.out_dtype}"
+    mode = call.coordinate_transformation_mode
+    if call.method == "linear":
+        is_known = mode == "half_pixel" or (mode == "pytorch_half_pixel" and 1 not in after)
+        return _refuse_layouts(call) if is_known else f"oneDNN resizes by the middles of pixels, not by {mode}"
+    if call.method != "nearest_neighbor":
+        return f"oneDNN has no {call.method} interpolation"
+    # By whole numbers nothing lies in the middle between two, and both ways give the same.
+    is_nearest = mode == "half_pixel" and call.rounding_method.startswith("round")
+    if not (is_nearest or (mode, call.rounding_method) == ("asymmetric", "floor")):
+        return f"oneDNN takes the nearest pixel, not the one by {mode} and '{call.rounding_method}'"
+    if any(size % count for size, count in zip(after, before, strict=True)):
+        return f"oneDNN rounds another way from {tuple(before)} to {tuple(after)}, where the factor is no whole number"
+    return _refuse_layouts(call)
+
+
+@converts(*RESIZED, refuse=_refuse_resize)
+def resize(converter: Converter, node: Node) -> None:
+    layouts = layouts_of(node.call)
+    source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
+    told = {"algorithm": _LINEAR if node.call.method == "linear" else _NEAREST}
+    converter.step("resampling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=told)
+
+
 def _refuse_adaptive(op: Operation, call: Call) -> str:
     if not is_static(_spatial(call)):
         return "oneDNN has to know the sizes that windows slide over"
@@ -164,8 +199,12 @@ def _refuse_adaptive(op: Operation, call: Call) -> str:
 
 
 def _spatial(call: Call) -> list[int]:
-    layout = layouts_of(call)["data"]
-    sizes = {axis.dimension: size for axis, size in zip(layout.axes, call.data.shape, strict=True)}
+    return _sizes_over(layouts_of(call)["data"], call.data.shape)
+
+
+def _sizes_over(layout: Layout, shape: Sequence[Dim]) -> list[Any]:
+    """What windows slide over."""
+    sizes = {axis.dimension: size for axis, size in zip(layout.axes, shape, strict=True)}
     return [sizes[letter] for letter in layout.dimensions[2:]]
 
 

@@ -11,6 +11,7 @@ from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
 from ....passes.canonicalize.constants import splat
+from ....passes.canonicalize.support import normal_axis
 from ....runtime.external.dnnl.description import Argument
 from .rules import converts
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 RELU, TANH, ELU, SQUARE, ABS, SQRT, LINEAR, SOFT_RELU = 32, 33, 34, 35, 36, 37, 38, 39
 LOGISTIC, EXP, GELU_TANH, SWISH, LOG, CLIP, POWER, GELU, ROUND, MISH, HARD_SWISH = (
     41, 42, 43, 44, 45, 47, 48, 49, 50, 51, 52)  # fmt: skip
+#: Of f32.
+LARGEST = 3.4028234663852886e38
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 #: Operators of one operand: the algorithm, alpha and beta.
@@ -97,6 +100,8 @@ def _refuse_binary(op: Operation, call: Call) -> str:
     if not _is_whole(call.x2.shape, result):
         return "oneDNN broadcasts one operand, not both"
     name = call.definition.name
+    if name == "subtract" or (name == "divide" and splat(op.operands[0]) is not None):
+        return ""
     return "" if name in _COMMUTATIVE else f"oneDNN broadcasts the second operand of {name}, not the first"
 
 
@@ -128,8 +133,28 @@ def binary(converter: Converter, node: Node) -> None:
     if None not in told and _is_whole(one.info.shape or (), result) and math.isfinite(number or 0.0):
         converter.eltwise(one, node.result, LINEAR, *(float(each or 0.0) for each in told))
         return
+    if not _is_whole(one.info.shape or (), result):
+        _first_broadcast(converter, node)
+        return
     argument, dims = _with_rank(converter, other, len(result))
     converter.binary(one, argument, dims, node.result, BINARY[name])
+
+
+def _first_broadcast(converter: Converter, node: Node) -> None:
+    """one - other as -other + one; a number by another tensor as a power."""
+    one, other = node.operands
+    number, result = one.number, node.result.info.shape or ()
+    if node.name == "relax.divide":
+        assert number is not None
+        converter.eltwise(other, node.result, POWER, number, -1.0)
+    elif number is not None and math.isfinite(number):
+        converter.eltwise(other, node.result, LINEAR, -1.0, number)
+    else:
+        inner = converter.temporary(converter.sizes(result), node.result.info.dtype)
+        told = {"algorithm": LINEAR, "alpha": -1.0, "beta": 0.0}
+        converter.step("eltwise", inner, {"src": converter.argument(other)}, attributes=told)
+        added, _ = _with_rank(converter, one, len(result))
+        converter.step("binary", node.result, {"src": inner, "src1": added}, attributes={"algorithm": BINARY["add"]})
 
 
 def _prefers_second(converter: Converter, node: Node) -> bool:
@@ -158,3 +183,17 @@ def power(converter: Converter, node: Node) -> None:
     exponent = splat(node.operands[1].value)
     assert exponent is not None
     converter.eltwise(node.operands[0], node.result, POWER, 1.0, float(exponent))
+
+
+@converts("nn.prelu")
+def prelu(converter: Converter, node: Node) -> None:
+    """A slope for each channel, or one for all."""
+    data, slopes = node.operands
+    rank = len(data.info.shape or ())
+    sizes: list[Dim] = [1] * rank
+    sizes[normal_axis(node.call.axis, rank)] = (slopes.info.shape or ())[0]
+    arguments = {
+        "src": converter.argument(data),
+        "weights": converter.argument(slopes, ("reshape", converter.sizes(sizes))),
+    }
+    converter.step("prelu", node.result, arguments)

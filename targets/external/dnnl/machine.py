@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 
 from ....runtime.external.dnnl.library import DnnlError, library
+from ....runtime.external.dnnl.runtime import why_nan_stays
 
 #: The instruction sets that element types need, by oneDNN's names.
 _BF16 = ("avx2_vnni_2", "avx512_core", "avx512_core_vnni", "avx512_core_bf16")
@@ -21,6 +22,11 @@ def why_not_loaded() -> str:
     except DnnlError as error:
         return str(error)
     return ""
+
+
+def drops_nan() -> bool | str:
+    """Whether a clip makes 0 of NaN, or why not. Without oneDNN that is asked where the program is loaded."""
+    return bool(why_not_loaded()) or not why_nan_stays() or "oneDNN's clip hands NaN on here"
 
 
 def why_not_computed(dtype: str) -> str:

@@ -10,10 +10,10 @@ from ....bindings.ir import Operation
 from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
 from ....passes.canonicalize.support import normal_axis
-from ....runtime.external.dnnl.description import Argument
+from ....runtime.external.dnnl.description import Argument, PostOp
 from ..core.flatten import Node, Ref
 from .converter import Converter
-from .elementwise import BINARY
+from .elementwise import BINARY, LINEAR, POWER, SQUARE
 from .rules import converts, is_static
 
 _SOFTMAX, _LOG_SOFTMAX = 196608, 196609
@@ -99,6 +99,26 @@ def group_norm(converter: Converter, node: Node) -> None:
         assert isinstance(source, Argument)
         other = converter.argument(node.operand(name), ("reshape", (1, channels, *(1 for _ in sizes))))
         converter.step("binary", result, {"src": source, "src1": other}, attributes={"algorithm": algorithm})
+
+
+@converts("nn.rms_norm", refuse=_refuse_layer_norm, dtypes=("f32",))
+def rms_norm(converter: Converter, node: Node) -> None:
+    """oneDNN 3.2 has none: the mean of the squares, its power of -1/2, two products."""
+    data, weight = node.operands
+    shape, axes = data.info.shape or (), _axes(node.call)
+    sizes = converter.sizes(shape)
+    squares, means, scaled = (
+        converter.temporary(each, "f32") for each in (sizes, [*sizes[: axes[0]], *(1 for _ in axes)], sizes)
+    )
+    source = converter.argument(data)
+    converter.step("eltwise", squares, {"src": source}, attributes={"algorithm": SQUARE, "alpha": 0.0, "beta": 0.0})
+    roots = PostOp("eltwise", LINEAR, 1.0, node.call.epsilon), PostOp("eltwise", POWER, 1.0, -0.5)
+    converter.step("reduction", means, {"src": squares}, attributes={"algorithm": REDUCTIONS["mean"]}, post_ops=roots)
+    told = {"algorithm": BINARY["multiply"]}
+    converter.step("binary", scaled, {"src": source, "src1": means}, attributes=told)
+    whole = ("reshape", (*(1 for _ in shape[: axes[0]]), *sizes[axes[0] :]))
+    arguments = {"src": scaled, "src1": converter.argument(weight, whole)}
+    converter.step("binary", node.result, arguments, attributes=told)
 
 
 def _softmax(converter: Converter, node: Node, algorithm: int) -> None:

@@ -10,9 +10,10 @@ from operator import or_
 from ....passes.patterns.match import Match
 from ....passes.patterns.operators import Op, is_op
 from ....passes.patterns.tree import Check, GraphPattern, is_const, wildcard
-from . import activations, einsums, elementwise, norms, products, quantized, views  # noqa: F401  # rules declare themselves
+from . import activations, einsums, elementwise, movement, norms, products, quantized, views  # noqa: F401  # rules declare themselves
 from .activations import activation_at
-from .convolutions import CONVOLUTIONS, POOLS, TRANSPOSED
+from .convolutions import CONVOLUTIONS, POOLS, RESIZED, TRANSPOSED
+from .machine import drops_nan
 from .norms import REDUCTIONS
 from .rules import refusal
 
@@ -29,6 +30,8 @@ def check(match: Match) -> bool | str:
     inner = {op for each in found for op in each.inner}
     roots = {op for op in match.operations if activation_at(op) is not None}
     reasons = (refusal(op) for op in match.operations if op not in inner and op not in roots)
+    if any(each.drops_nan for each in found) and isinstance(reason := drops_nan(), str):
+        return reason
     return next(filter(None, reasons), True)
 
 
@@ -89,15 +92,20 @@ def _rows() -> Iterator[tuple[str, GraphPattern]]:
         yield name, whole
     yield "activation", _spelt_out(wildcard())
     yield "pool", _op(*POOLS)
+    yield "resize", _op(*RESIZED)
     yield "batch_norm_relu", _op("nn.relu")(_op("nn.batch_norm")[0])
     yield "batch_norm", _op("nn.batch_norm")
     yield "layer_norm", _op("nn.layer_norm")
     yield "group_norm", _op("nn.group_norm", "nn.instance_norm")
+    yield "rms_norm", _op("nn.rms_norm")
+    yield "softmax_without_nan", activations.without_nan(_op("nn.softmax")(wildcard()))
     yield "softmax", _op("nn.softmax", "nn.log_softmax")
     yield "reduction", _op(*REDUCTIONS)
     yield "binary", _op(*elementwise.BINARY)
     yield "eltwise", _elementwise(wildcard())
     yield "requantize", _op("quantize", "dequantize")
+    yield "prelu", _op("nn.prelu")
+    yield "movement", _op("strided_slice", "split", "concat", "stack", "broadcast_to", "astype")
     yield "view", _op("permute_dims") | _op(*views.RESHAPING)
 
 

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pieces of tensors, tensors behind one another, copies, and other element types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....bindings.ir import Operation
+from ....dialects.core.opdef import Call
+from ....dialects.core.symbols import Dim, equal
+from ....passes.canonicalize.support import normal_axis, shape_of
+from ....runtime.external.dnnl.description import Argument
+from ..core.flatten import Node, Ref
+from .converter import Converter
+from .rules import FLOATS, converts
+
+_STORED = (*FLOATS, "i8", "ui8", "i32")
+#: Copies of one tensor that are joined; oneDNN copies no element several times.
+_MOST_COPIES = 16
+
+
+def _refuse_slice(op: Operation, call: Call) -> str:
+    if call.strides is not None and any(step != 1 for step in call.strides):
+        return f"oneDNN has pieces in one, not every one of {max(call.strides, key=abs)}"
+    if not all(isinstance(each, int) for each in (*call.begin, *call.end)):
+        return "oneDNN has to know where a piece begins and ends"
+    sizes = [call.x.shape[normal_axis(axis, len(call.x.shape))] for axis in call.axes]
+    return "" if all(isinstance(size, int) for size in sizes) else "oneDNN has to know the sizes that are cut"
+
+
+@converts("strided_slice", refuse=_refuse_slice, dtypes=_STORED)
+def strided_slice(converter: Converter, node: Node) -> None:
+    shape = node.operands[0].info.shape or ()
+    begin = [0] * len(shape)
+    for axis, first in zip(node.call.axes, node.call.begin, strict=True):
+        axis = normal_axis(axis, len(shape))
+        begin[axis] = slice(first, None).indices(shape[axis])[0]
+    _piece(converter, node.operands[0], begin, node.result)
+
+
+def _piece(converter: Converter, source: Ref, begin: Sequence[int], result: Ref) -> None:
+    converter.step("slice", result, {"src": converter.argument(source)}, attributes={"begin": list(begin)})
+
+
+def _refuse_split(op: Operation, call: Call) -> str:
+    is_known = isinstance(call.x.shape[normal_axis(call.axis, len(call.x.shape))], int)
+    return "" if is_known else "oneDNN has to know the size that is split"
+
+
+@converts("split", refuse=_refuse_split, dtypes=_STORED)
+def split(converter: Converter, node: Node) -> None:
+    """Pieces one behind the other."""
+    rank = len(node.operands[0].info.shape or ())
+    axis, at = normal_axis(node.call.axis, rank), 0
+    for result in node.results:
+        _piece(converter, node.operands[0], [at if each == axis else 0 for each in range(rank)], result)
+        size = (result.info.shape or ())[axis]
+        assert isinstance(size, int)
+        at += size
+
+
+def _join(converter: Converter, parts: Sequence[Argument], axis: int, result: Ref | Argument) -> None:
+    arguments = {f"part{number}": each for number, each in enumerate(parts)}
+    converter.step("concat", result, arguments, attributes={"axis": axis})
+
+
+def _refuse_join(op: Operation, call: Call) -> str:
+    count = len(call.operands["tensors"])
+    return "" if count <= _MOST_COPIES else f"oneDNN joins {_MOST_COPIES} tensors at most fast, not {count}"
+
+
+@converts("concat", refuse=_refuse_join, dtypes=_STORED)
+def concat(converter: Converter, node: Node) -> None:
+    axis = normal_axis(node.call.axis, len(node.result.info.shape or ()))
+    _join(converter, [converter.argument(each) for each in node.operands], axis, node.result)
+
+
+@converts("stack", refuse=_refuse_join, dtypes=_STORED)
+def stack(converter: Converter, node: Node) -> None:
+    sizes = list(converter.sizes(node.result.info.shape or ()))
+    axis = normal_axis(node.call.axis, len(sizes))
+    sizes[axis] = 1
+    _join(converter, [converter.argument(each, ("reshape", sizes)) for each in node.operands], axis, node.result)
+
+
+def _copied(source: Sequence[Dim], result: Sequence[Dim]) -> list[tuple[int, Any]]:
+    """The dimensions that are copied, with how often."""
+    whole = [1] * (len(result) - len(source)) + [*source]
+    pairs = enumerate(zip(whole, result, strict=True))
+    return [(axis, size) for axis, (one, size) in pairs if equal(one, size) is not True]
+
+
+def _refuse_copies(op: Operation, call: Call) -> str:
+    copied = _copied(call.x.shape, shape_of(op.results[0]) or ())
+    if not all(isinstance(count, int) for _, count in copied):
+        return "oneDNN has to know how many copies there are"
+    most = max((count for _, count in copied), default=1)
+    return "" if most <= _MOST_COPIES else f"oneDNN joins {_MOST_COPIES} copies at most fast, not {most}"
+
+
+@converts("broadcast_to", refuse=_refuse_copies, dtypes=_STORED)
+def broadcast_to(converter: Converter, node: Node) -> None:
+    """The tensor joined to itself, dimension by dimension."""
+    source, result = node.operands[0], node.result.info.shape or ()
+    shape = source.info.shape or ()
+    sizes = list(converter.sizes([1] * (len(result) - len(shape)) + [*shape]))
+    made = converter.argument(source, ("reshape", sizes))
+    copied = _copied(shape, result)
+    for axis, count in copied:
+        sizes[axis] = count
+        is_last = axis == copied[-1][0]
+        joined = node.result if is_last else converter.temporary(sizes, source.info.dtype)
+        _join(converter, [made] * count, axis, joined)
+        made = made if isinstance(joined, Ref) else joined
+    if not copied:
+        converter.step("view", node.result, {"src": made})
+
+
+def _refuse_astype(op: Operation, call: Call) -> str:
+    return "" if call.dtype in FLOATS else f"oneDNN rounds where elements become {call.dtype}, and does not cut off"
+
+
+@converts("astype", refuse=_refuse_astype, dtypes=_STORED)
+def astype(converter: Converter, node: Node) -> None:
+    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])})
