@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-compile %s --target 'c{name=net}' --bind n:1..99 -o %t.folder/
 # RUN: FileCheck %s < %t.folder/net.c
+# RUN: relax-compile %s --target 'c{name=net loops=plain}' --bind n:1..99 -o %t.plain/
+# RUN: FileCheck %s --check-prefix=PLAIN < %t.plain/net.c
 
 # What is not the same for all columns is read once for all rows. Rows that only the run counts: eight at a time, then
 # one by one; 50 columns are 32 and 18.
@@ -32,6 +34,9 @@
 # CHECK:          float sums_3[8][18];
 # CHECK:                      sums_3[row][column] += x1[(i0 + row) * 20 + i1] * x2[i1 * 50 + column + 32];
 # CHECK:          float sums_4[18];
+
+# PLAIN-NOT:   sums
+# PLAIN:       sum += x1[i0 * 20 + i2] * x2[i2 * 50 + i1];
 @I.ir_module(ssa=True)
 class Module:
     @R.function
