@@ -3,11 +3,13 @@
 
 python bench/models/partition.py build/models [name ...]       (exported by export.py; exit code 1 on a difference)
 
-Every round calls each of them once; the median of the rounds is shown.
+Every round calls each of them once; the median of the rounds is shown. What is compared are the results of a process of
+its own, which loads the saved program and has to do without the compiler.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,20 +20,40 @@ from typing import Any, NamedTuple
 
 import numpy
 from compare import TOLERANCE, one_thread_session, random_inputs
-from relax_mlir.runtime import to_numpy
 from zoo import ZOO, Exported
 
 import relax_mlir as rx
 
 MODELS = ("resnet50", "bert", "llama")
 #: What is partitioned to, in the order of priority; nothing is the target alone.
-PLANS: tuple[tuple[str, ...], ...] = ((), ("dnnl",), ("blas",), ("onnxruntime",), ("dnnl", "blas"))
+PLANS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("dnnl",),
+    ("blas",),
+    ("onnxruntime",),
+    ("c",),
+    ("example_npu",),
+    ("dnnl", "blas"),
+)
 ROUNDS = 15
+#: Loads a program and calls it, without MLIR.
+ALONE = """
+import sys
+sys.modules["torch_mlir"] = sys.modules["mlir"] = None
+import numpy, relax_mlir.runtime as runtime
+folder = sys.argv[1]
+with numpy.load(folder + "/inputs.npz") as given:
+    results = runtime.load(folder + "/program.rxa")["main"](*(given[name] for name in given.files))
+several = results if isinstance(results, (tuple, list)) else [results]
+numpy.savez(folder + "/results.npz", *map(runtime.to_numpy, several))
+"""
 
 
 class Variant(NamedTuple):
     name: str
     call: Callable[[], Any]
+    #: Of a call in a process of its own.
+    results: list[Any]
     #: Operators that codegens were given, and the parts that they are in.
     operators: int
     parts: int
@@ -58,15 +80,12 @@ def compare(model: Exported, path: Path) -> Iterator[bool]:
     session = one_thread_session(path)
     expected = session.run(None, inputs)
     variants = [made(path, plan, list(inputs.values())) for plan in PLANS]
-    variants.append(Variant("onnxruntime itself", lambda: session.run(None, inputs), 0, 0, 0.0))
+    variants.append(Variant("onnxruntime itself", lambda: session.run(None, inputs), expected, 0, 0, 0.0))
     times = _times([variant.call for variant in variants])
     for variant, seconds in zip(variants, times, strict=True):
-        results = variant.call()
-        actual = [to_numpy(each) for each in (results if isinstance(results, (tuple, list)) else [results])]
-        worst = max(float(numpy.abs(one - other).max()) for one, other in zip(actual, expected, strict=True))
-        close = all(
-            numpy.allclose(*pair, rtol=TOLERANCE, atol=TOLERANCE) for pair in zip(actual, expected, strict=True)
-        )
+        pairs = list(zip(variant.results, expected, strict=True))
+        worst = max(float(numpy.abs(one - other).max()) for one, other in pairs)
+        close = all(numpy.allclose(*pair, rtol=TOLERANCE, atol=TOLERANCE) for pair in pairs)
         print(
             f"{model.name:<12}{variant.name:<16}{variant.operators:>10}{variant.parts:>7}{worst:>12.1e}"
             f"{variant.compile_s:>11.1f}{seconds * 1e3:>9.1f}{'' if close else '   DIFFERS'}",
@@ -85,9 +104,18 @@ def made(path: Path, plan: Sequence[str], inputs: Sequence[Any]) -> Variant:
     with tempfile.TemporaryDirectory() as folder:
         program.save(Path(folder) / "program.rxa")
         function = rx.runtime.load(Path(folder) / "program.rxa")["main"]
+        results = called_alone(folder, inputs)
     operators = sum(sum(fact["matched"].values()) for fact in given)
     parts = sum(len(fact["parts"]) for fact in given)
-    return Variant(",".join(plan) or "-", lambda: function(*inputs), operators, parts, seconds)
+    return Variant(",".join(plan) or "-", lambda: function(*inputs), results, operators, parts, seconds)
+
+
+def called_alone(folder: str, inputs: Sequence[Any]) -> list[Any]:
+    """What the program in a folder gives where there is no compiler."""
+    numpy.savez(Path(folder) / "inputs.npz", *inputs)
+    subprocess.run([sys.executable, "-c", ALONE, folder], check=True)
+    with numpy.load(Path(folder) / "results.npz") as given:
+        return [given[name] for name in given.files]
 
 
 def _times(calls: Sequence[Callable[[], Any]]) -> list[float]:

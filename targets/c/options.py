@@ -12,6 +12,7 @@ from .source.names import Names, identifier
 
 _MEMORIES = ("static", "heap")
 _CONSTANTS = ("text", "incbin")
+_LOOPS = ("tiles", "plain")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class SourceOptions:
     part: str = ""
     #: How large constants are written: "text", "incbin", or "" for what suits their size.
     constants: str = ""
+    #: Whether sums of products are computed many at a time.
+    is_tiled: bool = True
 
 
 def source_options(target: ChosenTarget) -> SourceOptions:
@@ -35,13 +38,14 @@ def source_options(target: ChosenTarget) -> SourceOptions:
     if identifier(name) != name or Names().is_known(name):
         raise RelaxError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
     _check("memory", memory, _MEMORIES)
-    constants = target.option("constants")
+    constants, loops = target.option("constants"), target.option("loops") or "tiles"
+    _check("loops", loops, _LOOPS)
     if constants:
         _check("constants", constants, _CONSTANTS)
     part = target.option("ffi")
     if not all(each.isalnum() or each in "_.-" for each in part):
         raise RelaxError(f"target 'c': ffi={part}: expected a name of letters, digits, '_', '.' and '-'")
-    return SourceOptions(name, memory == "heap", bool(part), part, constants)
+    return SourceOptions(name, memory == "heap", bool(part), part, constants, loops == "tiles")
 
 
 def _check(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -17,9 +17,18 @@ _IN_C = (
     "lower-affine",
 )
 
+_LAYOUTS = Stage(
+    "layouts",
+    ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
+    "convolutions have their channels side by side, which compilers make vectors of",
+    verify="end",
+    level=2,
+)
 _LOOPS = Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end")
 
 
 def stages() -> tuple[Stage, ...]:
-    """CPUs', as far as they go together, and the last one."""
-    return (*(stage for stage in stages_of("llvm", 3) if stage.name in _COMMON), _LOOPS)
+    """CPUs', as far as they go together, with layouts before constants are folded, and the last one."""
+    common = [stage for stage in stages_of("llvm", 3) if stage.name in _COMMON]
+    place = [stage.name for stage in common].index("fold")
+    return (*common[:place], _LAYOUTS, *common[place:], _LOOPS)

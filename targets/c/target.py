@@ -9,6 +9,7 @@ from .backend import CBackend
 OPTIONS = (
     TargetOption("name", "what files and public functions are called: net for net.h and net_main(); model without it"),
     TargetOption("memory", "static (an array of the program, the usual) or heap (malloc, where sizes have no bound)"),
+    TargetOption("loops", "tiles (sums of products many at a time, the usual) or plain (one at a time, less code)"),
     TargetOption(
         "constants",
         "text (all in C), or incbin (those of 4 KiB and more in a file of their own, taken in by the assembler of "

@@ -30,7 +30,8 @@ def write_generic(writer: FunctionWriter, op: Operation) -> None:
     finishing = [nest_of(writer, each) for each in epilogues(op, writer.following)]
     writer.written += [each.op for each in finishing]
     writer.settle()
-    tile = tile_of(nest) if nest.carried and len(nest.outputs) == 1 and _additions(nest) else None
+    is_sum = writer.program.options.is_tiled and nest.carried and len(nest.outputs) == 1 and _additions(nest)
+    tile = tile_of(nest) if is_sum else None
     if tile is not None:
         _write_tiles(writer, nest, finishing, tile)
         return

@@ -14,11 +14,14 @@ from ....bindings.ir import AffineExpr
 from ....bindings.mlir import ir
 from .expressions import Size
 from .nest import Nest, dims_in, dims_of
+from .types import BYTES, scalar_type
 
 #: Of results at a time. With fewer columns GCC unrolls what it would make vectors of.
 _ROWS, _COLUMNS, _LEAST_COLUMNS = 8, 32, 17
 #: Where there are only one or two rows.
 _COLUMNS_OF_FEW = 64
+#: Of an element; there are half as many rows of larger ones.
+_USUAL_BYTES = 4
 #: Sums of less are not worth it.
 _LEAST_TERMS = 8
 
@@ -48,7 +51,7 @@ def tile_of(nest: Nest) -> Tile | None:
     if column is None:
         return None
     row = next((dim for dim in reversed(free) if dim != column and _is_row(nest, dim, column)), None)
-    rows = 1 if row is None else _row_count(nest.sizes[row])
+    rows = 1 if row is None else _row_count(nest.sizes[row], _most_rows(nest))
     shared, single = _split(nest, [dim for dim in free if dim not in (row, column)])
     return Tile(
         column, _column_count(nest.sizes[column], rows), row, rows,
@@ -109,10 +112,16 @@ def _count_of(expression: AffineExpr, dim: int) -> int | None:
     return left * int(factor.value) if left is not None and isinstance(factor, ir.AffineConstantExpr) else None
 
 
-def _row_count(size: Size) -> int:
-    if not isinstance(size, int) or size < _ROWS:
-        return _ROWS if not isinstance(size, int) else size
-    return next((count for count in range(_ROWS, _ROWS // 2, -1) if size % count == 0), _ROWS)
+def _most_rows(nest: Nest) -> int:
+    """So many that all sums have place in registers."""
+    argument = nest.block.arguments[nest.input_count]
+    return _ROWS if BYTES[scalar_type(argument.type)] <= _USUAL_BYTES else _ROWS // 2
+
+
+def _row_count(size: Size, most: int) -> int:
+    if not isinstance(size, int):
+        return most
+    return size if size < most else next((each for each in range(most, most // 2, -1) if size % each == 0), most)
 
 
 def _column_count(size: Size, rows: int) -> int:

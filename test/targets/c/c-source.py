@@ -9,7 +9,8 @@
 # HEADER-NEXT:    result: f32[1, 3, 4] */
 # HEADER-NEXT: int net_main(const float *x, float *result);
 
-# DATA:      /* 3x2x1x1 */
+# The weight is laid out anew: channels lie side by side.
+# DATA:      /* 1x1x2x3 */
 # DATA-NEXT: const float net_constant_0[6] = {
 # DATA-NEXT:     0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f,
 # DATA-NEXT: };
@@ -24,25 +25,28 @@
 # CHECK-NEXT:             for (int64_t i2 = 0; i2 < 4; i2++) {
 # CHECK-NEXT:                 float sum = 0.0f;
 # CHECK-NEXT:                 for (int64_t i3 = 0; i3 < 2; i3++) {
-# CHECK-NEXT:                     sum += data[i3 * 16 + i1 * 4 + i2] * weight[i0 * 2 + i3];
+# CHECK-NEXT:                     sum += data[i1 * 8 + i2 * 2 + i3] * weight[i3 * 3 + i0];
 # CHECK-NEXT:                 }
-# CHECK-NEXT:                 out[i0 * 16 + i1 * 4 + i2] = max_f32(sum, 0.0f);
+# CHECK-NEXT:                 out[i1 * 12 + i2 * 3 + i0] = max_f32(sum, 0.0f);
 
 # CHECK:      /* relax.max */
 # CHECK-NEXT: static void max(const float *x, float *out) {
-# CHECK:                      float most = -INFINITY;
-# CHECK:                          most = max_f32(
+# CHECK:          out[i0] = -INFINITY;
+# CHECK:          max_f32(
 
 # The model's names stand where its kernels are called; memory is one array, and each tensor has its place in it.
 # CHECK:      int net_main(const float *x, float *result) {
 # CHECK-NEXT:     int8_t *workspace = (int8_t *)(arena.bytes + 0);
+# CHECK-NEXT:     float *permute_dims_2 = (float *)(workspace + 192);
+# CHECK-EMPTY:
+# CHECK-NEXT:     /* x: f32[1,2,4,4] -> f32[1,4,4,2] */
+# CHECK-NEXT:     permute_dims(x, permute_dims_2);
 # CHECK-NEXT:     float *nn_conv2d_nn_relu = (float *)workspace;
 # CHECK-EMPTY:
-# CHECK-NEXT:     /* y, z: f32[1,2,4,4], f32[3,2,1,1] -> f32[1,3,4,4] */
-# CHECK-NEXT:     fused_nn_conv2d_nn_relu(x, net_constant_0, nn_conv2d_nn_relu);
-# CHECK-EMPTY:
-# CHECK-NEXT:     /* m: f32[1,3,4,4] -> f32[1,3,4] */
-# CHECK-NEXT:     max(nn_conv2d_nn_relu, result);
+# CHECK-NEXT:     /* y, z: f32[1,4,4,2], f32[1,1,2,3] -> f32[1,4,4,3] */
+# CHECK-NEXT:     fused_nn_conv2d_nn_relu(permute_dims_2, net_constant_0, nn_conv2d_nn_relu);
+# CHECK:          max(nn_conv2d_nn_relu, max_2);
+# CHECK:          permute_dims_1(max_2, result);
 # CHECK-NEXT:     return 0;
 # CHECK-NEXT: }
 @I.ir_module(ssa=True)

@@ -162,6 +162,27 @@ def test_the_makefile_makes_it(tmp_path: Path) -> None:
     assert shown.stdout == "result: 1.5 1.5 1.5 1.5 1.5 1.5\n"
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_have_nothing_to_say_at_o3(compiler: str, tmp_path: Path) -> None:
+    """Each of those on the path: tiles whose sizes do not fit, weights from a file, and plain loops beside them."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"this machine has no {compiler}")
+
+    def body(x: Any) -> Any:
+        y = relax.nn.relu(relax.matmul(x, relax.const(WEIGHT)))
+        return relax.nn.softmax(relax.matmul(y, relax.const(numpy.ascontiguousarray(WEIGHT[:, :41]))), axis=-1)
+
+    module = built({"x": rx.tensor(("n", 64))}, body)
+    x = numpy.random.default_rng(8).normal(size=(11, 64)).astype("float32")
+    x.tofile(tmp_path / "x.bin")
+    files = rx.sources(module, "c{constants=incbin}", bind={"n": "1..64"})
+    run(files, tmp_path, "x.bin", "n=11", flags=["-O3"], compiler=compiler)
+    product = numpy.maximum(x @ WEIGHT, 0) @ WEIGHT[:, :41]
+    powers = numpy.exp(product - product.max(-1, keepdims=True))
+    given = numpy.fromfile(tmp_path / "result.bin", "float32").reshape(11, 41)
+    numpy.testing.assert_allclose(given, powers / powers.sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)
+
+
 WEIGHT = numpy.random.default_rng(5).normal(size=(64, 64)).astype("float32")
 
 

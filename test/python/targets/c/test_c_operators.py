@@ -146,3 +146,52 @@ def test_floats_of_other_widths(dtype: str) -> None:
         (given,), (expected,) = (each(*arrays, function=name) for each in (program.__call__, program.expected))
         step = {"float64": 1e-12, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
         numpy.testing.assert_allclose(given.astype("float64"), expected.astype("float64"), rtol=step, err_msg=name)
+
+
+#: Products with tiles that do not fit: rows and columns that are left over, batches, strides, groups, epilogues that
+#: read what they write over. None of the sizes is a tile's.
+TILED: dict[str, Case] = {
+    "left_over": ([floats(13, 20), floats(20, 50)], relax.matmul),
+    "one_row": ([floats(1, 20), floats(20, 64)], relax.matmul),
+    "vector": ([floats(20), floats(20, 70)], relax.matmul),
+    "batches": ([floats(2, 3, 9, 20), floats(3, 20, 33)], relax.matmul),
+    "shared_batches": ([floats(3, 9, 20), floats(20, 24)], relax.matmul),
+    "in_place": (
+        [floats(9, 33), floats(33, 33)],
+        lambda x, w: relax.add(relax.exp(relax.add(relax.matmul(relax.nn.relu(x), w), x)), relax.matmul(x, w)),
+    ),
+    "conv": (
+        [floats(2, 9, 11, 9), floats(40, 9, 3, 3), floats(40, 1, 1)],
+        lambda x, w, b: relax.nn.relu(relax.add(relax.nn.conv2d(x, w, strides=(2, 1), padding=(1, 1)), b)),
+    ),
+    "conv_dilated": (
+        [floats(1, 9, 12, 12), floats(20, 9, 3, 2)],
+        lambda x, w: relax.nn.conv2d(x, w, dilation=(2, 3), padding=(2, 0, 1, 3)),
+    ),
+    "depthwise": ([floats(1, 36, 7, 9), floats(36, 1, 3, 3)], lambda x, w: relax.nn.conv2d(x, w, groups=36)),
+    "groups": ([floats(1, 8, 7, 9), floats(40, 4, 3, 3)], lambda x, w: relax.nn.conv2d(x, w, groups=2)),
+    "doubles": ([floats(9, 20).astype("float64"), floats(20, 40).astype("float64")], relax.matmul),
+    "halves": ([floats(9, 20).astype("float16"), floats(20, 40).astype("float16")], relax.matmul),
+    "integers": ([integers(9, 20), integers(20, 40)], relax.matmul),
+    "transposed": ([floats(9, 20), floats(40, 20)], lambda x, w: relax.matmul(x, relax.permute_dims(w))),
+}
+
+
+def test_products_in_tiles() -> None:
+    test_operators(TILED)
+
+
+def test_products_of_nan_and_infinity() -> None:
+    """They stay where they are: in their own rows and columns, whatever tile these are in."""
+    x, w = floats(13, 20), floats(20, 50)
+    x[3, 5], x[12, 0], w[7, 33], w[0, 49] = numpy.nan, numpy.inf, -numpy.inf, numpy.nan
+    cases: dict[str, Case] = {
+        "product": ([x, w], relax.matmul),
+        "clipped": ([x, w], lambda x, w: relax.nn.relu(relax.matmul(x, w))),
+    }
+    program = CProgram(module_of(cases))
+    with numpy.errstate(invalid="ignore"):
+        expected = x @ w
+    numpy.testing.assert_allclose(program(x, w, function="product")[0], expected, rtol=1e-4, atol=1e-5)
+    clipped = numpy.maximum(expected, 0)
+    numpy.testing.assert_allclose(program(x, w, function="clipped")[0], clipped, rtol=1e-4, atol=1e-5)
