@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ class GraphReader(GraphValues):
     def __init__(self, module: Around, function: ast.FunctionDef):
         super().__init__(module, module.names.inside(function))
         self.function = function
+        self._last: ast.stmt = function
         #: What the function returns, in the tuples in which it does.
         self.returned: Any = ()
         #: What the function says of itself.
@@ -69,7 +70,7 @@ class GraphReader(GraphValues):
                 self.values[key] = rebuilt(tree, iter(arguments[start:]))
             with ir.InsertionPoint(block):
                 self.returned = self.body()
-                results = [self.ssa(self.function.body[-1], leaf) for leaf in leaves(self.returned)]
+                results = [self.ssa(self._last, leaf) for leaf in leaves(self.returned)]
                 ir.Operation.create("func.return", operands=results)
             function.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(types, [value.type for value in results])
@@ -80,8 +81,8 @@ class GraphReader(GraphValues):
 
     def body(self) -> Any:
         """What the function returns."""
-        *statements, last = self.function.body
-        self.statements(statements)
+        self.statements(self._but_last())
+        last = self._last
         if not isinstance(last, ast.Return):
             raise self.source.problem(last, f"function '{self.function.name}' ends without `return`")
         with self.source.location(last):
@@ -89,6 +90,14 @@ class GraphReader(GraphValues):
             if self.function.returns is not None:
                 result = self.stated(self.function.returns, result, self.annotations.type(self.function.returns))
             return result
+
+    def _but_last(self) -> Iterator[ast.stmt]:
+        """The function's statements but the last one, which is known then."""
+        statements = iter(self.module.statements(self.function))
+        self._last = next(statements)
+        for statement in statements:
+            yield self._last
+            self._last = statement
 
     def inline(self, node: ast.AST, arguments: tuple[Any, ...]) -> Any:
         """What the function returns for arguments of a graph around, whose sizes have other names than here."""
@@ -108,7 +117,7 @@ class GraphReader(GraphValues):
 
     # ---- statements ----
 
-    def statements(self, statements: Sequence[ast.stmt]) -> None:
+    def statements(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
             write = _WRITERS.get(type(statement))
             if write is None:
@@ -142,6 +151,8 @@ class GraphReader(GraphValues):
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
+            if self.names.is_around(target.id):  # of a function that is read in pieces
+                raise self.source.problem(target, f"'{target.id}' was something else before")
             self.values[target.id] = value
             return
         if not isinstance(target, (ast.Tuple, ast.List)):

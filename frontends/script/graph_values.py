@@ -19,6 +19,7 @@ from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from .annotations import Annotations, arguments_of, leaves, rebuilt
 from .names import RELAX, TIR, Names, NotConstant
+from .pieces import StatementsOf
 from .source import Source
 
 #: relax's operators by name.
@@ -70,6 +71,7 @@ class Around(Protocol):
     context: Context
     functions: dict[str, ast.FunctionDef]
     own_names: set[str]
+    statements: StatementsOf
     #: The types of the results and the attributes of operations that were made before.
     made: dict[Signature, tuple[list[Type], dict[str, Attribute]]]
 

@@ -21,11 +21,13 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.relax import dialect
 from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...dialects.verification import verify_ir
+from ...support.errors import RelaxError
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
 from .graph_values import GraphValues, Signature
 from .names import IR, RELAX, TIR, Names
+from .pieces import Pieces, StatementsOf, can_be_cut, statements_of
 from .program import Buffer, Scalar
 from .source import Source
 from .ssa.module import SsaReader, ssa_class
@@ -44,26 +46,47 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
     context = context or create_context()
     load_dialects(context, _DIALECTS)
     with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
-        owner = ir.Module.create()
-        try:
-            _fill(owner, source, around)
-        except RecursionError:
-            raise source.problem(ast.Pass(lineno=1, col_offset=0), "the script is nested too deep") from None
+        shortened = Shortened(source) if "ssa=True" in source.text else None
+        owner = _read_in_pieces(source, shortened, around)
+        if owner is None:
+            try:
+                owner = _read(source, shortened, around, source.text if shortened is None else shortened.text)
+            except RecursionError:
+                raise source.problem(ast.Pass(lineno=1, col_offset=0), "the script is nested too deep") from None
     with errors_as_relax_error(context, "the script's module is not valid"):
         verify_ir(owner.operation, "the script's module is not valid")
     return owner
 
 
-def _fill(owner: MlirModule, source: Source, around: Mapping[str, Any] | None) -> None:
-    shortened = Shortened(source) if "ssa=True" in source.text else None
-    tree = source.parse(shortened.text if shortened is not None else "")
+def _read_in_pieces(source: Source, shortened: Shortened | None, around: Mapping[str, Any] | None) -> MlirModule | None:
+    """None for a short script, and for one that is not right: what is wrong the whole tells, in the text's order."""
+    if not can_be_cut(source.text) or (shortened is not None and shortened.resources):
+        return None
+    pieces = Pieces(source, source.text if shortened is None else shortened.text)
+    try:
+        owner = _read(source, shortened, around, pieces.text, pieces.statements)
+    except (RelaxError, RecursionError):
+        return None
+    return owner if pieces.are_read else None
+
+
+def _read(
+    source: Source,
+    shortened: Shortened | None,
+    around: Mapping[str, Any] | None,
+    text: str,
+    statements: StatementsOf = statements_of,
+) -> MlirModule:
+    owner = ir.Module.create()
+    tree = source.parse(text)
     ir_class = ssa_class(tree, source)
     if shortened is not None and ir_class is not None:
-        SsaReader(source, owner.context, shortened).read(ir_class, owner)
-    elif shortened is not None:  # the words stand somewhere else
-        ModuleReader(source, Names(source, around), owner).read(source.parse())
+        SsaReader(source, owner.context, shortened, statements).read(ir_class, owner)
     else:
-        ModuleReader(source, Names(source, around), owner).read(tree)
+        # The words may stand somewhere else.
+        whole = tree if shortened is None else source.parse()
+        ModuleReader(source, Names(source, around), owner, statements).read(whole)
+    return owner
 
 
 @contextmanager
@@ -84,8 +107,9 @@ def _uncollected() -> Iterator[None]:
 class ModuleReader:
     """The functions of a script, built in a module."""
 
-    def __init__(self, source: Source, names: Names, owner: MlirModule):
+    def __init__(self, source: Source, names: Names, owner: MlirModule, statements: StatementsOf):
         self.source, self.names, self.owner = source, names, owner
+        self.statements = statements
         self.context: Context = owner.context
         #: Names that stand for the module itself: the class's, and what methods call it.
         self.own_names: set[str] = {"cls", "self", "Module"}
@@ -94,7 +118,6 @@ class ModuleReader:
         self._graphs: dict[str, tuple[Operation, Any]] = {}
         self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
         self._building: list[str] = []
-        self._prims: dict[str, PrimFunc] = {}
 
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
@@ -105,13 +128,23 @@ class ModuleReader:
             raise self.source.problem(place, f"the script has no function: {hint}")
         with ir.InsertionPoint(self.owner.body):
             in_place = self._called_in_place()
-            for name in self._of_kind(TIR):
-                self._prims[name] = PrimFunc(self.names, self.functions[name], in_place=name in in_place)
-                self._prims[name].build(is_private=True)
-            for name in self._of_kind(RELAX):
+            prims, graphs = self._of_kind(TIR), self._of_kind(RELAX)
+            for name in prims:
+                with self._whole(name) as function:
+                    prim = PrimFunc(self.names, function, in_place=name in in_place)
+                    prim.build(is_private=True)
+            for name in graphs:
                 self.graph_function(name)
-            if not self._of_kind(RELAX) and len(self._prims) == 1:
-                self._add_main(*self._prims.values())
+            if not graphs and len(prims) == 1:
+                self._add_main(prim)
+
+    @contextmanager
+    def _whole(self, name: str) -> Iterator[ast.FunctionDef]:
+        """A function with its statements, whose tree may go afterwards."""
+        function = self.functions[name]
+        kept, function.body = function.body, list(self.statements(function))
+        yield function
+        function.body = kept
 
     def _of_kind(self, kind: str) -> list[str]:
         return [name for name, each in self._kinds.items() if each == kind]
@@ -169,7 +202,7 @@ class ModuleReader:
         if "call_tir_inplace" not in self.source.text:
             return found
         for function in self.functions.values():
-            for node in ast.walk(function):
+            for node in (part for each in self.statements(function) for part in ast.walk(each)):
                 if not isinstance(node, ast.Call) or self.names.word(node.func) != (RELAX, "call_tir_inplace"):
                     continue
                 named = [each.value for each in node.keywords if each.arg == "func"]
@@ -187,8 +220,8 @@ class ModuleReader:
         if name in self._building:
             raise self.source.problem(function, f"'{name}' calls itself: {' -> '.join([*self._building, name])}")
         self._building.append(name)
-        reader = GraphReader(self, function)
         with ir.InsertionPoint(self.owner.body):
+            reader = GraphReader(self, function)
             self._graphs[name] = reader.build(name, self._is_private(function)), reader.returned
         self._building.pop()
         return self._graphs[name]

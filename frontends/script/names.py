@@ -72,6 +72,11 @@ class Names:
         """From here on the name is the function's own: a symbol that a type names."""
         self._own.add(name)
 
+    def is_around(self, name: str) -> bool:
+        """Whether the name is something around the function, which has none of its own that is called so."""
+        held = (self.vocabularies, self.constants, self._around, self._words)
+        return name not in self._own and any([name in each for each in held])
+
     def take(self, statement: ast.stmt) -> bool:
         """Whether the statement, which stands outside of functions, says what a name is."""
         if isinstance(statement, ast.ImportFrom):

@@ -18,7 +18,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 
 #: A script of more text is none that somebody has written.
-_MOST_TEXT = 64 << 20
+MOST_TEXT = 64 << 20
 _MOST_SHOWN = 120
 
 Result = TypeVar("Result")
@@ -85,7 +85,7 @@ class Source:
     def parse(self, text: str = "") -> ast.Module:
         """Raises ScriptError for what is not Python. `text` may be shorter: with the same tokens at the same places."""
         text = text or self.text
-        if len(text) > _MOST_TEXT:
+        if len(text) > MOST_TEXT:
             raise ScriptError(f"the script has {len(text) >> 20} MiB of text", location=self.file)
         try:
             with warnings.catch_warnings():

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
@@ -45,7 +45,7 @@ class Body(Calls):
                 self.named[name] = value
         self.changed = outer
 
-    def statements(self, statements: Sequence[ast.stmt]) -> None:
+    def statements(self, statements: Iterable[ast.stmt]) -> None:
         for each in statements:
             read = _STATEMENTS.get(type(each))
             if read is None:
@@ -75,7 +75,7 @@ class Body(Calls):
                 self.statements(each.body)
 
     def enter(
-        self, region: Region, entry: Block, statements: Sequence[ast.stmt], blocks: Sequence[ast.FunctionDef]
+        self, region: Region, entry: Block, statements: Iterable[ast.stmt], blocks: Sequence[ast.FunctionDef]
     ) -> None:
         """A function's statements, which its first block has, and its other blocks."""
         made = self._declared(region, blocks)

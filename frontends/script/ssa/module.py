@@ -11,6 +11,7 @@ from ....bindings.ir import Module as MlirModule
 from ....bindings.mlir import ir
 from ....dialects.relax.function_attributes import ARGUMENT_NAME
 from ....dialects.tir.prim_func import PRIM_FUNC
+from ..pieces import StatementsOf
 from ..source import Source
 from .body import Body
 from .resources import Shortened, read_resource
@@ -51,8 +52,8 @@ def _options(decorator: ast.expr | None) -> dict[str, ast.expr]:
 class SsaReader:
     """The operations of a script that is IR, in a module."""
 
-    def __init__(self, source: Source, context: Context, shortened: Shortened):
-        self.source, self.context = source, context
+    def __init__(self, source: Source, context: Context, shortened: Shortened, statements: StatementsOf):
+        self.source, self.context, self._statements = source, context, statements
         self.spelling = Spelling(source, context, shortened.types)
         for each in shortened.resources:
             self.spelling.resources[each.name] = read_resource(source, each, context)
@@ -182,7 +183,8 @@ class SsaReader:
             body.bind(name, value)
         body.location = location
         blocks = [each for each in node.body if isinstance(each, ast.FunctionDef)]
-        body.enter(function.regions[0], block, [each for each in node.body if each not in blocks], blocks)
+        statements = [each for each in node.body if each not in blocks] if blocks else self._statements(node)
+        body.enter(function.regions[0], block, statements, blocks)
 
     def _inputs(
         self, node: ast.FunctionDef, *, named: bool
