@@ -18,7 +18,8 @@ def roots_by_target(
 ) -> dict[str, list[Operation]]:
     """For each target the operations in which its rules hold, up to others of these inside. The root is `target`'s.
 
-    `operations` are those in the root. Raises RelaxError, before anything is changed, where the attribute names no target or stands where it says nothing.
+    `operations` are those in the root. Raises RelaxError, before anything is changed, where the attribute names no
+    target or stands where it says nothing.
     """
     found = {target: [root]}
     for operation in (root, *operations):
