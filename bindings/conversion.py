@@ -138,22 +138,24 @@ class Conversion:
         self.is_opaque = is_opaque
 
     @enters
-    def run(self, op: Any) -> None:
-        """Converts what is in an operation; the operation itself stays.
+    def run(self, op: Any, operations: Sequence[Operation] | None = None) -> None:
+        """Converts what is in an operation; the operation itself stays. `operations`: where somebody has listed these.
 
         Raises RelaxError with a diagnostic for each operation that is left but must not be, and whatever a pattern
         raises. The operation is then half converted: throw it away.
         """
         with erasing(op.operation, self.name):
-            _Run(self, op.operation).run()
+            _Run(self, op.operation, operations).run()
 
 
 class _Run:
     """One conversion of one operation."""
 
-    def __init__(self, conversion: Conversion, root: Operation):
+    def __init__(self, conversion: Conversion, root: Operation, operations: Sequence[Operation] | None):
         self.conversion = conversion
         self.root = root
+        #: For the first round.
+        self._listed = operations
         self.legality = conversion.legality
         self._call = PatternCall(root)
         self._rewriter = ConversionRewriter()
@@ -171,8 +173,9 @@ class _Run:
             self._run_rounds()
             self._check_legality()
 
-    def _operations(self) -> list[Operation]:
-        return operations_in(self.root, self.conversion.is_opaque)
+    def _operations(self) -> Sequence[Operation]:
+        listed, self._listed = self._listed, None
+        return operations_in(self.root, self.conversion.is_opaque) if listed is None else listed
 
     def _run_rounds(self) -> None:
         if not self.conversion.patterns:

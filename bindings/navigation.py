@@ -62,7 +62,9 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
     def visit(operation: Operation) -> object:
         found.append(operation)
         # The first is the root.
-        return skip if is_opaque is not None and len(found) > 1 and is_opaque(operation) else advance
+        if is_opaque is None or len(found) == 1 or not len(operation.regions):
+            return advance
+        return skip if is_opaque(operation) else advance
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found[1:]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,18 +57,24 @@ class BindParams(Pass):
                 )
         parameters = list(body_of(function).arguments)
         given = {places[name]: array for name, array in arrays.items()}
+        # Looked at once: the first of those of one type, for arrays of one kind.
+        kinds: dict[Hashable, tuple[str, Type, ndarray]] = {}
+        for place, array in given.items():
+            type_ = parameters[place].type
+            kinds.setdefault((type_, array.dtype, array.shape), (names[place], type_, array))
         sizes: dict[str, Dim] = {}
-        for place, array in given.items():
-            self._check_type(names[place], parameters[place], array, sizes)
-        for place, array in given.items():
-            self._check_sizes(names[place], parameters[place], array, sizes)
+        for name, type_, array in kinds.values():
+            self._check_type(name, type_, array, sizes)
+        for name, type_, array in kinds.values():
+            self._check_sizes(name, type_, array, sizes)
         with changing_copy(function, what) as copy:
             bind_sizes(copy, sizes, what)
             body = body_of(copy)
             arguments = list(body.arguments)
             with ir.InsertionPoint.at_block_begin(body):
+                around = copy.location
                 for place, array in given.items():
-                    with ir.Location.name(names[place], copy.location):
+                    with ir.Location.name(names[place], around):
                         made = _constant(arguments[place].type, array)
                     arguments[place].replace_all_uses_with(made)
             remove_arguments(copy, given, what)
@@ -105,9 +111,9 @@ class BindParams(Pass):
             raise RelaxError(f"pass '{self.name}': '{name}' is a {type(value).__name__}, not an array of numbers")
         return array.copy() if array.flags.writeable else array
 
-    def _check_type(self, name: str, parameter: Value, array: ndarray, sizes: dict[str, Dim]) -> None:
+    def _check_type(self, name: str, type_: Type, array: ndarray, sizes: dict[str, Dim]) -> None:
         """Refuses an array of another element type or rank; adds what it tells of symbols."""
-        info = decode(parameter.type)
+        info = decode(type_)
         if not isinstance(info, TensorInfo):
             raise RelaxError(
                 f"pass '{self.name}': parameter '{name}' is {describe(info)}, of which no constant is made"
@@ -122,8 +128,8 @@ class BindParams(Pass):
                 if known != size:
                     raise self._unfit(name, info, f"shape {array.shape}", f"'{dim}' is {known} already")
 
-    def _check_sizes(self, name: str, parameter: Value, array: ndarray, sizes: dict[str, Dim]) -> None:
-        info = decode(parameter.type)
+    def _check_sizes(self, name: str, type_: Type, array: ndarray, sizes: dict[str, Dim]) -> None:
+        info = decode(type_)
         assert isinstance(info, TensorInfo)
         for dim, size in zip(info.shape or (), array.shape, strict=False):
             found = dim.substitute(sizes) if isinstance(dim, SymExpr) else dim

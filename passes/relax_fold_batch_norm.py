@@ -75,11 +75,10 @@ def batch_norm_to_scale(op: OpView, rewriter: Rewriter) -> Outcome:
         shift = (beta if op.center else 0.0) - mean * scale
     if not are_numbers(scale, dtype_of(op.data)) or not are_numbers(shift, dtype_of(op.data)):
         return None
-    rank, dtype = len(shape), dtype_of(op.data)
     scaled = _scaled_weights(op.data, scale, axis)
     if scaled is None:
-        scaled = relax["multiply"](op.data, spread_along(scale, axis, rank, dtype))
-    shifted = make(op, "relax.add", [scaled, spread_along(shift, axis, rank, dtype)])
+        scaled = relax["multiply"](op.data, spread_along(scale, axis, op.data))
+    shifted = make(op, "relax.add", [scaled, spread_along(shift, axis, op.data)])
     results = op.operation.results
     moving = zip((op.moving_mean, op.moving_var), (results[1], results[2]), strict=True)
     return None if shifted is None else [shifted.result, *(stated(value, result.type) for value, result in moving)]
@@ -161,10 +160,9 @@ def scale_outputs(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 def _shifted(op: OpView, value: Value, shift: ndarray, axis: int) -> Operation | None:
     """value + shift in the place of an operation."""
-    shape = shape_of(value)
-    if shape is None or not are_numbers(shift, dtype_of(value)):
+    if not are_numbers(shift, dtype_of(value)):
         return None
-    return make(op, "relax.add", [value, spread_along(shift, axis, len(shape), dtype_of(value))])
+    return make(op, "relax.add", [value, spread_along(shift, axis, value)])
 
 
 def merge_shifts(op: OpView, rewriter: Rewriter) -> Operation | None:

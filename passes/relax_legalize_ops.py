@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from ..bindings.conversion import Conversion, ConversionRewriter, PatternFunction
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
+from ..bindings.navigation import operations_in
 from ..bindings.rewriting import Decline
 from ..dialects.core.dialect import all_ops, find_op, registered_dialects
 from ..dialects.relax.function_attributes import TARGET
@@ -49,7 +50,8 @@ class LegalizeOps(Pass):
             find_op(name)
 
     def run(self, op: Operation) -> None:
-        by_target = roots_by_target(op, self.target, _is_opaque)
+        operations = operations_in(op, _is_opaque)
+        by_target = roots_by_target(op, operations, self.target, _is_opaque)
         journal, prim_funcs = Journal.active(), PrimFuncs(op)
         notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
         is_one = sum(map(len, by_target.values())) == 1
@@ -58,7 +60,7 @@ class LegalizeOps(Pass):
             conversion = self._conversion(target, own, notes)
             conversion.leave_alone(_is_opaque if is_one else _is_elsewhere)
             for root in roots:
-                conversion.run(root)
+                conversion.run(root, operations if is_one else None)
 
     def _conversion(self, target: str, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Conversion:
         """By the rules of a target."""

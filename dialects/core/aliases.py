@@ -37,7 +37,7 @@ def aliases(op: Operation) -> list[Value | None]:
 def written_by(op: Operation) -> list[Value]:
     """The operands that an operation may write to."""
     row = row_of(op)
-    if row is None:
+    if row is None or not (row.writes or row.inplace):
         return []
     held = [getattr(op.opview, name) for name in row.writes]
     written = [value for each in held for value in (each if isinstance(each, list) else [each]) if value is not None]

@@ -7,13 +7,13 @@ import math
 import struct
 from typing import TYPE_CHECKING
 
-from ...bindings.ir import Attribute, Operation, Type, Value
+from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op, made_by
 from ...dialects.core.codec import decode, element_type
 from ...dialects.core.elements import elements_bytes, is_resource
-from ...dialects.core.infos import FLOAT_TYPES, TensorInfo, is_unsigned
-from ...dialects.relax.constants import elements_attribute
+from ...dialects.core.infos import FLOAT_TYPES, Info, TensorInfo
+from ...dialects.relax.constants import elements_attribute, storage_dtype
 from .support import dtype_of, tensor_info
 
 if TYPE_CHECKING:
@@ -83,22 +83,21 @@ def elements_of(value: Value) -> ndarray | None:
         return None
     attribute = owner.operation.attributes["value"]
     if not isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        return _tensor_elements(attribute, value.type)
+        return _tensor_elements(attribute, decode(value.type))
     import numpy
 
     name = NUMPY_NAME.get(str(value.type))
     return None if name is None else numpy.array(attribute.value, name)
 
 
-def _tensor_elements(attribute: Attribute, type_: Type) -> ndarray | None:
-    info = decode(type_)
+def _tensor_elements(attribute: Attribute, info: Info) -> ndarray | None:
     if not isinstance(info, TensorInfo) or info.shape is None or info.dtype not in NUMPY_NAME:
         return None
     import numpy
 
     if not is_resource(attribute):
         return numpy.array(attribute)
-    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[info.dtype]).reshape(type_.shape)
+    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[info.dtype]).reshape(info.shape)
 
 
 def _dense(value: Value) -> Attribute | None:
@@ -133,7 +132,9 @@ def make_elements(array: ndarray, type_: Type) -> Operation | None:
 def constant_op(attribute: Attribute, type_: Type | None = None) -> Operation:
     """The constant with these elements; upstream's refuses unsigned ones."""
     type_ = type_ or attribute.type
-    name = "relax.constant" if is_unsigned(str(type_.element_type)) else "arith.constant"
+    element = type_.element_type
+    is_signed = not isinstance(element, ir.IntegerType) or not element.is_unsigned
+    name = "arith.constant" if is_signed else "relax.constant"
     return ir.Operation.create(name, results=[type_], attributes={"value": attribute})
 
 
@@ -162,6 +163,13 @@ def make_i64(number: int) -> Attribute:
     return ir.DenseElementsAttr.get(numpy.array(number, dtype=numpy.int64))
 
 
+def make_floats(array: ndarray, dtype: str, context: Context) -> Value:
+    """A constant of floats of this type, with the array's numbers."""
+
+    converted = array.astype(storage_dtype(dtype), order="C", copy=False)
+    return constant_op(elements_attribute(converted, element_type(dtype, context))).results[0]
+
+
 def floats_of(value: Value) -> ndarray | None:
     """The elements of a constant of floats to compute with, as f64 where they are that, else as f32."""
     constant = made_by(value, "arith.constant")
@@ -176,7 +184,7 @@ def floats_in(constant: Operation) -> ndarray | None:
         return None
     if info.dtype == "bf16":
         return _from_bf16(attribute, type_)
-    array = _tensor_elements(attribute, type_)
+    array = _tensor_elements(attribute, info)
     return array.astype("float32") if array is not None and info.dtype == "f16" else array
 
 

@@ -111,17 +111,21 @@ def references_of(operation: Operation) -> Iterator[str]:
     if not len(attributes):
         return
     for name, attribute in attributes.items():
-        if isinstance(attribute, _NAMING) and name != "sym_name":
+        if isinstance(attribute, _SYMBOLS):
+            if name != "sym_name":
+                yield from symbols_named_by(attribute)
+        elif isinstance(attribute, _NESTED) and "@" in str(attribute):
+            # There may be thousands of items, of a function's arguments for one; as text that is soon seen.
             yield from symbols_named_by(attribute)
 
 
-#: Attributes that are symbols, or may have some inside.
-_NAMING = (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.ArrayAttr, ir.DictAttr)
+_SYMBOLS = (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)
+_NESTED = (ir.ArrayAttr, ir.DictAttr)
 
 
 def symbols_named_by(attribute: Attribute) -> Iterator[str]:
     """The outermost symbols that an attribute names."""
-    if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
+    if isinstance(attribute, _SYMBOLS):
         value = attribute.value
         yield value if isinstance(value, str) else value[0]
     elif isinstance(attribute, ir.ArrayAttr):

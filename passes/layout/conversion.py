@@ -12,8 +12,9 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import is_int
 from ...dialects.relax import dialect as relax
+from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Axis, Layout, is_permutation, positions
-from ..canonicalize.constants import elements_of, make_elements
+from ..canonicalize.constants import constant_op, elements_of
 from ..canonicalize.support import dtype_of
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ def permuted(value: Value, axes: Sequence[int]) -> Value:
 
 def constant_like(value: Value, elements: ndarray) -> Value:
     """A constant of a tensor's element type."""
-    made = make_elements(elements, ir.RankedTensorType.get(elements.shape, value.type.element_type))
-    assert made is not None, "the type is the array's own"
-    return made.result
+    import numpy
+
+    contiguous = numpy.ascontiguousarray(elements).reshape(elements.shape)
+    return constant_op(elements_attribute(contiguous, value.type.element_type)).results[0]
 
 
 def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarray | None:

@@ -3,24 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in
 from ...bindings.rewriting import located_error
 from ...dialects.relax.function_attributes import TARGET
 from ...support.errors import RelaxError
 from ...targets.core.registry import find_target
 
 
-def roots_by_target(root: Operation, target: str, is_opaque: Callable[[Operation], bool]) -> dict[str, list[Operation]]:
+def roots_by_target(
+    root: Operation, operations: Sequence[Operation], target: str, is_opaque: Callable[[Operation], bool]
+) -> dict[str, list[Operation]]:
     """For each target the operations in which its rules hold, up to others of these inside. The root is `target`'s.
 
-    Raises RelaxError, before anything is changed, where the attribute names no target or stands where it says nothing.
+    `operations` are those in the root. Raises RelaxError, before anything is changed, where the attribute names no
+    target or stands where it says nothing.
     """
     found = {target: [root]}
-    for operation in (root, *operations_in(root, is_opaque)):
+    for operation in (root, *operations):
         if TARGET in operation.attributes:
             if is_opaque(operation) or not len(operation.regions):
                 hint = "a graph's function and what holds a region in one can, for all that is inside"

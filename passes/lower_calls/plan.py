@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
@@ -63,8 +64,8 @@ class Buffer:
         return 0 if self.within is None else self.shift + self.within.start
 
     def __post_init__(self) -> None:
-        #: In bytes; None where nothing tells, or no expression that is short enough.
-        self.size = product((*dims_of(self.info), storage_bytes(self.info.dtype)))
+        #: In bytes; None where nothing tells, or no expression that is short enough. `is_fixed`: of numbers alone.
+        self.size, self.is_fixed = measured(self.info)
         #: So many bytes at most; None where nothing tells.
         self.room = self.size if isinstance(self.size, int) else None
 
@@ -77,6 +78,13 @@ def dims_of(info: TensorInfo) -> tuple[Dim, ...]:
 def storage_bytes(dtype: str) -> int:
     """What an element takes in memory: whole bytes."""
     return -(-bit_width(dtype) // 8)
+
+
+@lru_cache(maxsize=4096)
+def measured(info: TensorInfo) -> tuple[Dim, bool]:
+    """How many bytes a tensor takes, and whether each of its sizes is a number."""
+    dims = dims_of(info)
+    return product((*dims, storage_bytes(info.dtype))), all(isinstance(dim, int) for dim in dims)
 
 
 @dataclass
@@ -122,7 +130,7 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
-    return all(knows(dim) for dim in dims_of(buffer.info)) and buffer.size is not None
+    return buffer.is_fixed or buffer.size is not None and all(map(knows, dims_of(buffer.info)))
 
 
 class _Planner:
@@ -139,12 +147,13 @@ class _Planner:
         for op in operations_of(block):
             self._position += 1
             self.plan.operations.append((self._position, op))
-            for operand in op.operands:
+            operands = list(op.operands)
+            for operand in operands:
                 self._use(operand, path)
-            for value in op.operands if op.name == "func.call" else written_by(op):
+            for value in operands if op.name == "func.call" else written_by(op):
                 if value in self._owner:
                     self._owner[value].is_written = True
-            if op.regions:
+            if len(op.regions):
                 self._visit_regions(op, path)
             else:
                 self._produce(op, path)
@@ -168,6 +177,8 @@ class _Planner:
     def _produce(self, op: Operation, path: tuple[Block, ...]) -> None:
         row = row_of(op)
         makes_memory = op.name in _PRODUCERS if row is None else row.destinations
+        if row is None and not makes_memory:
+            return
         for result, source in zip(op.results, aliases(op), strict=True):
             if source in self._owner:
                 self._owner[result] = self._owner[source]

@@ -20,7 +20,7 @@ from ...dialects.core.symbols import Dim, equal
 from ...dialects.tir.prim_func import is_prim_func
 from .memrefs import ALIGNMENT, is_same_shape
 from .overwriting import Kernel, Kernels, Move
-from .plan import Buffer, Plan, dims_of, is_sized_at_entry, storage_bytes
+from .plan import Buffer, Plan, dims_of, is_sized_at_entry, measured, storage_bytes
 
 #: Where a tensor lies that has no place of its own.
 VIEW, PART, OPERAND = "view", "part", "operand"
@@ -54,11 +54,12 @@ class Sharing:
         calls = [(position, op) for position, op in self._plan.operations if op.name == "relax.call_tir"]
         calls = [each for each in calls if not self._moves(each[1]) or not (self._show(each[1]) or self._join(each[1]))]
         for position, op in calls:
-            for result in op.results:
-                self._overwrite_any(position, op, result)
+            operands, results = list(op.operands), list(op.results)
+            for result in results:
+                self._overwrite_any(position, op, result, operands)
             # What one result has taken lives on with it.
-            for result in op.results:
-                self._cover(position, op, result)
+            for result in results:
+                self._cover(position, op, result, operands)
 
     def _is_wanted(self, buffer: Buffer | None, *place: object) -> bool:
         """Whether a tensor is to lie there, if it can: anywhere, or where that is stated."""
@@ -66,13 +67,13 @@ class Sharing:
 
     # ---- each is done if nothing is against it ----
 
-    def _overwrite_any(self, position: int, op: Operation, result: Value) -> None:
+    def _overwrite_any(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
         """Writes a result over the first operand for which it works."""
         made = self._plan.buffers.get(result)
-        for index, operand in enumerate(op.operands):
+        for index, operand in enumerate(operands):
             if not self._is_wanted(made, OPERAND, index):
                 continue
-            problem = self._against_overwriting(position, op, result, index)
+            problem = self._against_overwriting(position, op, result, index, operands)
             if made is not None and not problem:
                 read = self._plan.memory_of[operand]
                 _put(made, read.root, read.start)
@@ -81,8 +82,10 @@ class Sharing:
                 return
             self.problems[result] = problem
 
-    def _against_overwriting(self, position: int, op: Operation, result: Value, index: int) -> str:
-        made, read = self._plan.buffers.get(result), self._plan.memory_of.get(op.operands[index])
+    def _against_overwriting(
+        self, position: int, op: Operation, result: Value, index: int, operands: Sequence[Value]
+    ) -> str:
+        made, read = self._plan.buffers.get(result), self._plan.memory_of.get(operands[index])
         if made is None or read is None:
             return "is no memory of this function"
         root = read.root
@@ -92,7 +95,6 @@ class Sharing:
             return "has another result in its place"
         if equal(read.size, made.size) is not True:
             return "has another size"
-        is_alike = _are_alike(op.operands[index], made)
         if not is_sized_at_entry(root, self._knows) and read.info.dtype != made.info.dtype:
             return "has another type"
         if made.output is not None and not self._can_be_output(root, made):
@@ -100,8 +102,8 @@ class Sharing:
         kernel = self._kernel(op)
         if kernel is None:
             return "goes to something that is no PrimFunc on memrefs"
-        written = _parameter(op, result)
-        for other, held in enumerate(map(self._plan.memory_of.get, op.operands)):
+        written, is_alike = _parameter(op, result), _are_alike(operands[index], made)
+        for other, held in enumerate(map(self._plan.memory_of.get, operands)):
             if held is None or held.root is not root:
                 continue
             if held.start != read.start or not kernel.may_overwrite(other, written, is_alike):
@@ -117,14 +119,14 @@ class Sharing:
             return False
         return len(root.path) == 1 and all(map(self._knows, dims_of(root.info)))
 
-    def _cover(self, position: int, op: Operation, result: Value) -> None:
+    def _cover(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
         """Lets a result of another size lie anywhere over what the kernel has read when it begins to write."""
         made = self._plan.buffers.get(result)
         if made is None or made.within is not None or made.output is not None or made.first < position:
             return
-        held = [self._plan.memory_of.get(operand) for operand in op.operands]
-        written = [other.root for other in self._made_by(op)]
-        for root in {read.root for read in held if read is not None and read.root.last == position}.difference(written):
+        held = list(map(self._plan.memory_of.get, operands))
+        roots = {read.root for read in held if read is not None and read.root.last == position}
+        for root in roots.difference(other.root for other in self._made_by(op)) if roots else ():
             places = [index for index, read in enumerate(held) if read is not None and read.root is root]
             if made.room is not None and root.room is not None and self._is_read_first(op, places, result):
                 made.covers.add(root)
@@ -223,7 +225,7 @@ class Sharing:
 
 def _parameter(op: Operation, result: Value) -> int:
     """Which of a kernel's parameters a result is."""
-    return len(op.operands) + list(op.results).index(result)
+    return len(op.operands) + int(result.result_number)
 
 
 def _are_alike(operand: Value, made: Buffer) -> bool:
@@ -231,8 +233,7 @@ def _are_alike(operand: Value, made: Buffer) -> bool:
     info = decode(operand.type)
     if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(made.info.dtype):
         return False
-    is_fixed = all(isinstance(dim, int) for dim in (*dims_of(info), *dims_of(made.info)))
-    return is_fixed or is_same_shape(info, made.info)
+    return (measured(info)[1] and made.is_fixed) or is_same_shape(info, made.info)
 
 
 def _is_inside(inner: Buffer, start: int, outer: Buffer) -> bool:

@@ -30,13 +30,11 @@ MEMORY_PLAN = "relax.memory_plan"
 
 def state_plan(function: Operation, plan: Plan) -> None:
     """Writes a plan on the function and its operations."""
-    texts: dict[Operation, list[str]] = {}
-    for value, buffer in plan.buffers.items():
-        owner = value.owner.operation
-        own = texts.setdefault(owner, [""] * len(owner.results))
-        own[list(owner.results).index(value)] = _text(value, buffer, plan)
-    for operation, own in texts.items():
-        operation.attributes[MEMORY] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in own])
+    for _, operation in plan.operations:
+        own = [(value, plan.buffers.get(value)) for value in operation.results]
+        if any(buffer is not None for _, buffer in own):
+            texts = ["" if buffer is None else _text(value, buffer, plan) for value, buffer in own]
+            operation.attributes[MEMORY] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
     peak = most_alive([buffer for buffer in fixed if buffer.within is None])

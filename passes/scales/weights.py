@@ -6,15 +6,15 @@ Both are linear: what their outputs are multiplied by may be multiplied into the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import defining_op
 from ...bindings.rewriting import made_again
-from ...dialects.core.opdef import Call
-from ...dialects.relax import const
+from ...dialects.core.opdef import Call, OpDef
 from ...dialects.relax.infer.layouts import Layout, layouts_of
-from ..canonicalize.constants import floats_of, is_constant
+from ..canonicalize.constants import floats_of, is_constant, make_floats
 from ..canonicalize.support import dtype_of, shape_of
 
 if TYPE_CHECKING:
@@ -80,15 +80,20 @@ class Weighted(NamedTuple):
 
     def scaled(self, factors: ndarray, by: Literal["outputs", "inputs"], data: Value) -> Operation | None:
         """The operation on other data, its weights multiplied by a factor for each output or input, if they can be."""
-        weights = self._by_group()
-        shape = (self.groups, -1, 1, 1) if by == "outputs" else (self.groups, 1, -1, 1)
-        grouped = weights * factors.reshape(shape).astype(weights.dtype)
-        if not are_numbers(grouped, dtype_of(self.weight)):
-            return None
-        ordered = grouped.swapaxes(1, 2) if self.is_transposed else grouped
-        sizes = [self.weight.type.shape[axis] for axis in self.order]
+        weight = self.weight
+        weights, dtype = floats_of(weight), dtype_of(weight)
+        assert weights is not None, self.op
+        if (by == "inputs") == self.is_transposed:
+            # The first axis has all of them, the second those of one group.
+            pairs = factors.reshape(-1, 1)
+        else:
+            pairs = factors.reshape(self.groups, -1)
+            if self.groups > 1:
+                pairs = pairs.repeat(weights.shape[self.order[0]] // self.groups, 0)
         back = [self.order.index(axis) for axis in range(self.rank)]
-        return self.on(const(ordered.reshape(sizes).transpose(back), dtype_of(self.weight)), data)
+        spread = pairs.reshape(*pairs.shape, *[1] * (self.rank - 2)).transpose(back)
+        made = weights * spread.astype(weights.dtype)
+        return self.on(make_floats(made, dtype, weight.context), data) if are_numbers(made, dtype) else None
 
     def sums(self, inputs: ndarray) -> ndarray:
         """What each output is where each input is the same number everywhere."""
@@ -116,14 +121,20 @@ def _are_weights(value: Value) -> bool:
 def _convolution(op: OpView) -> Weighted | None:
     if not _are_weights(op.weight):
         return None
-    named = {fact.attribute for fact in op.definition.layouts.values()}
-    layouts = layouts_of(Call(op.definition, {}, {name: getattr(op, name) for name in named}))
+    named = tuple(dict.fromkeys(fact.attribute for fact in op.definition.layouts.values()))
+    axes = _axes(op.definition, tuple((name, getattr(op, name)) for name in named))
+    return None if axes is None else Weighted(op, 0, *axes, op.groups, op.operation.name in TRANSPOSED)
+
+
+@lru_cache(maxsize=256)
+def _axes(definition: OpDef, attributes: tuple[tuple[str, Any], ...]) -> tuple[int, int, tuple[int, ...]] | None:
+    """The channels of the data and of the result, and the order of the weights' axes; None where any is in blocks."""
+    layouts = layouts_of(Call(definition, {}, dict(attributes)))
     if any(axis.block is not None for layout in layouts.values() for axis in layout.axes):
         return None
     kernel = layouts["weight"]
     order = tuple(_place(kernel, letter) for letter in kernel.dimensions)
-    channels = _place(layouts["data"], "C"), _place(layouts["result"], "C")
-    return Weighted(op, 0, *channels, order, op.groups, op.operation.name in TRANSPOSED)
+    return _place(layouts["data"], "C"), _place(layouts["result"], "C"), order
 
 
 def _place(layout: Layout, letter: str) -> int:
@@ -167,11 +178,11 @@ def numbers_along(value: Value, axis: int, rank: int, count: int) -> ndarray | N
     return numpy.broadcast_to(numbers.reshape(-1), (count,))
 
 
-def spread_along(numbers: ndarray, axis: int, rank: int, dtype: str) -> Value:
-    """The constant with one number for each place along an axis."""
-    shape = [1] * rank
+def spread_along(numbers: ndarray, axis: int, value: Value) -> Value:
+    """The constant with one number for each place along an axis of a tensor, of its rank and element type."""
+    shape = [1] * value.type.rank
     shape[axis] = numbers.size
-    return const(numbers.reshape(shape), dtype)
+    return make_floats(numbers.reshape(shape), dtype_of(value), value.context)
 
 
 def are_numbers(array: ndarray, dtype: str) -> bool:
