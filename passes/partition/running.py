@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import reprlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,11 +12,13 @@ from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...dialects.core.elements import resource_attribute
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, told
 from ...targets.core.code import stages_of
 from ..core.facts import origins_of
 from ..core.pipeline import Pipeline
 from .codegen import ChosenCodegen, Codegen, ObjectCode, version_of
+
+_BYTES = (bytes, bytearray, memoryview)
 
 
 class Made(NamedTuple):
@@ -38,14 +41,21 @@ def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
     try:
         made = _compiled(module, chosen.codegen, chosen.options)
     except RelaxError as error:
-        raise Declined(error.message) from error
-    except Exception as error:  # a stranger's code may raise anything
-        raise Declined(f"{type(error).__name__}: {error}") from error
+        raise Declined(error.message or told(error)) from error
+    except (Exception, SystemExit) as error:  # a stranger's code may raise anything, or mean to end the program
+        raise Declined(told(error)) from error
     if isinstance(made, ObjectCode):
-        return Made(None, tuple(map(bytes, made.objects)))
-    if not isinstance(made, (bytes, bytearray, memoryview)):
+        return Made(None, _objects_of(made))
+    if not isinstance(made, _BYTES):
         raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
     return Made(bytes(made), ())
+
+
+def _objects_of(made: ObjectCode) -> tuple[bytes, ...]:
+    objects: Any = made.objects
+    if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
+        raise Declined(f"compile() gave rx.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes")
+    return tuple(map(bytes, objects))
 
 
 def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, str]) -> Any:
