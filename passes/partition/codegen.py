@@ -40,6 +40,10 @@ class Composite(NamedTuple):
         return frozenset(name for head in self.pattern.heads or () for name in head.names)
 
 
+#: Functions that code calls by tvm-ffi's ABI have it in front of their names.
+SYMBOLS = "__tvm_ffi_"
+
+
 class ObjectCode(NamedTuple):
     """Native code of a part, which is linked into the program: no Python runs when it is called.
 

@@ -16,7 +16,7 @@ from ...support.errors import RelaxError, told
 from ...targets.core.code import stages_of
 from ..core.facts import origins_of
 from ..core.pipeline import Pipeline
-from .codegen import ChosenCodegen, Codegen, ObjectCode, version_of
+from .codegen import SYMBOLS, ChosenCodegen, Codegen, ObjectCode, version_of
 
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -45,17 +45,25 @@ def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
     except (Exception, SystemExit) as error:  # a stranger's code may raise anything, or mean to end the program
         raise Declined(told(error)) from error
     if isinstance(made, ObjectCode):
-        return Made(None, _objects_of(made))
+        return Made(
+            None, _objects_of(made, [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)])
+        )
     if not isinstance(made, _BYTES):
         raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
     return Made(bytes(made), ())
 
 
-def _objects_of(made: ObjectCode) -> tuple[bytes, ...]:
+def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
+    """What is to be linked. In objects of all formats symbols' names stand as they are."""
     objects: Any = made.objects
     if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
         raise Declined(f"compile() gave rx.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes")
-    return tuple(map(bytes, objects))
+    found = tuple(map(bytes, objects))
+    symbols = [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)]
+    missing = [name for name in symbols if not any(name.encode() in each for each in found)]
+    if missing:
+        raise Declined(f"its objects have no symbol {', '.join(missing)}")
+    return found
 
 
 def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, str]) -> Any:

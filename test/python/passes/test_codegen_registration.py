@@ -138,6 +138,7 @@ def test_a_codegen_that_compiles_nothing() -> None:
         ({"compile": gives_objects((3,))}, r"rx.ObjectCode\(\(3,\)\), not"),
         ({"compile": gives_objects(())}, r"rx.ObjectCode\(\(\)\), not"),
         ({"compile": gives_objects(None)}, r"rx.ObjectCode\(None\), not"),
+        ({"compile": gives_objects([b"code"])}, "objects have no symbol __tvm_ffi_fused_exp_npu.fused_exp_npu"),
         ({"compile": lambda *_: sys.exit(0)}, r"declined .*: SystemExit: 0$"),
         ({"compile": raises(ValueError())}, r"declined .*: ValueError$"),
         ({"compile": raises(Wordless())}, r"declined .*: Wordless$"),
@@ -203,6 +204,22 @@ def test_a_function_that_means_to_end_the_program() -> None:
         a = numpy.ones((4, 4), "float32")
         with pytest.raises(RuntimeError, match=f"codegen 'npu', part '{NAME}' .*: SystemExit: 0$"):
             program["main"](a, a)
+
+
+def test_objects_that_cannot_be_linked() -> None:
+    """Each is named by its codegen and part: one that is none, and one of another function."""
+    module = rx.Module()
+    with module.function("unrelated", [rx.tensor((4, 4))]) as f:
+        f.returns(relax.exp(*f))
+    unrelated = bytes(rx.compile(module)._artifact.objects[0]).replace(b"relax_", b"xaler_")
+    symbol = f"__tvm_ffi_{NAME}.{NAME}".encode()
+    named = f"codegen 'npu', part '{NAME}'"
+    for given, message in (
+        (symbol, rf"the object code \(among it that of {named}\) cannot be loaded"),
+        (unrelated + symbol, f"^{named}: the object code has no function"),
+    ):
+        with codegen(EXP, compile=gives_objects([given])) as npu, pytest.raises(ArtifactError, match=message):
+            rx.compile(built(exp), partition=[npu])["main"]
 
 
 def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
