@@ -45,9 +45,7 @@ def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
     except (Exception, SystemExit) as error:  # a stranger's code may raise anything, or mean to end the program
         raise Declined(told(error)) from error
     if isinstance(made, ObjectCode):
-        return Made(
-            None, _objects_of(made, [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)])
-        )
+        return Made(None, _objects_of(made, module))
     if not isinstance(made, _BYTES):
         raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
     return Made(bytes(made), ())
