@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.suggest import suggest
 from . import display
-from .artifact import ALIGNMENT, Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
+from .artifact import ALIGNMENT, Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
@@ -179,7 +179,7 @@ def _load(artifact: Artifact) -> tvm_ffi.Module:
     check_architecture(artifact.triple)
     check_features(artifact.features)
     parts = runtimes_of(artifact.externals)
-    module = _load_objects(artifact.objects)
+    module = _load_objects(artifact)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
@@ -192,8 +192,15 @@ def _load(artifact: Artifact) -> tvm_ffi.Module:
 
 def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, Any]:
     """The functions of parts whose code is among the program's objects."""
-    names = [f"{each.name}.{name}" for each in artifact.externals if each.data is None for name in each.functions]
-    return {name: _find(module, name) for name in names}
+    parts = [each for each in artifact.externals if each.data is None]
+    return {f"{each.name}.{name}": _find_of(each, module, name) for each in parts for name in each.functions}
+
+
+def _find_of(part: External, module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
+    try:
+        return _find(module, f"{part.name}.{name}")
+    except ArtifactError as error:
+        raise ArtifactError(f"{part.label}: {error}") from None
 
 
 @functools.lru_cache(maxsize=1)
@@ -206,16 +213,18 @@ def _session() -> Any:
     return tvm_ffi_orcjit.default_session()
 
 
-def _load_objects(objects: Sequence[memoryview]) -> tvm_ffi.Module:
+def _load_objects(artifact: Artifact) -> tvm_ffi.Module:
     """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.
-        return _session().load_module([bytes(each) for each in objects], cxx=os.devnull)
+        return _session().load_module([bytes(each) for each in artifact.objects], cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
-        raise ArtifactError(f"the object code cannot be loaded: {_first_line(error)}") from None
+        others = "; ".join(each.label for each in artifact.externals if each.data is None)
+        among = f" (among it that of {others})" if others else ""
+        raise ArtifactError(f"the object code{among} cannot be loaded: {_first_line(error)}") from None
 
 
 def _find(module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..support.errors import RelaxError
+from ..support.errors import RelaxError, told
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .artifact import External
 from .errors import ArtifactError
@@ -67,9 +67,10 @@ def loaded_functions(
 
 
 def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[..., Any]]:
-    given = _asked(external, runtime.load, external.data)
-    if not isinstance(given, Mapping):
-        raise ArtifactError(f"{external.label}: load() gave a {type(given).__name__}, not functions by name")
+    found = _asked(external, runtime.load, external.data)
+    if not isinstance(found, Mapping):
+        raise ArtifactError(f"{external.label}: load() gave a {type(found).__name__}, not functions by name")
+    given = _asked(external, dict, found)
     missing = [name for name in external.functions if name not in given]
     unknown = [name for name in given if name not in external.functions]
     if missing or unknown:
@@ -87,13 +88,13 @@ def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[
 
 
 def _asked(external: External, method: Callable[..., Any], *arguments: Any) -> Any:
-    """A stranger's method, which may raise anything."""
+    """A stranger's method, which may raise anything, or mean to end the program."""
     try:
         return method(*arguments)
     except RelaxError as error:
         raise ArtifactError(f"{external.label}: {error}") from error
-    except Exception as error:
-        raise ArtifactError(f"{external.label}: {method.__name__}(): {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ArtifactError(f"{external.label}: {method.__name__}(): {told(error)}") from error
 
 
 def _as_called(
@@ -118,7 +119,7 @@ def _named(where: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def named(*arguments: Any) -> Any:
         try:
             return function(*arguments)
-        except Exception as error:
-            raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise RuntimeError(f"{where}: {told(error)}") from error
 
     return named

@@ -23,3 +23,12 @@ class RelaxError(Exception):
     def __str__(self) -> str:
         prefix = f"{self.location}: " if self.location else ""
         return "\n".join([prefix + self.message, *(f"note: {note}" for note in self.notes)])
+
+
+def told(error: BaseException) -> str:
+    """What somebody else's exception says, behind its kind: it may say nothing, or fail to."""
+    try:
+        text = str(error)
+    except Exception:  # a stranger's code may raise anything
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -19,7 +19,7 @@ import importlib
 import os
 import sys
 
-from .errors import RelaxError
+from .errors import RelaxError, told
 
 GROUP = "relax_mlir.plugins"
 KINDS = ("dialect", "pass", "target", "codegen", "runtime")
@@ -50,8 +50,16 @@ def load_plugins(kind: str, name: str | None = None) -> bool:
     imported = False
     for announced_kind, announced_name, module in announced_plugins():
         if announced_kind == kind and name in (None, announced_name):
-            imported |= load_plugin(module)
+            imported |= _load_announced(f"{kind}.{announced_name}", module)
     return imported
+
+
+def _load_announced(point: str, module: str) -> bool:
+    try:
+        return load_plugin(module)
+    except RelaxError as error:
+        notes = *error.notes, f"an installed package announces it as {point}"
+        raise RelaxError(error.message, notes=notes) from error
 
 
 def plugin_module(name: str) -> str:
@@ -78,8 +86,8 @@ def load_plugin(name: str) -> bool:
         return False
     try:
         importlib.import_module(module)
-    except Exception as error:  # a stranger's module may raise anything
-        shown = str(error) if isinstance(error, (ImportError, RelaxError)) else f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:  # a stranger's module may raise anything, or mean to end the program
+        shown = str(error) if isinstance(error, (ImportError, RelaxError)) else told(error)
         raise RelaxError(f"cannot load plug-in '{name}': {shown}") from error
     _check_place(name, module)
     _loaded.add(module)

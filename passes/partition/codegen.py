@@ -41,6 +41,10 @@ class Composite(NamedTuple):
         return frozenset(name for head in self.pattern.heads or () for name in head.names)
 
 
+#: Functions that code calls by tvm-ffi's ABI have it in front of their names.
+SYMBOLS = "__tvm_ffi_"
+
+
 class ObjectCode(NamedTuple):
     """Native code of a part, which is linked into the program: no Python runs when it is called.
 
@@ -185,8 +189,8 @@ def _check_lowering(codegen: type[Codegen]) -> None:
 
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
-    if not _CODEGENS.tried(name):
-        _import(name)
+    if not _CODEGENS.tried(name) and _import(name) and not _CODEGENS.tried(name):
+        raise RelaxError(f"a plug-in announces the codegen '{name}', but does not register it")
     found = next(iter(_CODEGENS.tried(name)), None)
     if found is None:
         known = [each.name for each in all_codegens()]
@@ -237,7 +241,8 @@ def version_of(codegen: type[Codegen]) -> str:
     return codegen.version if own else find_runtime(codegen.name).version
 
 
-def _import(name: str | None) -> None:
+def _import(name: str | None) -> bool:
+    """Tells whether plug-ins were imported."""
     for source in codegen_sources:
         source(name)
-    load_plugins("codegen", name)
+    return load_plugins("codegen", name)

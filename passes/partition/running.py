@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import reprlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,12 +13,14 @@ from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...dialects.core.elements import resource_attribute
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, told
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
 from ..core.facts import origins_of
 from ..core.pipeline import Pipeline
-from .codegen import ChosenCodegen, Codegen, ObjectCode, version_of
+from .codegen import SYMBOLS, ChosenCodegen, Codegen, ObjectCode, version_of
+
+_BYTES = (bytes, bytearray, memoryview)
 
 
 class Made(NamedTuple):
@@ -42,14 +45,27 @@ def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
     try:
         made = _compiled(module, chosen.codegen, chosen.options)
     except RelaxError as error:
-        raise Declined(error.message) from error
-    except Exception as error:  # a stranger's code may raise anything
-        raise Declined(f"{type(error).__name__}: {error}") from error
+        raise Declined(error.message or told(error)) from error
+    except (Exception, SystemExit) as error:  # a stranger's code may raise anything, or mean to end the program
+        raise Declined(told(error)) from error
     if isinstance(made, ObjectCode):
-        return Made(None, tuple(map(bytes, made.objects)), made.constants)
-    if not isinstance(made, (bytes, bytearray, memoryview)):
+        return Made(None, _objects_of(made, module), made.constants)
+    if not isinstance(made, _BYTES):
         raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
     return Made(bytes(made), ())
+
+
+def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
+    """What is to be linked. In objects of all formats symbols' names stand as they are."""
+    objects: Any = made.objects
+    if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
+        raise Declined(f"compile() gave rx.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes")
+    found = tuple(map(bytes, objects))
+    symbols = [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)]
+    missing = [name for name in symbols if not any(name.encode() in each for each in found)]
+    if missing:
+        raise Declined(f"its objects have no symbol {', '.join(missing)}")
+    return found
 
 
 def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, str]) -> Any:
@@ -75,8 +91,8 @@ def missing_here(codegen: type[Codegen], made: Made) -> str:
         return str(find_runtime(codegen.name)().requires(memoryview(made.data)))
     except RelaxError as error:
         return error.message
-    except Exception as error:  # a stranger's code may raise anything
-        return f"requires(): {type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        return f"requires(): {told(error)}"
 
 
 def nodes_of(module: Operation) -> list[str]:

@@ -38,6 +38,7 @@ OPS = '''
     mynpu.op("relu6", "x", infer=lambda call: call.x, doc="min(max(x, 0), 6).")
 '''
 MODULE = 'func.func @f(%a: tensor<4xf32>) {\n  %0 = "mynpu.relu6"(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return\n}\n'
+ANNOUNCED = "relax-opt: note: an installed package announces it"
 POINTS = {"pass.mynpu-tile": "mynpu.passes", "dialect.mynpu": "mynpu.ops"}
 
 
@@ -128,6 +129,7 @@ def test_lists_name_plug_ins(folder: Path) -> None:
         ("import no_such_module", "No module named 'no_such_module'"),
         ("def broken(:", "SyntaxError: invalid syntax"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
         ("raise SystemError('no driver')", "SystemError: no driver"),
         ("import relax_mlir as rx\nrx.Dialect('relax')", "dialect 'relax' is declared twice"),
         (
@@ -138,12 +140,15 @@ def test_lists_name_plug_ins(folder: Path) -> None:
 )
 def test_a_broken_plug_in_is_one_error(tmp_path: Path, text: str, message: str) -> None:
     install(tmp_path, {"passes": text, "ops": text}, POINTS)
-    for done in (relax_opt(tmp_path, "--mynpu-tile", "--relax-inline"), relax_opt(tmp_path, text=MODULE)):
+    for done, notes in (
+        (relax_opt(tmp_path, "--mynpu-tile", "--relax-inline"), [f"{ANNOUNCED} as pass.mynpu-tile"]),
+        (relax_opt(tmp_path, text=MODULE), []),
+    ):
         assert done.returncode == 1
-        errors = [line for line in done.stderr.splitlines() if not line.startswith("[")]
-        assert len(errors) == 1, done.stderr
+        errors = [line for line in done.stderr.splitlines() if not line.startswith(("[", "note: the second one"))]
         assert errors[0].startswith("relax-opt: error: cannot load plug-in 'mynpu.")
         assert message in errors[0]
+        assert errors[1:] == notes, done.stderr
     # It does not stand in the way of those who do not use it.
     assert relax_opt(tmp_path, "--cse").returncode == 0
 
@@ -161,6 +166,13 @@ def test_a_plug_in_that_does_not_register_what_it_announces(tmp_path: Path) -> N
     done = relax_opt(tmp_path, "--mynpu-tile")
     assert done.returncode == 1
     assert "error: a plug-in announces the pass 'mynpu-tile', but does not register it" in done.stderr
+
+
+def test_a_codegen_that_is_announced_only(tmp_path: Path) -> None:
+    install(tmp_path, {"codegen": ""}, {"codegen.npu": "mynpu.codegen"})
+    done = relax_opt(tmp_path, "--relax-partition=codegens=npu")
+    assert done.returncode == 1
+    assert "error: a plug-in announces the codegen 'npu', but does not register it" in done.stderr
 
 
 def test_two_plug_ins_side_by_side(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ anything runs.
 
 from __future__ import annotations
 
+import sys
+from collections import UserDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from partitioning import Native, built, codegen
 from relax_mlir.runtime.errors import ArtifactError
@@ -117,10 +120,29 @@ def test_a_codegen_that_nobody_runs() -> None:
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
 
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def gives_objects(objects: Any) -> Callable[..., rx.ObjectCode]:
+    return lambda *_: rx.ObjectCode(objects)
+
+
 def test_a_codegen_that_compiles_nothing() -> None:
+    """A compiler that means to end the program is one of these, and objects that were not put into a tuple."""
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"base": rx.Codegen, "load": lambda self, data: {}}, r"codegen 'npu' has no compile\(\)"),
         ({"compile": lambda *_: "text"}, r"compile\(\) gave a str, not bytes or rx.ObjectCode"),
+        ({"compile": gives_objects(b"code")}, r"compile\(\) gave rx.ObjectCode\(b'code'\), not a tuple of objects"),
+        ({"compile": gives_objects((3,))}, r"rx.ObjectCode\(\(3,\)\), not"),
+        ({"compile": gives_objects(())}, r"rx.ObjectCode\(\(\)\), not"),
+        ({"compile": gives_objects(None)}, r"rx.ObjectCode\(None\), not"),
+        ({"compile": gives_objects([b"code"])}, "objects have no symbol __tvm_ffi_fused_exp_npu.fused_exp_npu"),
+        ({"compile": lambda *_: sys.exit(0)}, r"declined .*: SystemExit: 0$"),
+        ({"compile": raises(ValueError())}, r"declined .*: ValueError$"),
+        ({"compile": raises(Wordless())}, r"declined .*: Wordless$"),
+        ({"compile": raises(rx.RelaxError(""))}, r"declined .*: RelaxError$"),
     ]
     for members, message in wrong:
         with codegen(EXP, **members) as npu, pytest.raises(rx.RelaxError, match=message):
@@ -134,11 +156,16 @@ def gives(**functions: Any) -> Callable[..., Any]:
     return lambda self, data: functions
 
 
-def raises(error: Exception) -> Callable[..., Any]:
-    def method(self: Any, data: memoryview) -> Any:
+def raises(error: BaseException) -> Callable[..., Any]:
+    def method(self: Any, *arguments: Any) -> Any:
         raise error
 
     return method
+
+
+class Unreadable(UserDict[str, Any]):
+    def keys(self) -> Any:
+        raise OSError("gone")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +177,8 @@ def raises(error: Exception) -> Callable[..., Any]:
         ({"load": lambda self, data: [print]}, r"load\(\) gave a list, not functions by name"),
         ({"load": raises(KeyError("w"))}, r"\w+\(\): KeyError: 'w'"),
         ({"load": raises(rx.RelaxError("cut short"))}, "cut short"),
+        ({"load": raises(SystemExit(0))}, r"\w+\(\): SystemExit: 0$"),
+        ({"load": lambda self, data: Unreadable()}, r"\w+\(\): OSError: gone$"),
         ({"requires": lambda self, data: "a driver"}, "this machine cannot run it: a driver"),
         ({"requires": raises(OSError("no device"))}, r"\w+\(\): OSError: no device"),
         ({"requires": lambda self, data: 5}, r"requires\(\) gave a int, not what is missing"),
@@ -165,6 +194,32 @@ def test_runtimes_that_do_not_fit(members: Any, message: str, tmp_path: Path) ->
     expected = f"codegen 'npu', part '{NAME}': .*{message}"
     with codegen(EXP, **{"version": "1", **members}), pytest.raises(ArtifactError, match=expected):
         rx.runtime.load(path)
+
+
+def test_a_function_that_means_to_end_the_program() -> None:
+    """A call of it fails; the program goes on."""
+    load = gives(**{NAME: lambda *_: sys.exit(0)})
+    with codegen(EXP, load=load) as npu:
+        program = rx.compile(built(exp), partition=[npu])
+        a = numpy.ones((4, 4), "float32")
+        with pytest.raises(RuntimeError, match=f"codegen 'npu', part '{NAME}' .*: SystemExit: 0$"):
+            program["main"](a, a)
+
+
+def test_objects_that_cannot_be_linked() -> None:
+    """Each is named by its codegen and part: one that is none, and one of another function."""
+    module = rx.Module()
+    with module.function("unrelated", [rx.tensor((4, 4))]) as f:
+        f.returns(relax.exp(*f))
+    unrelated = bytes(rx.compile(module)._artifact.objects[0]).replace(b"relax_", b"xaler_")
+    symbol = f"__tvm_ffi_{NAME}.{NAME}".encode()
+    named = f"codegen 'npu', part '{NAME}'"
+    for given, message in (
+        (symbol, rf"the object code \(among it that of {named}\) cannot be loaded"),
+        (unrelated + symbol, f"^{named}: the object code has no function"),
+    ):
+        with codegen(EXP, compile=gives_objects([given])) as npu, pytest.raises(ArtifactError, match=message):
+            rx.compile(built(exp), partition=[npu])["main"]
 
 
 def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
