@@ -20,15 +20,36 @@ llvm.func @pthread_mutex_lock(!ptr) -> i32
 llvm.func @pthread_mutex_unlock(!ptr) -> i32
 llvm.func @TVMFFIFunctionCreate(!ptr, !ptr, !ptr, !ptr) -> i32
 
+llvm.mlir.global internal constant @__relax_native_arguments("%s takes a pointer and a function\00")
+llvm.mlir.global internal constant @__relax_native_name("__relax_native_function\00")
 // A function that is a list of calls: of the address of what describes it, and of the function that makes its frames,
 // which the new one keeps.
-llvm.func hidden @__relax_native_function(%args: !ptr, %result: !ptr) -> i32 {
-  %kind = llvm.mlir.constant(68 : i32) : i32
+llvm.func hidden @__relax_native_function(%args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %kind = llvm.mlir.constant(68 : i32) : i32  %pointer_kind = llvm.mlir.constant(4 : i32) : i32
+  %two = llvm.mlir.constant(2 : i32) : i32  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %enough = llvm.icmp "eq" %count, %two : i32
+  llvm.cond_br %enough, ^kinds, ^refuse
+^kinds:
+  %kind0 = llvm.load %args : !ptr -> i32
+  %second = llvm.getelementptr %args[1] : (!ptr) -> !ptr, !any
+  %kind1 = llvm.load %second : !ptr -> i32
+  %is_pointer = llvm.icmp "eq" %kind0, %pointer_kind : i32
+  %is_function = llvm.icmp "eq" %kind1, %kind : i32
+  %both = llvm.and %is_pointer, %is_function : i1
+  llvm.cond_br %both, ^create, ^refuse
+^refuse:
+  %error = llvm.mlir.addressof @__relax_type_error : !ptr
+  %format = llvm.mlir.addressof @__relax_native_arguments : !ptr
+  %name = llvm.mlir.addressof @__relax_native_name : !ptr
+  %refusal = llvm.call @__relax_fail(%error, %format, %name, %c0, %c0, %c0, %c0)
+    : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
+  llvm.return %refusal : i32
+^create:
   %call = llvm.mlir.addressof @__relax_native_call : !ptr
   %drop = llvm.mlir.addressof @__relax_native_drop : !ptr
   %native_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8
   %native = llvm.load %native_at : !ptr -> !ptr
-  %make_at = llvm.getelementptr %args[24] : (!ptr) -> !ptr, i8
+  %make_at = llvm.getelementptr %second[8] : (!ptr) -> !ptr, i8
   %make = llvm.load %make_at : !ptr -> !ptr
   %counted = llvm.call @TVMFFIObjectIncRef(%make) : (!ptr) -> i32
   %make_slot = llvm.getelementptr %native[0, 1] : (!ptr) -> !ptr, !native

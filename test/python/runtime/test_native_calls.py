@@ -337,6 +337,17 @@ def test_programs_with_parts_of_one_name(tmp_path: Path) -> None:
         check(again["main"], 3, 4)
 
 
+def test_what_a_program_exports_for_lists_is_checked() -> None:
+    with codegen(ROWS, "joiner", Joiner):
+        made = program()
+        check(made["main"], 3, 4)
+    export = made._module.get_function("__relax_native_function")
+    pointer, function = ctypes.c_void_p(8), tvm_ffi.convert(lambda: None)
+    for wrong in ((), (pointer,), (function, pointer), (3, function), (pointer, function, 1)):
+        with pytest.raises(TypeError, match="__relax_native_function takes a pointer and a function"):
+            export(*wrong)
+
+
 def test_a_profile_has_the_part() -> None:
     with codegen(ROWS, "joiner", Joiner):
         profile = program().profile("main", *of(3, 4), repeat=4)
