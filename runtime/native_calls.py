@@ -155,7 +155,7 @@ class _Bound:
         self._function = function
         self._frames: dict[int, _Frame] = {}
         shown = where.encode()[:_MOST_TEXT].decode(errors="ignore").encode()
-        self._native = _Native(None, None, function.arguments, 0, function.most_idle, shown)
+        self._native = _Native(None, None, function.arguments, function.most_idle, shown)
         self.address = ctypes.c_void_p(ctypes.addressof(self._native))
         ctypes.CDLL(None).pthread_mutex_init(ctypes.byref(self._native, _Native.mutex.offset), None)
 
@@ -201,8 +201,7 @@ class _Native(ctypes.Structure):
     """A function."""
 
     _fields_ = [("idle", ctypes.c_void_p), ("make", ctypes.c_void_p), ("count", ctypes.c_int64),
-                ("idle_count", ctypes.c_int64), ("most_idle", ctypes.c_int64), ("where", ctypes.c_char_p),
-                ("mutex", ctypes.c_uint64 * 8)]  # fmt: skip
+                ("most_idle", ctypes.c_int64), ("where", ctypes.c_char_p), ("mutex", ctypes.c_uint64 * 8)]  # fmt: skip
 
 
 class _NativeFrame(ctypes.Structure):

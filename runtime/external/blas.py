@@ -143,9 +143,9 @@ class _Runner:
         on_copies = self._calls(copies)
         assert on_copies is not None
         on_copies.run([_address(each) for each in copies])
-        for output, copy in zip(arrays, copies, strict=True):
-            if output.flags.writeable:
-                output[...] = copy
+        count = self._function.input_count
+        for output, copy in zip(arrays[count:], copies[count:], strict=True):
+            output[...] = copy
         return None
 
     def _calls(self, arrays: Sequence[Any]) -> CallList | None:
@@ -212,6 +212,8 @@ def _product(spec: str, a: _Value, b: _Value, out: _Value, bias: _Value | None, 
     plan = _plan(spec, out.array.itemsize, *((each.array.shape, each.array.strides) for each in given))
     is_finished = bias is not None or relu
     if plan.is_copied or ((plan.is_zero or is_finished) and not out.array.flags.c_contiguous):
+        return None
+    if bias is not None and not bias.array.flags.c_contiguous:
         return None
     is_single = out.array.itemsize == 4
     gemm = library().scipy_cblas_sgemm_batch_strided if is_single else library().scipy_cblas_dgemm_batch_strided

@@ -11,24 +11,45 @@
 // A function, how it is called (1: what it gives is a status, 2: after a failure too, 4: with many words, 8: it is a
 // kernel from here by its number), its words, where what it gives goes, and its name.
 !ccall = !llvm.struct<(ptr, i64, ptr, ptr, ptr)>
-// The idle frames, what makes more of them, the number of arguments, those of frames that are idle and that may be, the
-// part's name, and a mutex.
-!native = !llvm.struct<(ptr, ptr, i64, i64, i64, ptr, array<8 x i64>)>
+// The idle frames, what makes more of them, the number of arguments, how many frames may be idle, the part's name, and a
+// mutex.
+!native = !llvm.struct<(ptr, ptr, i64, i64, ptr, array<8 x i64>)>
 
 llvm.func @memcmp(!ptr, !ptr, i64) -> i32
 llvm.func @pthread_mutex_lock(!ptr) -> i32
 llvm.func @pthread_mutex_unlock(!ptr) -> i32
 llvm.func @TVMFFIFunctionCreate(!ptr, !ptr, !ptr, !ptr) -> i32
 
+llvm.mlir.global internal constant @__relax_native_arguments("%s takes a pointer and a function\00")
+llvm.mlir.global internal constant @__relax_native_name("__relax_native_function\00")
 // A function that is a list of calls: of the address of what describes it, and of the function that makes its frames,
 // which the new one keeps.
-llvm.func hidden @__relax_native_function(%args: !ptr, %result: !ptr) -> i32 {
-  %kind = llvm.mlir.constant(68 : i32) : i32
+llvm.func hidden @__relax_native_function(%args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %kind = llvm.mlir.constant(68 : i32) : i32  %pointer_kind = llvm.mlir.constant(4 : i32) : i32
+  %two = llvm.mlir.constant(2 : i32) : i32  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %enough = llvm.icmp "eq" %count, %two : i32
+  llvm.cond_br %enough, ^kinds, ^refuse
+^kinds:
+  %kind0 = llvm.load %args : !ptr -> i32
+  %second = llvm.getelementptr %args[1] : (!ptr) -> !ptr, !any
+  %kind1 = llvm.load %second : !ptr -> i32
+  %is_pointer = llvm.icmp "eq" %kind0, %pointer_kind : i32
+  %is_function = llvm.icmp "eq" %kind1, %kind : i32
+  %both = llvm.and %is_pointer, %is_function : i1
+  llvm.cond_br %both, ^create, ^refuse
+^refuse:
+  %error = llvm.mlir.addressof @__relax_type_error : !ptr
+  %format = llvm.mlir.addressof @__relax_native_arguments : !ptr
+  %name = llvm.mlir.addressof @__relax_native_name : !ptr
+  %refusal = llvm.call @__relax_fail(%error, %format, %name, %c0, %c0, %c0, %c0)
+    : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
+  llvm.return %refusal : i32
+^create:
   %call = llvm.mlir.addressof @__relax_native_call : !ptr
   %drop = llvm.mlir.addressof @__relax_native_drop : !ptr
   %native_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8
   %native = llvm.load %native_at : !ptr -> !ptr
-  %make_at = llvm.getelementptr %args[24] : (!ptr) -> !ptr, i8
+  %make_at = llvm.getelementptr %second[8] : (!ptr) -> !ptr, i8
   %make = llvm.load %make_at : !ptr -> !ptr
   %counted = llvm.call @TVMFFIObjectIncRef(%make) : (!ptr) -> i32
   %make_slot = llvm.getelementptr %native[0, 1] : (!ptr) -> !ptr, !native
@@ -121,8 +142,7 @@ llvm.func internal @__relax_native_call(%self: !ptr, %args: !ptr, %count: i32, %
   %count_at = llvm.getelementptr %self[0, 2] : (!ptr) -> !ptr, !native
   %wanted = llvm.load %count_at : !ptr -> i64
   %given = llvm.zext %count : i32 to i64
-  %idle_count_at = llvm.getelementptr %self[0, 3] : (!ptr) -> !ptr, !native
-  %mutex = llvm.getelementptr %self[0, 6] : (!ptr) -> !ptr, !native
+  %mutex = llvm.getelementptr %self[0, 5] : (!ptr) -> !ptr, !native
   %enough = llvm.icmp "eq" %wanted, %given : i64
   llvm.cond_br %enough, ^look, ^make
 ^look:
@@ -140,9 +160,6 @@ llvm.func internal @__relax_native_call(%self: !ptr, %args: !ptr, %count: i32, %
 ^take:
   %behind = llvm.load %idle : !ptr -> !ptr
   llvm.store %behind, %link : !ptr, !ptr
-  %idle_count = llvm.load %idle_count_at : !ptr -> i64
-  %less = llvm.sub %idle_count, %c1 : i64
-  llvm.store %less, %idle_count_at : i64, !ptr
   %taken = llvm.call @pthread_mutex_unlock(%mutex) : (!ptr) -> i32
   llvm.br ^run(%idle : !ptr)
 ^unlock:
@@ -164,16 +181,13 @@ llvm.func internal @__relax_native_call(%self: !ptr, %args: !ptr, %count: i32, %
   %first = llvm.load %self : !ptr -> !ptr
   llvm.store %first, %frame : !ptr, !ptr
   llvm.store %frame, %self : !ptr, !ptr
-  %left_count = llvm.load %idle_count_at : !ptr -> i64
-  %one_more = llvm.add %left_count, %c1 : i64
-  llvm.store %one_more, %idle_count_at : i64, !ptr
   %left = llvm.call @pthread_mutex_unlock(%mutex) : (!ptr) -> i32
   %is_good = llvm.icmp "eq" %failed, %null : !ptr
   llvm.cond_br %is_good, ^return(%ok : i32), ^refuse
 ^refuse:
   %kind = llvm.mlir.addressof @__relax_runtime_error : !ptr
   %format = llvm.mlir.addressof @__relax_native_failed : !ptr
-  %where_at = llvm.getelementptr %self[0, 5] : (!ptr) -> !ptr, !native
+  %where_at = llvm.getelementptr %self[0, 4] : (!ptr) -> !ptr, !native
   %where = llvm.load %where_at : !ptr -> !ptr
   %name = llvm.ptrtoint %failed : !ptr to i64
   %gave = llvm.load %failure_at : !ptr -> i64
@@ -189,30 +203,28 @@ llvm.func internal @__relax_native_call(%self: !ptr, %args: !ptr, %count: i32, %
 llvm.func internal @__relax_native_make(%self: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32
     attributes {passthrough = ["cold", "noinline"]} {
   %ok = llvm.mlir.constant(0 : i32) : i32  %none = llvm.mlir.zero : !any  %one = llvm.mlir.constant(1 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %frame = llvm.alloca %c1 x !any : (i64) -> !ptr
   llvm.store %none, %result : !any, !ptr
   %make_at = llvm.getelementptr %self[0, 1] : (!ptr) -> !ptr, !native
   %make = llvm.load %make_at : !ptr -> !ptr
-  %idle_count_at = llvm.getelementptr %self[0, 3] : (!ptr) -> !ptr, !native
-  %most_at = llvm.getelementptr %self[0, 4] : (!ptr) -> !ptr, !native
+  %most_at = llvm.getelementptr %self[0, 3] : (!ptr) -> !ptr, !native
   %most = llvm.load %most_at : !ptr -> i64
-  %mutex = llvm.getelementptr %self[0, 6] : (!ptr) -> !ptr, !native
+  %mutex = llvm.getelementptr %self[0, 5] : (!ptr) -> !ptr, !native
   %locked = llvm.call @pthread_mutex_lock(%mutex) : (!ptr) -> i32
-  %idle_count = llvm.load %idle_count_at : !ptr -> i64
   %first = llvm.load %self : !ptr -> !ptr
-  %is_full = llvm.icmp "sge" %idle_count, %most : i64
-  %has_one = llvm.icmp "ne" %first, %null : !ptr
-  %is_over = llvm.and %is_full, %has_one : i1
-  llvm.cond_br %is_over, ^next(%self, %first : !ptr, !ptr), ^unlock(%null : !ptr)
-^next(%link: !ptr, %at: !ptr):
+  %is_empty = llvm.icmp "eq" %first, %null : !ptr
+  llvm.cond_br %is_empty, ^unlock(%null : !ptr), ^next(%self, %first, %c1 : !ptr, !ptr, i64)
+^next(%link: !ptr, %at: !ptr, %idle: i64):
   %behind = llvm.load %at : !ptr -> !ptr
+  %one_more = llvm.add %idle, %c1 : i64
   %is_last = llvm.icmp "eq" %behind, %null : !ptr
-  llvm.cond_br %is_last, ^unlink, ^next(%at, %behind : !ptr, !ptr)
+  llvm.cond_br %is_last, ^last, ^next(%at, %behind, %one_more : !ptr, !ptr, i64)
+^last:
+  %is_full = llvm.icmp "sge" %idle, %most : i64
+  llvm.cond_br %is_full, ^unlink, ^unlock(%null : !ptr)
 ^unlink:
   llvm.store %null, %link : !ptr, !ptr
-  %less = llvm.sub %idle_count, %c1 : i64
-  llvm.store %less, %idle_count_at : i64, !ptr
   llvm.br ^unlock(%at : !ptr)
 ^unlock(%oldest: !ptr):
   %unlocked = llvm.call @pthread_mutex_unlock(%mutex) : (!ptr) -> i32

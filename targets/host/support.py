@@ -76,9 +76,9 @@ def native_function_text(exported: str) -> str:
     """The exported function by which the loader makes a function of a list of C calls."""
     return f"""
 !ptr = !llvm.ptr
-llvm.func hidden @__relax_native_function(!ptr, !ptr) -> i32
+llvm.func hidden @__relax_native_function(!ptr, i32, !ptr) -> i32
 llvm.func @{EXPORT_PREFIX}{exported}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
-  %status = llvm.call @__relax_native_function(%args, %result) : (!ptr, !ptr) -> i32
+  %status = llvm.call @__relax_native_function(%args, %count, %result) : (!ptr, i32, !ptr) -> i32
   llvm.return %status : i32
 }}
 """

@@ -121,7 +121,7 @@ def test_lists_that_are_forgotten_are_given_back() -> None:
         assert len(owners) == 20
 
 
-def test_threads_have_lists_of_their_own() -> None:
+def test_threads_have_lists_of_their_own(way: str) -> None:
     """As many calls at once as there are threads: each waits for the others, in the middle of its list."""
     count, asked = 4, []
     barrier = threading.Barrier(count, timeout=60)
@@ -135,14 +135,38 @@ def test_threads_have_lists_of_their_own() -> None:
         main = program()["main"]
 
         def run(number: int) -> Any:
-            given = [each + 1000 * number for each in of(3, 4)]
-            return [(given, to_numpy(main(*given)).copy()) for _ in range(5)]
+            given = [[each + 1000 * (5 * number + turn) for each in of(3, 4)] for turn in range(5)]
+            return [(each, to_numpy(main(*each)).copy()) for each in given]
 
         with ThreadPoolExecutor(count) as pool:
             for found in pool.map(run, range(count)):
                 for given, result in found:
                     numpy.testing.assert_array_equal(result, numpy.concatenate(given))
     assert len(asked) == count
+
+
+def test_a_list_is_not_shared_while_it_is_in_use(way: str) -> None:
+    """Its calls call the same program again, which has another one, and both are there again afterwards."""
+    inner: list[Any] = []
+
+    def make(*tensors: Any) -> CallList:
+        before, after = joined(*tensors).calls
+        return CallList([before, Call(again), after])
+
+    def call_again() -> None:
+        if not inner:
+            inner.append(None)
+            inner.append(main(*[each + 1000 for each in of(3, 4)]))
+
+    asked: list[Any] = []
+    again = ctypes.CFUNCTYPE(None)(call_again)
+    with codegen(ROWS, "joiner", Joiner, make=noting(asked, make)):
+        main = program()["main"]
+        for _ in range(3):
+            inner.clear()
+            check(main, 3, 4)
+            numpy.testing.assert_array_equal(to_numpy(inner[1]), numpy.concatenate(of(3, 4)) + 1000)
+    assert len(asked) == 2
 
 
 def test_what_a_call_gives_is_read_by_a_later_one(way: str) -> None:
@@ -311,6 +335,17 @@ def test_programs_with_parts_of_one_name(tmp_path: Path) -> None:
         gc.collect()
         check(other["main"], 2, 2)
         check(again["main"], 3, 4)
+
+
+def test_what_a_program_exports_for_lists_is_checked() -> None:
+    with codegen(ROWS, "joiner", Joiner):
+        made = program()
+        check(made["main"], 3, 4)
+    export = made._module.get_function("__relax_native_function")
+    pointer, function = ctypes.c_void_p(8), tvm_ffi.convert(lambda: None)
+    for wrong in ((), (pointer,), (function, pointer), (3, function), (pointer, function, 1)):
+        with pytest.raises(TypeError, match="__relax_native_function takes a pointer and a function"):
+            export(*wrong)
 
 
 def test_a_profile_has_the_part() -> None:

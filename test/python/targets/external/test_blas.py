@@ -99,18 +99,30 @@ def stretched(array: Any, how: str) -> Any:
 WAYS = ["plain", "steps", "padded", "backwards", "columns", "unaligned"]
 
 
-@given(st.sampled_from(specs()), st.lists(st.sampled_from(WAYS), min_size=3, max_size=3), st.booleans(), st.data())
+@given(st.sampled_from(specs()), st.lists(st.sampled_from(WAYS), min_size=4, max_size=4), st.booleans(), st.data())
 @draws(600)
 def test_strides_sizes_and_bias(spec: str, ways: list[str], biased: bool, data: Any) -> None:
     sizes = {label: data.draw(st.integers(0, 4), label) for label in "bcmnk"}
     given = operands_of(spec, **sizes)
-    a, b, out = (stretched(array, how) for array, how in zip(given, ways, strict=True))
-    bias = random((sizes["n"],), seed=2) if biased and spec.endswith("n") else None
+    a, b, out = (stretched(array, how) for array, how in zip(given, ways[1:], strict=True))
+    bias = stretched(random((sizes["n"],), seed=2), ways[0]) if biased and spec.endswith("n") else None
+    before = [each.copy() for each in (a, b)]
     relu = data.draw(st.booleans())
     multiply(spec, a, b, out, bias, relu)
     expected = reference(spec, a, b) + (0 if bias is None else bias)
     expected = numpy.maximum(expected, 0) if relu else expected
     numpy.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+    assert all(map(numpy.array_equal, before, (a, b)))
+
+
+def test_inputs_are_read_only() -> None:
+    """Those that have to be copied, too."""
+    a, b, out = operands_of("mk,kn->mn")
+    runner = blas._Runner(Function(2, [Step("mk,kn->mn", "f32", 0, 1, None, False)], [2]), Part(1, {}, []))
+    strided = stretched(a, "steps")
+    strided.flags.writeable = False
+    assert runner.listed(strided, b, out) is None
+    numpy.testing.assert_allclose(out, a @ b, rtol=1e-5, atol=1e-5)
 
 
 def test_rows_of_batches_become_one_product() -> None:
