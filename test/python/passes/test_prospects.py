@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import blocks
+import pytest
 from before_after import changed
 from example_counts import draws
 from hypothesis import given
@@ -141,6 +142,29 @@ def test_kernels() -> None:
         relu(is_op("relax.matmul")(x, wildcard())),
     )
     assert found == [2, 1, 0, 2, 2, 0, 1, 0, 0]
+
+
+def test_what_looks_alike_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So time grows by a look at each operation, whatever the table's length."""
+    worked: list[str] = []
+    whole: Any = Prospects._work_out
+    monkeypatch.setattr(
+        Prospects, "_work_out", lambda self, op, *rest: worked.append(op.name) or whole(self, op, *rest)
+    )
+
+    def counted(length: int) -> int:
+        def chain(a: Any, b: Any) -> Any:
+            for _ in range(length):
+                a = relax.nn.relu(relax.matmul(a, b))
+            return a
+
+        worked.clear()
+        x = wildcard()
+        layers = is_call_tir(structure=products())(x, wildcard()).repeated(is_call_tir(structure=relus()))
+        compared(legalized(built(chain)), [layers, *(is_call_tir(structure=each) for each in STRUCTURES)])
+        return len(worked)
+
+    assert counted(40) == counted(4) <= 6
 
 
 def test_values_of_other_blocks_are_no_operators() -> None:
