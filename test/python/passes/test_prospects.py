@@ -145,7 +145,8 @@ def test_kernels() -> None:
 
 
 RELU = """
-func.func private @f(%a: tensor<ROWSx?xf32>, %out: tensor<ROWSx?xf32>) -> tensor<ROWSx?xf32> attributes {tir.prim_func} {
+func.func private @f(%a: tensor<ROWSx?xf32>, %out: tensor<ROWSx?xf32>) -> tensor<ROWSx?xf32>
+    attributes {tir.prim_func} {
   %z = arith.constant 0.0 : f32
   %r = linalg.map ins(%a : tensor<ROWSx?xf32>) outs(%out : tensor<ROWSx?xf32>)
     (%x: f32, %old: f32) {
