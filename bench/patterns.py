@@ -2,10 +2,11 @@
 """How long it takes to hold fifty patterns against all of a graph.
 
     python bench/patterns.py                    1,000, 10,000 and 50,000 operators of repeated transformer blocks
+    python bench/patterns.py --each             each pattern held against each operation of the name it begins with
 
 Half of the patterns match somewhere, half begin like something that is there and then do not fit. Below the same graphs
 legalized, with fifty structures of products of which one occurs. Time is the thread's own (CPU), the fastest of three
-rounds; "tried" is how often a pattern was held against an operation that it may begin with.
+rounds; "tried" is how often a pattern was held against an operation.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
 
 import blocks
 from before_after import op_names
-from relax_mlir.bindings.navigation import body_of, functions_in
+from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
 from relax_mlir.dialects.tir.prim_func import is_prim_func
+from relax_mlir.passes.patterns.match import by_head
 from relax_mlir.passes.patterns.prospects import Prospects
 from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.targets.external.blas.products import products
@@ -59,31 +61,43 @@ def structural() -> list[GraphPattern]:
     return [each.optional(lambda y: is_call_tir("nn_*")(y)) for each in found]
 
 
-def measure(module: Any, patterns: Callable[[], list[GraphPattern]]) -> tuple[float, int, int]:
+def measure(module: Any, patterns: Callable[[], list[GraphPattern]], is_each: bool) -> tuple[float, int, int]:
     """Seconds, how often a pattern was tried, and how often it matched."""
     (function,) = (each for each in functions_in(module.operation) if not is_prim_func(each))
+    block = body_of(function)
     start = time.thread_time()
     held = patterns()
     tried = matched = 0
     with remembering(KnownPrimFuncs()):
-        for number, operations in Prospects(held).in_block(body_of(function)).items():
+        for pattern, operations in _each(held, block) if is_each else _prospects(held, block):
             tried += len(operations)
-            matched += sum(match(held[number], op) is not None for op in operations)
+            matched += sum(match(pattern, op) is not None for op in operations)
     return time.thread_time() - start, tried, matched
+
+
+def _prospects(patterns: list[GraphPattern], block: Any) -> Iterator[tuple[GraphPattern, list[Any]]]:
+    return ((patterns[number], operations) for number, operations in Prospects(patterns).in_block(block).items())
+
+
+def _each(patterns: list[GraphPattern], block: Any) -> Iterator[tuple[GraphPattern, list[Any]]]:
+    candidates = by_head(patterns)
+    for op in operations_of(block):
+        yield from ((pattern, [op]) for pattern in candidates.get(op.name, ()))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 50_000], help="operators")
-    sizes = parser.parse_args().sizes
+    parser.add_argument("--each", action="store_true", help="without a look ahead")
+    given = parser.parse_args()
     print(f"{'':>10}{'operators':>10}{'seconds':>10}{'tried':>11}{'matched':>10}{'µs each':>10}{'µs an operator':>16}")
     for what, made in (("operators", patterns), ("kernels", structural)):
-        for size in sizes:
+        for size in given.sizes:
             module = blocks.transformer(max(size // len(op_names(blocks.transformer(1))), 1))
             if made is structural:
                 rx.Pipeline("relax-legalize-ops").run(module)
             count = len(op_names(module))
-            seconds, tried, matched = min(measure(module, made) for _ in range(ROUNDS))
+            seconds, tried, matched = min(measure(module, made, given.each) for _ in range(ROUNDS))
             each, per_operator = seconds / tried * 1e6, seconds / count * 1e6
             print(f"{what:>10}{count:>10,}{seconds:>10.2f}{tried:>11,}{matched:>10,}{each:>10.1f}{per_operator:>16.1f}",
                   flush=True)  # fmt: skip

@@ -45,7 +45,10 @@ class FuseTransposeMatmul(Pass):
         def fuse(view: OpView, _: Rewriter) -> Operation | None:
             return _fuse(view, self.most)
 
-        patterns = [Pattern("relax.matmul", fuse), Pattern("relax.permute_dims", _fuse_result)]
+        patterns = [
+            Pattern("relax.matmul", fuse, after=("relax.permute_dims",)),
+            Pattern("relax.permute_dims", _fuse_result, after=("relax.matmul", "relax.einsum")),
+        ]
         apply_greedy(op, patterns, what=self.name)
 
 

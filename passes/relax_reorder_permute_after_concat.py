@@ -31,7 +31,7 @@ class ReorderPermuteAfterConcat(Pass):
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        apply_greedy(op, [Pattern("relax.concat", permute_behind)], what=self.name)
+        apply_greedy(op, [Pattern("relax.concat", permute_behind, only_after=("relax.permute_dims",))], what=self.name)
 
 
 def permute_behind(op: OpView, rewriter: Rewriter) -> Operation | None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import blocks
+import pytest
 from before_after import changed
 from example_counts import draws
 from hypothesis import given
@@ -25,7 +26,7 @@ from relax_mlir.targets.external.blas.products import biases, products, relus
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.patterns import GraphPattern, is_call_tir, is_const, is_op, match, outputs, wildcard
+from relax_mlir.patterns import GraphPattern, is_call_tir, is_const, is_op, match, outputs, structure, wildcard
 
 STRUCTURES = [*products()[:84:5], products()[0], products()[5], *biases()[:3], *relus()[:4]]
 
@@ -141,6 +142,72 @@ def test_kernels() -> None:
         relu(is_op("relax.matmul")(x, wildcard())),
     )
     assert found == [2, 1, 0, 2, 2, 0, 1, 0, 0]
+
+
+RELU = """
+func.func private @f(%a: tensor<ROWSx?xf32>, %out: tensor<ROWSx?xf32>) -> tensor<ROWSx?xf32>
+    attributes {tir.prim_func} {
+  %z = arith.constant 0.0 : f32
+  %r = linalg.map ins(%a : tensor<ROWSx?xf32>) outs(%out : tensor<ROWSx?xf32>)
+    (%x: f32, %old: f32) {
+      %m = arith.maximumf %x, %z : f32
+      linalg.yield %m : f32
+    }
+  return %r : tensor<ROWSx?xf32>
+}"""
+
+
+def test_structures_with_sizes() -> None:
+    """One PrimFunc, called with more rows and with fewer."""
+    calls = """
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4x4xf32>, tensor<8x4xf32>) {
+  %0 = "relax.call_tir"(%x) {func = @f} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "relax.call_tir"(%y) {func = @f} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0, %1 : tensor<4x4xf32>, tensor<8x4xf32>
+}"""
+    module = rx.Module.parse(RELU.replace("ROWS", "?") + calls)
+    rows = [is_call_tir(structure=structure(RELU.replace("ROWS", each))) for each in ("?", "8", "2")]
+    assert exact(module, *rows) == [2, 1, 0]
+
+
+def test_operands_that_may_be_absent() -> None:
+    name, x = "relax.nn.attention_var_len", wildcard()
+
+    def body(q: Any, lengths: Any, most: Any) -> Any:
+        attend = relax.nn.attention_var_len
+        one = attend(q, q, q, lengths, seqstart_k=lengths, max_seqlen_q=most)
+        return one, attend(q, q, q, lengths, max_seqlen_q=most, max_seqlen_k=most)
+
+    module = rx.Module()
+    infos = [rx.tensor((1, 6, 2, 4)), rx.tensor((3,), "int32"), rx.tensor((), "int32")]
+    with module.function("main", infos) as f:
+        f.returns(*body(*f))
+    q, k, v, start, start_k, most = (wildcard() for _ in range(6))
+    patterns = [is_op(name)(q, k, v, start, start_k, most, None), is_op(name)(q, k, v, start, None, most, x)]
+    assert [len(found) for found in compared(module, patterns)[0].values()] == [1, 1]
+
+
+def test_what_looks_alike_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So time grows by a look at each operation, whatever the table's length."""
+    worked: list[str] = []
+    whole: Any = Prospects._work_out
+    monkeypatch.setattr(
+        Prospects, "_work_out", lambda self, op, *rest: worked.append(op.name) or whole(self, op, *rest)
+    )
+
+    def counted(length: int) -> int:
+        def chain(a: Any, b: Any) -> Any:
+            for _ in range(length):
+                a = relax.nn.relu(relax.matmul(a, b))
+            return a
+
+        worked.clear()
+        x = wildcard()
+        layers = is_call_tir(structure=products())(x, wildcard()).repeated(is_call_tir(structure=relus()))
+        compared(legalized(built(chain)), [layers, *(is_call_tir(structure=each) for each in STRUCTURES)])
+        return len(worked)
+
+    assert counted(40) == counted(4) <= 6
 
 
 def test_values_of_other_blocks_are_no_operators() -> None:
