@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times of models that external codegens run in part, beside the target's own code and onnxruntime, on one thread.
 
-python bench/models/partition.py build/models [name ...]       (exported by export.py; exit code 1 on a difference)
+OPENBLAS_NUM_THREADS=1 python bench/models/partition.py build/models [name ...]
 
-Every round calls each of them once; the median of the rounds is shown. What is compared are the results of a process of
-its own, which loads the saved program and has to do without the compiler.
+The models are exported by export.py; the exit code is 1 on a difference. Every round calls each program once; the least
+CPU time of the rounds is shown, which what else the machine does changes least. What is compared are the results of a
+process of its own, which loads the saved program and has to do without the compiler.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy
@@ -122,10 +122,10 @@ def _times(calls: Sequence[Callable[[], Any]]) -> list[float]:
     taken: list[list[float]] = [[] for _ in calls]
     for _ in range(ROUNDS + 1):
         for times, call in zip(taken, calls, strict=True):
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            times.append(time.perf_counter() - start)
-    return [median(times[1:]) for times in taken]
+            times.append(time.process_time() - start)
+    return [min(times[1:]) for times in taken]
 
 
 if __name__ == "__main__":
