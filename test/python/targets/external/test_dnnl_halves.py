@@ -10,7 +10,7 @@ import numpy
 import pytest
 from before_after import results_of
 from dnnl_models import floats
-from dnnl_parts import called, the_part
+from dnnl_parts import called, steps_of, the_part
 from external_parts import assert_close, built
 from relax_mlir.targets.external.dnnl import machine
 
@@ -90,3 +90,32 @@ def test_beside_floats(half: str, name: str) -> None:
     assert {part.function.values[each].dtype for each in part.function.inputs} == {NAMES[half]}
     for found in (made, ours):
         assert_close([exact], [found.astype("float32")], 3 * ROUNDING[half])
+
+
+def test_products_between_floats_are_one_primitive(half: str) -> None:
+    """As mixed precision leaves them: what follows a product is computed in f32, then rounded."""
+
+    def body(x: Any) -> Any:
+        y = relax.nn.conv2d(x, weights(half, half)(32, 8, 3, 3), padding=1)
+        y = relax.nn.relu(relax.add(relax.astype(y, "float32"), const(floats(32, 1, 1))))
+        return relax.astype(y, half)
+
+    module = built(body, rx.tensor((1, 8, 9, 7), half))
+    arrays = [floats(1, 8, 9, 7).astype(STORED[half])]
+    expected, part = results_of(module, arrays), the_part(module)
+    assert steps_of(part.function) == ["convolution+bias+eltwise"]
+    (made,) = called(part, arrays, expected)
+    assert_close([each.astype("float32") for each in expected], [made.astype("float32")], 3 * ROUNDING[half])
+
+
+def test_a_value_that_others_read_too_stays_a_half(half: str) -> None:
+    def body(x: Any) -> Any:
+        y = relax.matmul(x, weights(half, half)(24, 16))
+        return relax.astype(y, "float32"), y
+
+    module = built(body, rx.tensor((5, 24), half))
+    arrays = [floats(5, 24).astype(STORED[half])]
+    expected, part = results_of(module, arrays), the_part(module)
+    assert steps_of(part.function) == ["inner_product", "reorder"]
+    wide, narrow = called(part, arrays, expected)
+    numpy.testing.assert_array_equal(wide, narrow.astype("float32"))
