@@ -4,6 +4,8 @@
     python bench/dnnl.py              prints the table
     python bench/dnnl.py --only conv  those whose names have this in them
     python bench/dnnl.py --parts      what a part costs beside its primitive
+    python bench/dnnl.py --bf16       both in bf16, as relax-to-mixed-precision makes it
+    python bench/dnnl.py --models build/models   models that bench/models/export.py has written
 
 Both take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. Weights are
 constants: both prepare them as they like.
@@ -14,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,30 @@ def dense(rows: int, columns: int) -> Callable[[Any], Any]:
     return lambda x: relax.nn.gelu(relax.add(relax.matmul(x, const(weight)), const(floats(columns))))
 
 
+def quantized(x: Any) -> Any:
+    """As bytes and back, as models say it."""
+    scale, zero = const(numpy.float32(0.03)), const(numpy.uint8(128))
+    return relax.dequantize(relax.quantize(x, scale, zero, out_dtype="uint8"), scale, zero)
+
+
+def integers(*shape: int) -> Any:
+    """Weights of one byte, with a scale for each of the first or last dimension."""
+    values = const(numpy.random.default_rng(3).integers(-127, 128, shape).astype("int8"))
+    count, axis = (shape[0], 0) if len(shape) == 4 else (shape[1], 1)
+    scales, zeros = numpy.linspace(0.001, 0.01, count, dtype="float32"), numpy.zeros(count, "int8")
+    return relax.dequantize(values, const(scales), const(zeros), axis=axis)
+
+
+def quantized_conv(x: Any) -> Any:
+    return relax.nn.relu(relax.nn.conv2d(quantized(x), integers(64, 64, 3, 3), padding=1))
+
+
+def quantized_dense(x: Any) -> Any:
+    return relax.nn.relu(relax.matmul(quantized(x), integers(768, 3072)))
+
+
+#: Of bench/models.
+MODELS = ("resnet50", "bert", "llama")
 CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "relu of 8 numbers": (relax.nn.relu, [(8,)]),
     "conv 3x3, 64 channels of 56x56": (conv(64, 3), [(1, 64, 56, 56)]),
@@ -50,6 +76,8 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "matmul and gelu, 128 rows of 768 to 3072": (dense(768, 3072), [(128, 768)]),
     "batched matmul, 12 of 128x64x128": (relax.matmul, [(12, 128, 64), (12, 64, 128)]),
     "softmax, 1536 rows of 128": (relax.nn.softmax, [(1536, 128)]),
+    "int8 conv 3x3, 64 channels of 56x56": (quantized_conv, [(1, 64, 56, 56)]),
+    "int8 matmul, 128 rows of 768 to 3072": (quantized_dense, [(128, 768)]),
     "residual block, 64 channels of 56x56": (lambda x: residual_block(x, 64), [(1, 64, 56, 56)]),
     "BERT layer, 128 tokens": (
         lambda x, mask: transformer_layer(x, mask, 1, 128, 768, 12, 3072),
@@ -75,17 +103,14 @@ def fastest(call: Callable[[], object], seconds: float) -> float:
     return best
 
 
-def measure(name: str) -> str:
-    body, shapes = CASES[name]
-    module = built(body, shapes)
-    arrays = [floats(*shape, seed=number) for number, shape in enumerate(shapes)]
+def measure(name: str, module: rx.Module, arrays: list[Any]) -> str:
     functions, compiling = {}, {}
     for way, partition in (("default", []), ("dnnl", ["dnnl"])):
         start = time.perf_counter()
         functions[way] = rx.compile(module.copy(), partition=partition, strict_partition=True, cache=False)["main"]
         compiling[way] = time.perf_counter() - start
     given = [rx.runtime.tensor(each) for each in arrays]
-    one, other = (rx.runtime.to_numpy(each(*given)) for each in functions.values())
+    one, other = (rx.runtime.to_numpy(_first(each(*given))) for each in functions.values())
     apart = float(numpy.abs(one - other).max() / numpy.abs(one).max())
     best = dict.fromkeys(functions, float("inf"))
     for _ in range(ROUNDS):
@@ -101,21 +126,44 @@ def measure(name: str) -> str:
     return f"| {name} | {' | '.join(figures)} | {apart:.0e} |"
 
 
+def _first(results: Any) -> Any:
+    return results[0] if isinstance(results, (tuple, list)) else results
+
+
+def cases(only: str, folder: str) -> Iterator[tuple[str, rx.Module, list[Any]]]:
+    if folder:
+        sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
+        from compare import random_inputs
+        from zoo import ZOO
+
+        for model in ZOO:
+            if only in model.name and model.name in MODELS:
+                inputs = random_inputs(model, model.sizes[0])
+                yield model.name, rx.from_onnx(Path(folder) / f"{model.name}.onnx"), list(inputs.values())
+        return
+    for name, (body, shapes) in CASES.items():
+        if only in name:
+            arrays = [floats(*shape, seed=number) for number, shape in enumerate(shapes)]
+            yield name, built(body, shapes), arrays
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--parts", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.parts:
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--models", default="")
+    told = parser.parse_args()
+    if told.parts:
         print(parts.HEAD)
         print(parts.row("dnnl", relax.nn.relu, (8,)))
         return
-    only = arguments.only
     print("| | default, ms | dnnl, ms | times as fast | compile default, s | dnnl, s | apart |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name in CASES:
-        if only in name:
-            print(measure(name), flush=True)
+    for name, module, arrays in cases(told.only, told.models):
+        if told.bf16:
+            rx.Pipeline("relax-to-mixed-precision{dtype=bf16}").run(module)
+        print(measure(name, module, arrays), flush=True)
 
 
 if __name__ == "__main__":

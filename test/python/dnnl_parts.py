@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
-import tvm_ffi
 from before_after import changed, random_arrays, results_of
 from external_parts import assert_close, built, is_left, main_of
 from relax_mlir.bindings.navigation import last_of, operations_of
@@ -50,9 +49,9 @@ def called(part: OnePart, arrays: Sequence[Any], outputs: Sequence[Any]) -> list
     (function,) = DnnlRuntime().load(memoryview(part.data)).values()
     like = {number: each for number, each in zip(part.results, outputs, strict=True)}
     made = [numpy.full_like(like[number], 99) for number in sorted(like)]
-    passed = [*(arrays[number] for number in part.inputs), *made]
-    function(*(tvm_ffi.from_dlpack(numpy.ascontiguousarray(each)) for each in passed))
-    return [made[number] for number in part.results]
+    tensors = [rx.runtime.tensor(each) for each in (*(arrays[number] for number in part.inputs), *made)]
+    function(*tensors)
+    return [rx.runtime.to_numpy(tensors[len(part.inputs) + number]) for number in part.results]
 
 
 def agrees(

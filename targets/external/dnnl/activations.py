@@ -107,7 +107,6 @@ def activation_at(op: Operation) -> Activation | None:
         found = match(form.pattern, op)
         numbers = None if found is None else form.numbers(found)
         if found is not None and numbers is not None and found.results in ([], list(op.results)):
-            outer = (op, made_by(found["x"]))
-            inner = frozenset(each for each in found.operations if each not in outer)
+            inner = frozenset(found.operations) - {op, made_by(found["x"])}
             return Activation(form.algorithm, *numbers, found["x"], inner, form.drops_nan)
     return None

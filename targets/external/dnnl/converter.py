@@ -186,6 +186,19 @@ class Converter:
         self.steps.remove(producer)
         self.steps.append(replace(whole, result=Argument(self._number(result), producer.result.views)))
 
+    def gives(self, source: Ref, result: Ref) -> bool:
+        """Whether the product that makes a value for this alone gives it in other elements: those of halves do, of
+        themselves or as f32, where the rounding between is left out.
+        """
+        producer = self.producer(source)
+        if producer is None or producer.kind not in fusing.PRODUCTS or producer.quantized:
+            return False
+        multiplied = self.values[producer.arguments["src"].value].dtype
+        if multiplied not in ("bf16", "f16") or result.info.dtype not in (multiplied, "f32"):
+            return False
+        self._fused(producer, result, producer)
+        return True
+
     def producer(self, ref: Ref) -> Step | None:
         """The step that makes a value which nobody else uses."""
         number = self._numbers.get(ref)

@@ -123,4 +123,5 @@ def _refuse_astype(op: Operation, call: Call) -> str:
 
 @converts("astype", refuse=_refuse_astype, dtypes=_STORED)
 def astype(converter: Converter, node: Node) -> None:
-    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])})
+    if not converter.gives(node.operands[0], node.result):
+        converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])})

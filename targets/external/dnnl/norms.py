@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ from ....bindings.ir import Operation
 from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
 from ....passes.canonicalize.support import normal_axis
-from ....runtime.external.dnnl.description import Argument, PostOp
+from ....runtime.external.dnnl.description import Argument, PostOp, Size
 from ..core.flatten import Node, Ref
 from .converter import Converter
 from .elementwise import BINARY, LINEAR, POWER, SQUARE
@@ -24,7 +25,17 @@ def _parameters(converter: Converter, node: Node, count: Any) -> dict[str, Argum
     """gamma and beta as vectors, where they are used."""
     named = {"scale": ("gamma", node.call.scale), "shift": ("beta", node.call.center)}
     used = {name: node.operand(operand) for name, (operand, is_used) in named.items() if is_used}
-    return {name: converter.argument(ref, ("reshape", (count,))) for name, ref in used.items()}
+    return {name: _in_f32(converter, ref, (count,)) for name, ref in used.items()}
+
+
+def _in_f32(converter: Converter, ref: Ref, sizes: Sequence[Size]) -> Argument:
+    """A vector as norms read it, whatever elements their data have."""
+    read = converter.argument(ref, ("reshape", sizes))
+    if ref.info.dtype == "f32":
+        return read
+    wide = converter.temporary(sizes, "f32")
+    converter.step("reorder", wide, {"src": read})
+    return wide
 
 
 def _refuse_batch_norm(op: Operation, call: Call) -> str:
@@ -40,10 +51,11 @@ def _refuse_batch_norm(op: Operation, call: Call) -> str:
 @converts("nn.batch_norm", refuse=_refuse_batch_norm)
 def batch_norm(converter: Converter, node: Node) -> None:
     statistics = {"mean": node.operand("moving_mean"), "variance": node.operand("moving_var")}
+    (channels,) = converter.sizes((node.operand("data").info.shape or ())[1:2])
     arguments = {
         "src": converter.argument(node.operand("data")),
-        **{name: converter.argument(ref) for name, ref in statistics.items()},
-        **_parameters(converter, node, (node.operand("data").info.shape or ())[1]),
+        **{name: _in_f32(converter, ref, (channels,)) for name, ref in statistics.items()},
+        **_parameters(converter, node, channels),
     }
     converter.step("batch_norm", node.result, arguments, attributes={"epsilon": node.call.epsilon})
 
