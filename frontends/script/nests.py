@@ -227,10 +227,10 @@ class NestReader:
     @staticmethod
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
         for node in parts_within(value):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
+            if type(node) is ast.Subscript and isinstance(node.value, ast.Name) and node.value.id in places:
                 if place_of(indices_of(node)) != places[node.value.id]:
                     raise Unstructured("what is written is read at other places")
-            elif isinstance(node, ast.Call) and "call_" in getattr(node.func, "attr", ""):
+            elif type(node) is ast.Call and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts that are parsed in pieces: the same module at the same places, the same errors."""
+"""Scripts whose functions are parsed in pieces: the same module at the same places, the same errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relax_mlir.frontends.script import module as reader
 from relax_mlir.frontends.script import pieces
 from relax_mlir.frontends.script.module import read_script
 from relax_mlir.frontends.script.source import ScriptError, Source
@@ -63,7 +62,9 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(text or source.text)
         return parse(source, text)
 
+    monkeypatch.setattr(pieces, "_LONG", 0)
     monkeypatch.setattr(pieces, "_SIZE", 1)
+    monkeypatch.setattr(pieces, "_MOST_PIECES", 1 << 30)
     monkeypatch.setattr(Source, "parse", noted)
     return texts
 
@@ -75,7 +76,7 @@ def located(text: str) -> str:
 
 def whole(text: str, read: Callable[[str], str]) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "can_be_cut", lambda _: False)
+        patch.setattr(pieces, "_LONG", 1 << 30)
         return read(text)
 
 
