@@ -27,8 +27,6 @@ _MOST_PIECES = 100
 _JOINING = ('"""', "'''", "\\\n", "\t", "\r", "\f", "\0")
 _HEADER = re.compile(r"^( *)def .*?:(?=\n)", re.MULTILINE | re.DOTALL)
 _FIRST = re.compile(r"\n( +)[^ \n#]")
-#: Functions in functions are blocks, which are known before the statements around them.
-_INNER = "def "
 
 #: The statements of a function.
 StatementsOf = Callable[[ast.FunctionDef], Iterable[ast.stmt]]
@@ -81,7 +79,7 @@ class Pieces:
             line += text.count("\n", at, start)
             at = end
             first = _FIRST.search(text, start - 1, end)
-            if first is None or end - start < _LONG or text.find(_INNER, start, end) >= 0:
+            if first is None or end - start < _LONG:
                 yield text[start:end]
                 line += text.count("\n", start, end)
                 continue
