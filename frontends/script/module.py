@@ -27,7 +27,7 @@ from .functions import PrimFunc
 from .graph import GraphReader
 from .graph_values import GraphValues, Signature
 from .names import IR, RELAX, TIR, Names
-from .pieces import Pieces, StatementsOf, can_be_cut, statements_of
+from .pieces import Pieces, StatementsOf, statements_of
 from .program import Buffer, Scalar
 from .source import Source
 from .ssa.module import SsaReader, ssa_class
@@ -47,10 +47,11 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
     load_dialects(context, _DIALECTS)
     with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         shortened = Shortened(source) if "ssa=True" in source.text else None
-        owner = _read_in_pieces(source, shortened, around)
+        text = source.text if shortened is None else shortened.text
+        owner = _read_in_pieces(source, shortened, around, Pieces(source, text))
         if owner is None:
             try:
-                owner = _read(source, shortened, around, source.text if shortened is None else shortened.text)
+                owner = _read(source, shortened, around, text)
             except RecursionError:
                 raise source.problem(ast.Pass(lineno=1, col_offset=0), "the script is nested too deep") from None
     with errors_as_relax_error(context, "the script's module is not valid"):
@@ -58,11 +59,12 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
     return owner
 
 
-def _read_in_pieces(source: Source, shortened: Shortened | None, around: Mapping[str, Any] | None) -> MlirModule | None:
-    """None for a short script, and for one that is not right: what is wrong the whole tells, in the text's order."""
-    if not can_be_cut(source.text) or (shortened is not None and shortened.resources):
+def _read_in_pieces(
+    source: Source, shortened: Shortened | None, around: Mapping[str, Any] | None, pieces: Pieces
+) -> MlirModule | None:
+    """None where there are no pieces, or anything is wrong: the whole tells what, as it does of short scripts."""
+    if not pieces:
         return None
-    pieces = Pieces(source, source.text if shortened is None else shortened.text)
     try:
         owner = _read(source, shortened, around, pieces.text, pieces.statements)
     except (RelaxError, RecursionError):
@@ -130,21 +132,14 @@ class ModuleReader:
             in_place = self._called_in_place()
             prims, graphs = self._of_kind(TIR), self._of_kind(RELAX)
             for name in prims:
-                with self._whole(name) as function:
-                    prim = PrimFunc(self.names, function, in_place=name in in_place)
-                    prim.build(is_private=True)
+                function = self.functions[name]
+                function.body = list(self.statements(function))
+                prim = PrimFunc(self.names, function, in_place=name in in_place)
+                prim.build(is_private=True)
             for name in graphs:
                 self.graph_function(name)
             if not graphs and len(prims) == 1:
                 self._add_main(prim)
-
-    @contextmanager
-    def _whole(self, name: str) -> Iterator[ast.FunctionDef]:
-        """A function with its statements, whose tree may go afterwards."""
-        function = self.functions[name]
-        kept, function.body = function.body, list(self.statements(function))
-        yield function
-        function.body = kept
 
     def _of_kind(self, kind: str) -> list[str]:
         return [name for name, each in self._kinds.items() if each == kind]

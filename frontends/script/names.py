@@ -108,7 +108,7 @@ class Names:
     def word(self, node: ast.AST) -> tuple[str, str] | None:
         """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
         path = ""
-        while isinstance(node, ast.Attribute):
+        while type(node) is ast.Attribute:
             path = f"{node.attr}.{path}" if path else node.attr
             node = node.value
         if not isinstance(node, ast.Name):

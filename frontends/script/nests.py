@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy
-
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
 from .program import (
@@ -161,6 +159,8 @@ class NestReader:
             raise Unstructured("bindings of sizes that only the run tells")
         if prod(extents) > _MOST_POINTS:
             raise Unstructured("bindings of many points")
+        import numpy
+
         points = numpy.indices(extents).reshape(len(extents), -1) if extents else numpy.zeros((0, 1), int)
         at = {loop.name: points[position] for position, loop in enumerate(loops)}
         holds = numpy.ones(points.shape[1], bool)
@@ -227,15 +227,17 @@ class NestReader:
     @staticmethod
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
         for node in parts_within(value):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
+            if type(node) is ast.Subscript and isinstance(node.value, ast.Name) and node.value.id in places:
                 if place_of(indices_of(node)) != places[node.value.id]:
                     raise Unstructured("what is written is read at other places")
-            elif isinstance(node, ast.Call) and "call_" in getattr(node.func, "attr", ""):
+            elif type(node) is ast.Call and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")
 
 
 def _worked_out(reader: NestReader, node: ast.expr, at: Mapping[str, Any]) -> Any:
     """An expression of loops' variables at many points at once. Raises Unstructured."""
+    import numpy
+
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
     if isinstance(node, ast.BinOp):

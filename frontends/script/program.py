@@ -199,14 +199,13 @@ def parts_of(node: ast.expr) -> Sequence[ast.expr]:
     return () if read is None else read(node)
 
 
-def parts_within(node: ast.expr) -> Iterator[ast.expr]:
+def parts_within(node: ast.expr) -> list[ast.expr]:
     """An expression and all that it consists of."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
+    found = [node]
+    for part in found:  # which grows
         if (read := _PARTS.get(type(part))) is not None:
-            waiting += read(part)
+            found += read(part)
+    return found
 
 
 def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:
@@ -219,6 +218,10 @@ def place_of(indices: Sequence[ast.expr]) -> list[str]:
     return [each.id if isinstance(each, ast.Name) else ast.dump(each) for each in indices]
 
 
+#: What stands for several places in a buffer.
+_NO_ELEMENTS = frozenset({ast.Slice, ast.Starred})
+
+
 def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
     """The buffer and the indices of `A[i, j]`. Raises ScriptError."""
     base = node.value
@@ -228,7 +231,7 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) ->
         shown = ast.unparse(base)
         raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
     items = tuple(indices_of(node))
-    if any([isinstance(each, (ast.Slice, ast.Starred)) for each in items]):
+    if not _NO_ELEMENTS.isdisjoint(map(type, items)):
         raise source.problem(node, "parts of buffers are read and written element by element, in loops")
     if len(items) != len(buffer.dims):
         count = len(buffer.dims)

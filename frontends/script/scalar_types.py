@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ...dialects.core.infos import bit_width, dtype_name, is_bool, is_dtype, is_float, is_unsigned
@@ -66,8 +67,13 @@ def kind_of(value: Any) -> str:
 
 def dtype_named(name: str) -> str | None:
     """The element type that a word of T is, `T.float32`; None for others."""
+    return None if name in tir.ops else _dtype_named(name)
+
+
+@lru_cache(256)
+def _dtype_named(name: str) -> str | None:
     found = dtype_name(name)
-    return found if found is not None and is_dtype(found) and name not in tir.ops else None
+    return found if found is not None and is_dtype(found) else None
 
 
 BINARY: dict[type, str] = {

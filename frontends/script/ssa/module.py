@@ -14,7 +14,7 @@ from ....dialects.tir.prim_func import PRIM_FUNC
 from ..pieces import StatementsOf
 from ..source import Source
 from .body import Body
-from .resources import Shortened, read_resource
+from .resources import Shortened
 from .spelling import Spelling, dotted
 
 _FUNCTIONS = ("R.function", "T.prim_func")
@@ -55,8 +55,7 @@ class SsaReader:
     def __init__(self, source: Source, context: Context, shortened: Shortened, statements: StatementsOf):
         self.source, self.context, self._statements = source, context, statements
         self.spelling = Spelling(source, context, shortened.types)
-        for each in shortened.resources:
-            self.spelling.resources[each.name] = read_resource(source, each, context)
+        self.spelling.resources.update(shortened.resources(context))
 
     def read(self, node: ast.ClassDef, owner: MlirModule) -> None:
         self._resources(node)

@@ -33,12 +33,20 @@ class Shortened:
     """A script's text with names for what is long, at the same places."""
 
     def __init__(self, source: Source):
-        self.resources: list[Resource] = []
+        self._source = source
+        self._resources: list[Resource] = []
+        self._read: dict[str, Attribute] | None = None
         #: Types as they were written, by the names that stand for them.
         self.types: dict[str, str] = {}
         self._names: dict[str, str] = {}
         text = self._without_resources(source) if "I.resource(" in source.text else source.text
         self.text = _ANNOTATED.sub(self._named, text)
+
+    def resources(self, context: Context) -> dict[str, Attribute]:
+        """The large constants by their names, read once: another time they would be others. Raises ScriptError."""
+        if self._read is None:
+            self._read = {each.name: _read_resource(self._source, each, context) for each in self._resources}
+        return self._read
 
     def _without_resources(self, source: Source) -> str:
         lines = list(source.lines)
@@ -47,7 +55,7 @@ class Shortened:
             if match is not None:
                 margin, *quoted, data = match.groups()
                 name, type_ = map(ast.literal_eval, quoted)
-                self.resources.append(Resource(name, type_, data, number))
+                self._resources.append(Resource(name, type_, data, number))
                 lines[number - 1] = f"{margin}pass"
         return "\n".join(lines)
 
@@ -60,7 +68,7 @@ class Shortened:
         return f"{before}{name.ljust(len(text))}{after}"
 
 
-def read_resource(source: Source, resource: Resource, context: Context) -> Attribute:
+def _read_resource(source: Source, resource: Resource, context: Context) -> Attribute:
     """Raises ScriptError."""
     place = ast.Pass(lineno=resource.line, col_offset=0)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts that are parsed in pieces: the same module at the same places, the same errors."""
+"""Scripts whose functions are parsed in pieces: the same module at the same places, the same errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relax_mlir.frontends.script import module as reader
 from relax_mlir.frontends.script import pieces
 from relax_mlir.frontends.script.module import read_script
 from relax_mlir.frontends.script.source import ScriptError, Source
@@ -63,7 +62,9 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(text or source.text)
         return parse(source, text)
 
+    monkeypatch.setattr(pieces, "_LONG", 0)
     monkeypatch.setattr(pieces, "_SIZE", 1)
+    monkeypatch.setattr(pieces, "_MOST_PIECES", 1 << 30)
     monkeypatch.setattr(Source, "parse", noted)
     return texts
 
@@ -75,7 +76,7 @@ def located(text: str) -> str:
 
 def whole(text: str, read: Callable[[str], str]) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "can_be_cut", lambda _: False)
+        patch.setattr(pieces, "_LONG", 1 << 30)
         return read(text)
 
 
@@ -101,28 +102,31 @@ def test_the_scripts_of_the_lit_tests(taken: list[str]) -> None:
     assert count > 50
 
 
-@pytest.mark.parametrize(
-    "statement", ["n = T.int64()\n        b = R.add(a, a)", "size = R.add(a, a)\n        b = size"]
-)
-def test_what_names_mean_above_is_read_as_a_whole(taken: list[str], statement: str) -> None:
-    """Symbols are known in the signature; a name of the function's own is no constant around it, not above either."""
-    function = f"""@R.function
-def main(x: R.Tensor((4,), "float32")):
+def test_symbols_are_known_above_where_they_are_made(taken: list[str]) -> None:
+    text = """@R.function
+def main(x: R.Tensor((n,), "float32")):
         a = R.exp(x)
-        {statement}
-        return R.add(a, b)
+        n = T.int64()
+        return a
 """
-    text = f"size = 4\n{function}"
     assert located(text) == whole(text, located)
     assert text in taken
 
 
-def test_errors_are_told_in_the_order_of_a_short_script(taken: list[str]) -> None:
-    def refused(text: str) -> str:
-        with pytest.raises(ScriptError) as error:
-            located(text)
-        return str(error.value)
+def refused(text: str) -> str:
+    with pytest.raises(ScriptError) as error:
+        located(text)
+    return str(error.value)
 
+
+def test_a_name_of_the_function_is_no_constant_around_it_not_above_either(taken: list[str]) -> None:
+    body = "        a = R.strided_slice(x, [0], [0], [size])\n        size = R.exp(a)\n        return size\n"
+    text = f'size = 2\n@R.function\ndef main(x: R.Tensor((4,), "float32")):\n{body}'
+    assert "there is no 'size' here" in refused(text)
+    assert located(text.replace("size = R", "other = R").replace("return size", "return other"))
+
+
+def test_errors_are_told_in_the_order_of_a_short_script(taken: list[str]) -> None:
     wrong = MIXED.replace("R.nn.relu(", "R.nn.relo(")
     worse = wrong.replace("return R.exp(x)", "return R.exp(x")
     swapped = MIXED.replace("        with R.dataflow():\n", "")
@@ -139,8 +143,38 @@ def test_errors_are_told_in_the_order_of_a_short_script(taken: list[str]) -> Non
         MIXED.replace("# from here on", '"""from\n        here on"""'),
         MIXED.replace("# from here on", "t = 'from \\\n        here on'"),
         MIXED.replace("a = R.add(x, y)", "a = R.add(\n        x,\n        y)"),
+        MIXED.replace("a = R.add(x, y)\n", "a = R.add(x, y)\r"),
     ],
-    ids=["text over lines", "lines that are joined", "brackets"],
+    ids=["text over lines", "lines that are joined", "brackets", "lines that end otherwise"],
 )
 def test_lines_that_go_on_are_no_statements(taken: list[str], text: str) -> None:
     assert located(text) == whole(text, located)
+
+
+def test_blocks_of_an_operation_are_no_functions(taken: list[str]) -> None:
+    """They are read with what is around them."""
+    text = """@I.ir_module(ssa=True)
+class Module:
+    with I.op("test.op"):
+        def bb0(x: T.int32):
+            I.op("test.inner", x)
+            I.op("test.end")
+"""
+    assert "test.inner" in located(text)
+    assert text in taken
+
+
+def test_constants_have_the_same_names_where_a_cut_is_wrong(taken: list[str]) -> None:
+    text = """@I.ir_module(ssa=True)
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        c = I.const(I.resource("w"))
+        y = R.add(
+        x, c)
+        return y
+    I.resource("w", "tensor<2xf32>", "AAAAAAAAAAA=")
+"""
+    module = read_script(Source(text, "script.py"))
+    assert len(taken) > 2
+    assert "dense_resource<w>" in str(module)

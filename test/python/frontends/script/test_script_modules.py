@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where scripts come from, what they see of the program around them, and what modules they make."""
 
+import subprocess
+import sys
+
 import numpy
 import pytest
 
@@ -17,6 +20,13 @@ from relax_mlir.script import relax as R
 def main(x: R.Tensor((4,), "float32")):
     return R.add(x, x)
 """
+
+
+def test_numpy_is_not_loaded_to_read_a_script():
+    """It would be half of what relax-opt takes to start."""
+    code = "import sys, relax_mlir as rx; rx.Module.from_script(sys.stdin.read()); print('numpy' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], input=GRAPH, capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("False\n", "")
 
 
 def test_text_a_file_and_a_function_are_read(tmp_path):
