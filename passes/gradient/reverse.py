@@ -225,7 +225,7 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
 def _made_by(ys: Sequence[Value], known: set[Any]) -> Iterator[Any]:
     """The operations that compute values out of known ones, each after those whose results it uses."""
     done = set(known)
-    waiting: list[Value | Operation] = list(reversed(ys))
+    waiting: list[Any] = list(reversed(ys))
     while waiting:
         following = waiting.pop()
         if isinstance(following, ir.Operation):
