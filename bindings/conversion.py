@@ -236,7 +236,7 @@ class _Run:
         for _, results, values in replaced:
             for result, value in zip(results, values, strict=True):
                 result.replace_all_uses_with(value)
-        self._call.bury_replaced((operation, results) for operation, results, _ in reversed(replaced))
+        self._call.bury_replaced(operation for operation, _, _ in reversed(replaced))
 
     def _values_for(
         self, operation: Operation, operands: list[Value], candidates: list[_Pattern]

@@ -154,14 +154,14 @@ class PatternCall:
             self._erase_other(operation)
 
     @fragile
-    def bury_replaced(self, replaced: Iterable[tuple[Operation, Sequence[Value]]]) -> None:
-        """As `bury`, what was replaced and its results, users first: they may use what patterns have erased before.
+    def bury_replaced(self, replaced: Iterable[Operation]) -> None:
+        """As `bury`, what was replaced, users first: they may use what patterns have erased before.
 
         What nobody uses goes at once: nothing is asked any more about what is replaced.
         """
         earlier, self._burials = self._burials, []
-        for operation, results in replaced:
-            if any(True for result in results for _ in result.uses):
+        for operation in replaced:
+            if is_used(operation):
                 self._bury(operation)
             else:
                 erase(operation)
@@ -212,7 +212,10 @@ def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
 
 
 def is_used(operation: Operation) -> bool:
-    return any(True for result in operation.results for _ in result.uses)
+    for result in operation.results:
+        for _ in result.uses:
+            return True
+    return False
 
 
 def replacement(outcome: object, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:

@@ -67,13 +67,11 @@ class _Calls:
         for each in graphs.values():
             for call in calls_in(each):
                 self._calls.get(callee_of(call), []).append(call)
+        own = [name for name, each in graphs.items() if include_public or is_private(each)]
+        inside = operations_in(module) if own else ()
+        references = Counter(name for each in inside for name in references_of(each))
         #: Functions that others than callers refer to keep their signatures.
-        references = Counter(name for each in operations_in(module) for name in references_of(each))
-        self._changeable = {
-            name
-            for name, each in graphs.items()
-            if (include_public or is_private(each)) and references[name] == len(self._calls[name])
-        }
+        self._changeable = {name for name in own if references[name] == len(self._calls[name])}
 
     def infer(self, name: str) -> None:
         """Finds out what a function says of its sizes, and writes it into the function; its calls fit it then."""

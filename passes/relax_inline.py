@@ -69,9 +69,10 @@ def may_be_inlined(function: Operation, *, composites: bool = False) -> bool:
 def inline_calls_in(function: Operation) -> None:
     """Puts bodies where calls stand, in this function alone; public ones too, but none into itself."""
     functions = {symbol_name(each): each for each in functions_in(function.parent) if each != function}
-    names = symbols_in(function) if functions else set()
+    names: set[str] = set()
     for _ in functions:
         calls = [each for each in operations_in(function) if each.name == "func.call"]
+        names = names or (symbols_in(function) if calls else set())
         callees = [functions.get(callee_of(call)) for call in calls]
         done = [
             inline_call(call, callee, names)

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import compress
 from typing import Any
 
 from ...bindings.handles import building
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import made_by, used_by, used_inside
 from ...bindings.rewriting import Decline, located_error
@@ -73,6 +72,16 @@ class _Remembered:
     def __init__(self) -> None:
         self._signatures = Signatures()
         self._known: dict[Hashable, tuple[list[bool], Made]] = {}
+        self._sums: dict[tuple[Type, Type], Type] = {}
+
+    def sum(self, one: Value, other: Value) -> Any:
+        """relax.add of both, of the type that is inferred once."""
+        types = one.type, other.type
+        if types not in self._sums:
+            made = relax["add"](one, other)
+            self._sums[types] = made.type
+            return made
+        return ir.Operation.create("relax.add", results=[self._sums[types]], operands=[one, other]).results[0]
 
     def derived(
         self,
@@ -111,6 +120,7 @@ class _Reverse:
         #: The values on the way that change with the xs.
         self._varying = set(xs)
         self._totals: dict[Any, Any] = {}
+        self._rules: dict[str, OperatorRule | None] = {}
 
     def gradients(self, seeds: Sequence[tuple[Value, Any]], known: Iterable[Value] = ()) -> list[Any]:
         """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
@@ -124,8 +134,12 @@ class _Reverse:
         for operation in reversed(path):
             arriving = [None if each in self._xs else self._totals.pop(each, None) for each in operation.results]
             if any(each is not None for each in arriving):
-                with operation.location, _errors_at(operation):
-                    self._pass_on(operation, arriving)
+                try:
+                    with operation.location:
+                        self._pass_on(operation, arriving)
+                except RelaxError as error:
+                    # Errors are about what is differentiated, unless they know better.
+                    raise error if error.location else located_error(error.message, operation.location) from None
         return [self._totals[x] if x in self._totals else relax["zeros_like"](x) for x in self._wanted]
 
     def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[Any]:
@@ -152,7 +166,10 @@ class _Reverse:
                 self._add(value, gradient)
             if again:
                 return
-        rule = find_gradient(operation.name) or _rule_of_decomposition(operation.name)
+        name = operation.name
+        if name not in self._rules:
+            self._rules[name] = find_gradient(name) or _rule_of_decomposition(name)
+        rule = self._rules[name]
         if rule is None:
             raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
         varies = [operand in self._varying for operand in operation.operands]
@@ -168,8 +185,12 @@ class _Reverse:
                 self._add(operand, gradient)
 
     def _add(self, value: Value, gradient: Any) -> None:
-        has = value in self._totals
-        self._totals[value] = relax["add"](self._totals[value], gradient) if has else gradient
+        known = self._totals.get(value)
+        if known is not None:
+            # What is built by hand is followed, operation by operation.
+            again = self._remembered if building.get() is None else None
+            gradient = relax["add"](known, gradient) if again is None else again.sum(known, gradient)
+        self._totals[value] = gradient
 
     def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
         """The gradients within a region that is gone through backwards: nobody else knows its operations."""
@@ -201,30 +222,19 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
     return found._replace(function=rule)
 
 
-@contextmanager
-def _errors_at(operation: Operation) -> Iterator[None]:
-    """Errors are about what is differentiated, unless they know better."""
-    try:
-        yield
-    except RelaxError as error:
-        if error.location:
-            raise
-        raise located_error(error.message, operation.location) from None
-
-
 def _made_by(ys: Sequence[Value], known: set[Any]) -> Iterator[Any]:
     """The operations that compute values out of known ones, each after those whose results it uses."""
     done = set(known)
-    waiting = [(y, False) for y in reversed(ys)]
+    waiting: list[Any] = list(reversed(ys))
     while waiting:
-        value, has_operands = waiting.pop()
-        operation = made_by(value)
-        if has_operands:
-            yield operation
-        elif operation is not None and value not in done:
+        following = waiting.pop()
+        if isinstance(following, ir.Operation):
+            # Its operands have been made.
+            yield following
+        elif following not in done and (operation := made_by(following)) is not None:
             done.update(operation.results)
-            waiting.append((value, True))
-            waiting.extend((used, False) for used in used_by(operation))
+            waiting.append(operation)
+            waiting += used_by(operation)
 
 
 def _may_vary(value: Value) -> bool:

@@ -128,7 +128,7 @@ def _place(value: Value, user: Operation) -> tuple[Any, Location]:
 
 def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout | None) -> Value:
     """`given` is the value as it lies; more dimensions than it has are new ones in front."""
-    info, type_ = tensor_of(value), _type_in(value, wanted)
+    info = tensor_of(value)
     assert info is not None and info.shape is not None
     rank = len(info.shape)
     goal = wanted or as_it_is(rank)
@@ -144,6 +144,7 @@ def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout |
     else:
         wide = relax.ops["expand_dims"](given, axis=list(range(more))) if more else given
         result = converted(wide, layout, goal, are_full=True)
+    type_ = _type_in(value, wanted)
     if result.type != type_:
         # What inference does not see: that sizes are the program's, divided and put together again.
         result.set_type(type_)

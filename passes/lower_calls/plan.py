@@ -147,6 +147,9 @@ class _Planner:
         for op in operations_of(block):
             self._position += 1
             self.plan.operations.append((self._position, op))
+            if op.name == "arith.constant":
+                # There may be more of these than of all others: nothing is used or made.
+                continue
             operands = list(op.operands)
             for operand in operands:
                 self._use(operand, path)

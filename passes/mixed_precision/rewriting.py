@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_in
+from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode, element_type
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
@@ -24,6 +25,15 @@ from .registry import Precision
 
 _HIGH = "f32"
 _CAST = "relax.astype"
+
+
+class _Dtypes(dict[Type, str]):
+    """The element types of tensors; empty for anything else."""
+
+    def __missing__(self, type_: Type) -> str:
+        info = decode(type_)
+        self[type_] = found = info.dtype if isinstance(info, TensorInfo) else ""
+        return found
 
 
 class TwoPrecisions:
@@ -41,7 +51,7 @@ class TwoPrecisions:
         self._highs: dict[Value, Value] = {}
         self._constants: dict[Value, Operation | None] = {}
         self._superfluous: list[Operation] = []
-        self._dtypes: dict[Type, str] = {}
+        self._dtypes = _Dtypes()
         #: What operations of one kind give in 16 bits, which is asked once.
         self._made_types: dict[Hashable, list[Type] | None] = {}
 
@@ -53,21 +63,14 @@ class TwoPrecisions:
                 self._give_high(operation)
         for operation in reversed(self._superfluous):
             # Blocks that stand before may use what has been made anew behind them.
-            used = [result for result in operation.results if any(True for _ in result.uses)]
-            for result in used:
-                if result in self._gone:
-                    result.replace_all_uses_with(self._high(result))
-            if all(result in self._gone for result in used):
-                operation.erase()
-
-    def _dtype(self, value: Value) -> str:
-        """The element type of a tensor; empty for anything else."""
-        type_ = value.type
-        found = self._dtypes.get(type_)
-        if found is None:
-            info = decode(type_)
-            found = self._dtypes[type_] = info.dtype if isinstance(info, TensorInfo) else ""
-        return found
+            if is_used(operation):
+                used = [result for result in operation.results if any(True for _ in result.uses)]
+                for result in used:
+                    if result in self._gone:
+                        result.replace_all_uses_with(self._high(result))
+                if not all(result in self._gone for result in used):
+                    continue
+            operation.erase()
 
     # ---- values ----
 
@@ -120,7 +123,7 @@ class TwoPrecisions:
     def _pass_cast(self, operation: Operation) -> bool:
         """A cast to 16 bits of what is there in them, or from them to anything."""
         (value,), result = operation.operands, operation.results[0]
-        given, wanted = self._dtype(value), self._dtype(result)
+        given, wanted = self._dtypes[value.type], self._dtypes[result.type]
         if given == self._low and wanted == _HIGH:
             # Somebody wants to compute in f32 here; what is always computed in 16 bits need not cast back.
             self._lows[result] = value
@@ -141,7 +144,8 @@ class TwoPrecisions:
         if precision == "never" or row.infer is None:
             return False
         given = list(operation.operands)
-        floats = [value for value in given if self._dtype(value) == _HIGH]
+        dtypes = self._dtypes
+        floats = [value for value in given if dtypes[value.type] == _HIGH]
         if not floats or precision == "follow" and not self._are_there(floats):
             return False
         lows = {value: self._to_low(value) for value in floats}
@@ -181,7 +185,8 @@ class TwoPrecisions:
 
         def find() -> tuple[Operation | None, list[Type] | None]:
             lower = [
-                with_dtype(each, self._low) if self._dtype(each) == _HIGH else each.type for each in operation.results
+                with_dtype(each, self._low) if self._dtypes[each.type] == _HIGH else each.type
+                for each in operation.results
             ]
             for types in (lower, list(stated)):
                 made = make(types)

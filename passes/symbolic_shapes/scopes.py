@@ -45,11 +45,11 @@ class Scopes:
     def _add(self, operation: Operation, path: Path) -> None:
         place = len(self._paths)
         self._paths[operation] = path
-        types = {value.type for value in operation.operands}.union(operation.results.types)
-        is_new = any(self._seen.get(type_) != path for type_ in types)
-        if is_new or len(operation.regions) or has_sized_attributes(operation):
+        types = [*[value.type for value in operation.operands], *operation.results.types]
+        new = [type_ for type_ in types if self._seen.get(type_) != path]
+        if new or len(operation.regions) or has_sized_attributes(operation):
             self._note(symbols_of_operation(operation), place, path)
-            self._seen.update(dict.fromkeys(types, path))
+            self._seen.update(dict.fromkeys(new, path))
 
     def _note(self, names: Iterable[str], place: int, path: Path) -> None:
         for name in sorted(names):
