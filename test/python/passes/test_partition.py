@@ -165,6 +165,15 @@ def test_what_went_where_is_told() -> None:
     assert why.count("\n") == 4
 
 
+def test_what_a_plan_leaves_is_told() -> None:
+    """What does not pay could have gone."""
+    journal = rx.Journal()
+    with codegen(EXP, cost=lambda *_: 1.0) as npu:
+        wanted = rx.Partition(codegens=(npu,), plan="cost", explain=True)
+        rx.compile(built(lambda a, b: relax.exp(a)), partition=wanted, journal=journal)
+    assert "matches, but the plan 'cost' did not take it, or what it needs" in rx.explanation(journal.facts)
+
+
 def test_what_cannot_be_asked_for() -> None:
     module = built(layers)
     with codegen(LAYER) as npu:
