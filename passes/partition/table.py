@@ -8,6 +8,7 @@ from typing import Any
 
 from ...support.byte_sizes import byte_text
 from ...support.registry import table
+from ...support.suggest import counted
 
 _MOST_NODES = 4
 
@@ -23,7 +24,8 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     total = max(fact["operators"] for fact in given)
     taken = sum(sum(fact["matched"].values()) for fact in given)
     declined = [fact for fact in made.values() if fact["reason"]]
-    lines = [f"partition: {taken} of {total} operators", table(*rows)]
+    back = f", {counted(len(declined), 'part')} declined" if declined else ""
+    lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
     lines += [_declined(fact) for fact in declined]
     return "\n".join(lines) + "\n"
 
