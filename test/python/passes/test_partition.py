@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from partitioning import Native, built, codegen, product, relu, rows
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.core.external import external_modules
+from relax_mlir.passes.partition import planning
 from relax_mlir.passes.partition.planning import Taken
 
 import relax_mlir as rx
@@ -110,6 +111,8 @@ def test_a_plan_by_cost_takes_what_pays() -> None:
 def test_a_price_that_is_none() -> None:
     with codegen(EXP, cost=lambda *_: "cheap"), pytest.raises(rx.RelaxError, match="cost\\(\\) gave 'cheap', not sec"):
         parts(built(lambda a, b: relax.exp(a)), plan="cost")
+    with codegen(EXP, cost=lambda *_: 1 / 0), pytest.raises(rx.RelaxError, match="'npu': cost\\(\\): ZeroDivisionErr"):
+        parts(built(lambda a, b: relax.exp(a)), plan="cost")
 
 
 def test_a_planner_of_ones_own() -> None:
@@ -122,6 +125,32 @@ def test_a_planner_of_ones_own() -> None:
 
     with codegen(EXP):
         assert parts(built(lambda a, b: (relax.exp(a), relax.exp(b))), plan="second") == ["exp"]
+
+
+def exps(block: Any) -> list[Any]:
+    return [op.operation for op in block.operations if op.name == "relax.exp"]
+
+
+@pytest.mark.parametrize(
+    ("planner", "message"),
+    [
+        (lambda block, composites: None, "TypeError: 'NoneType' object is not iterable"),
+        (lambda block, composites: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda block, composites: iter([7]), "gave 7, not rx.Taken"),
+        (lambda block, composites: [Taken(composites[0], exps(block)) for _ in range(2)], "takes relax.exp twice"),
+        (lambda block, composites: iter([Taken(composites[0], exps(block) * 2)]), "takes relax.exp twice"),
+        (lambda block, composites: iter([Taken(composites[0], exps(block))] * 2), "takes an operation twice"),
+        (lambda block, composites: [Taken(composites[0], [block.owner])], "takes func.func: only operations"),
+    ],
+)
+def test_a_planner_that_is_wrong(planner: Any, message: str) -> None:
+    """It is named, and nothing that is gone is looked at."""
+    with codegen(EXP), pytest.raises(rx.RelaxError, match=f"planner 'wrong'.*{message}"):
+        try:
+            rx.register_planner("wrong")(planner)
+            parts(built(lambda a, b: relax.exp(a)), plan="wrong")
+        finally:
+            planning._PLANNERS.entries.pop("wrong")
 
 
 def refused(reason: Exception) -> type:
@@ -246,8 +275,17 @@ def test_memory_for_the_time_of_a_call() -> None:
     assert sizes == [4096, 4096]
 
 
-def test_a_workspace_that_is_none() -> None:
-    with codegen(EXP, workspace=lambda *_: -1) as npu, pytest.raises(rx.RelaxError, match="needs -1 bytes of workspa"):
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda *_: -1, "needs -1 bytes of workspace"),
+        (lambda *_: True, "needs True bytes of workspace"),
+        (lambda *_: 1 << 63, "needs 9223372036854775808 bytes of workspace"),
+        (lambda *_: 1 / 0, r"workspace\(\) of @fused_exp_npu: ZeroDivisionError"),
+    ],
+)
+def test_a_workspace_that_is_none(asked: Any, message: str) -> None:
+    with codegen(EXP, workspace=asked) as npu, pytest.raises(rx.RelaxError, match=f"codegen 'npu'.*{message}"):
         rx.compile(built(lambda a, b: relax.exp(a)), partition=npu)
 
 
