@@ -11,6 +11,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, function_type_of, last_of, operations_in, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects import relax
+from ..support.errors import blaming
 from .core.base import Pass
 from .core.external import CODEGEN, external_modules, is_external
 from .core.registry import register_pass
@@ -54,8 +55,9 @@ def _bytes_needed(module: Operation, function: Operation) -> int:
         size = ir.IntegerAttr(function.attributes[WORKSPACE]).value
         del function.attributes[WORKSPACE]
     else:
-        size = find_codegen(text_in(module, CODEGEN))().workspace(function)
-    if not isinstance(size, int) or size < 0:
+        with blaming(f"codegen '{text_in(module, CODEGEN)}': workspace() of @{symbol_name(function)}"):
+            size = find_codegen(text_in(module, CODEGEN))().workspace(function)
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 1 << 63:
         problem = f"codegen '{text_in(module, CODEGEN)}' needs {size!r} bytes of workspace for @{symbol_name(function)}"
         raise located_error(f"{problem}: expected a number, 0 or more", function.location)
     return size

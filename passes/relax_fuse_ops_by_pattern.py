@@ -20,7 +20,7 @@ from .inline.call_graph import symbols_named_by
 from .partition.codegen import Composite, find_codegen
 from .partition.functions import COMPOSITE, blocks_in, functions_to_part
 from .partition.outline import Order, Part, wrap
-from .partition.planning import Composites, find_planner
+from .partition.planning import Composites, find_planner, planned
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
 
 # Operators in a function's name.
@@ -62,7 +62,7 @@ class FuseOpsByPattern(Pass):
             for function in functions:
                 for block in blocks_in(function):
                     order = Order(block)
-                    for taken in find_planner(self.plan)(block, composites):
+                    for taken in planned(self.plan, block, composites):
                         part = Part(taken.operations, order)
                         if part.results and not part.refusal():
                             self._outline(part, taken.composite, function, names)

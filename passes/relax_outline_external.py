@@ -46,6 +46,11 @@ class OutlineExternal(Pass):
     codegen: tuple[str, ...] = ()
 
     def run(self, op: Operation) -> None:
+        if is_external(op) and op.parent is not None:
+            problem = (
+                f"@{symbol_name(op)} is a part of the codegen '{text_in(op, CODEGEN)}': it has no parts of its own"
+            )
+            raise located_error(f"pass '{self.name}': {problem}", op.location)
         functions = {symbol_name(each): each for each in functions_in(op)}
         chosen = {name: each for name, each in functions.items() if self._is_chosen(each)}
         names = {symbol_name(each) for each in operations_of(body_of(op))}

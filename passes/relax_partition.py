@@ -46,8 +46,11 @@ class Partition(Pass):
 
     def run(self, op: Operation) -> None:
         names = tuple(parse_codegen(each).codegen.name for each in self.codegens)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise RelaxError(f"pass '{self.name}': codegens= names '{twice}' twice")
         is_told = Journal.active() is not None
-        census = Census(op, names, self.entry_functions, explain=self.explain) if is_told else None
+        census = Census(op, names, self.entry_functions, plan=self.plan, explain=self.explain) if is_told else None
         passes = (
             FuseOpsByPattern(codegen=names, entry_functions=self.entry_functions, plan=self.plan),
             MergeCompositeFunctions(entry_functions=self.entry_functions),

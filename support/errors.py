@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -32,3 +33,14 @@ def told(error: BaseException) -> str:
     except Exception:  # a stranger's code may raise anything
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+@contextmanager
+def blaming(what: str) -> Iterator[None]:
+    """Whatever somebody else's code raises inside becomes a RelaxError that says whose it is."""
+    try:
+        yield
+    except RelaxError:
+        raise
+    except (Exception, SystemExit) as error:  # it may raise anything, or mean to end the program
+        raise RelaxError(f"{what}: {told(error)}") from error

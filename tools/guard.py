@@ -22,6 +22,8 @@ from ..support.files import hidden_beside, is_special, mode_of, replacing
 _stage: mmap.mmap | None = None
 _legacy: mmap.mmap | None = None
 _watched: mmap.mmap | None = None
+# Whether it came to its own end: a library may call exit().
+_ended: mmap.mmap | None = None
 _NOTE_BYTES = 8192
 
 _CAUSES: dict[int, str] = {
@@ -139,11 +141,11 @@ def open_missing_streams() -> None:
 
 def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> int:
     """The exit code of `work`, run in a child process: 0, or 1 for any failure. `blamed` is what may crash there."""
-    global _stage, _legacy, _watched
+    global _stage, _legacy, _watched, _ended
     open_missing_streams()
     if not hasattr(os, "fork"):
         return 1 if work() else 0
-    _stage, _legacy, _watched = (mmap.mmap(-1, _NOTE_BYTES) for _ in range(3))
+    _stage, _legacy, _watched, _ended = (mmap.mmap(-1, _NOTE_BYTES) for _ in range(4))
     sys.stdout.flush()
     # Held back until both processes are ready to answer them.
     held_back = {signal.SIGINT, signal.SIGTERM}
@@ -156,7 +158,11 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
     status = os.waitpid(child, 0)[1]
     signal.setitimer(signal.ITIMER_REAL, 0)
     if os.WIFSIGNALED(status):
-        _report_death(name, os.WTERMSIG(status), bool(came), blamed)
+        number = os.WTERMSIG(status)
+        _report_death(name, _CAUSES.get(number) or f"{blamed} crashed ({signal.Signals(number).name})", bool(came))
+        return 1
+    if not _read_note(_ended):
+        _report_death(name, f"what it called ended the process by exit({os.WEXITSTATUS(status)})", bool(came))
         return 1
     if os.WEXITSTATUS(status) == _INTERRUPTED:
         sys.stderr.write(f"{name}: error: interrupted\n")
@@ -193,6 +199,7 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
     except KeyboardInterrupt:
         code = _INTERRUPTED  # the parent says so: it knows of those too that the child does not live to tell
     finally:
+        _leave_note(_ended, b"yes")
         # Not sys.exit: the parent's exit handlers are not the child's to run.
         os._exit(code if code == _INTERRUPTED else 1 if code else 0)
 
@@ -230,14 +237,13 @@ def _kill(child: int, number: int) -> None:
         os.kill(child, number)
 
 
-def _report_death(name: str, number: int, was_told_to_end: bool, blamed: str) -> None:
+def _report_death(name: str, what: str, was_told_to_end: bool) -> None:
     temporary, _, path = _read_note(_legacy).partition(b"\n")
     if was_told_to_end:
         if temporary:
             os.unlink(temporary)
         sys.stderr.write(f"{name}: error: interrupted\n")
         return
-    what = _CAUSES.get(number) or f"{blamed} crashed ({signal.Signals(number).name})"
     sys.stderr.write(f"{name}: error: {what}{doing()}\n")
     if temporary:
         os.replace(temporary, path)

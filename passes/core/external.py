@@ -53,7 +53,7 @@ def _declarations_of(module: Operation) -> None:
         body = stub.regions[0].blocks.append()
         for function in functions_in(module):
             declared = {key: function.attributes[key] for key in ("sym_name", "function_type")}
-            declared["sym_visibility"] = ir.StringAttr.get("private")
+            declared["sym_visibility"] = ir.StringAttr.get("nested")
             ir.Operation.create("func.func", attributes=declared, regions=1, ip=ir.InsertionPoint(body))
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from ...bindings.ir import Block, Operation
-from ...support.errors import RelaxError
+from ...bindings.ir import Block, Operation, Value
+from ...support.errors import RelaxError, blaming
 from ...support.registry import Registry, place_of
 from ...support.suggest import suggest
 from ..patterns.prospects import Prospects
@@ -72,3 +72,41 @@ def find_planner(name: str) -> Planner:
         known = [entry.name for entry in _PLANNERS.all()]
         raise RelaxError(f"there is no planner '{name}'{suggest(name, known)} (there are {', '.join(known)})")
     return found.planner
+
+
+def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
+    """What a planner takes, one after the other. Raises RelaxError, whatever is wrong with it."""
+    planner = find_planner(name)
+    with blaming(f"planner '{name}'"):
+        found: Iterable[Taken] = planner(block, composites)
+        if isinstance(found, Sequence):
+            # All are there yet: what is taken is gone, and must not be looked at again.
+            _check(name, [op for each in found for op in _operations_of(name, each)], block)
+            yield from found
+            return
+        gone: dict[int, Operation] = {}
+        for taken in found:
+            operations = _operations_of(name, taken)
+            if any(id(op) in gone for op in operations):
+                raise RelaxError(f"planner '{name}' takes an operation twice")
+            _check(name, operations, block)
+            gone.update({id(op): op for op in operations})
+            yield taken
+
+
+def _operations_of(name: str, taken: object) -> Sequence[Operation]:
+    if not isinstance(taken, Taken):
+        raise RelaxError(f"planner '{name}' gave {taken!r}, not rx.Taken")
+    return taken.operations
+
+
+def _check(name: str, operations: Sequence[Operation], block: Block) -> None:
+    """Refuses what is not in the block, and what is taken twice."""
+    taken: set[Value] = set()
+    for op in operations:
+        if not len(op.results) or op.operation.block != block:
+            place = "of the block that it is given, and with results"
+            raise RelaxError(f"planner '{name}' takes {op.operation.name}: only operations {place} can go")
+        if op.results[0] in taken:
+            raise RelaxError(f"planner '{name}' takes {op.operation.name} twice")
+        taken.add(op.results[0])

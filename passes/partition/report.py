@@ -42,13 +42,15 @@ class Reason(NamedTuple):
 class Census:
     """The operators before a partition, and where they are after it."""
 
-    def __init__(self, module: Operation, codegens: Sequence[str], functions: Sequence[str], *, explain: bool):
+    def __init__(
+        self, module: Operation, codegens: Sequence[str], functions: Sequence[str], *, plan: str, explain: bool
+    ):
         self._module, self._codegens = module, codegens
         self._before = set(map(symbol_name, external_modules(module)))
         self._operators = list(_operators_in(functions_to_part(module, functions, "partition")))
         self._reasons: list[Reason] = []
         if explain:
-            explain_each = _Explanation(codegens)
+            explain_each = _Explanation(codegens, plan)
             with remembering(KnownPrimFuncs()):
                 self._reasons = [explain_each.of(op) for op in self._operators]
             for number, op in enumerate(self._operators):
@@ -110,7 +112,9 @@ def _fact(
 class _Explanation:
     """Why codegens' patterns do not match operations."""
 
-    def __init__(self, codegens: Sequence[str]):
+    def __init__(self, codegens: Sequence[str], plan: str):
+        chosen = "" if plan == "priority" else f"the plan '{plan}' did not take it, or "
+        self._matches = f"matches, but {chosen}what it needs went elsewhere, or cannot move"
         composites = [each for codegen in codegens for each in find_codegen(codegen).composites()]
         #: By the operations that they end with, and by all that they have in them.
         self._ending: dict[str, list[Composite]] = defaultdict(list)
@@ -133,9 +137,7 @@ class _Explanation:
         refusal = why_not(composite.pattern, op)
         if refusal is not None:
             return _reason(composite, refusal)
-        return Reason(
-            composite.codegen, composite.name, "matches, but what it needs went elsewhere, or cannot move", 2 * _ALL
-        )
+        return Reason(composite.codegen, composite.name, self._matches, 2 * _ALL)
 
     def _around(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]

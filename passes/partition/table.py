@@ -8,6 +8,7 @@ from typing import Any
 
 from ...support.byte_sizes import byte_text
 from ...support.registry import table
+from ...support.suggest import counted
 
 _MOST_NODES = 4
 
@@ -22,7 +23,9 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
     total = max(fact["operators"] for fact in given)
     taken = sum(sum(fact["matched"].values()) for fact in given)
-    lines = [f"partition: {taken} of {total} operators", table(*rows)]
+    declined = sum(bool(fact["reason"]) for fact in made.values())
+    back = f", {counted(declined, 'part')} declined" if declined else ""
+    lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
     for what, why in (("declined", "reason"), ("cannot run here", "missing")):
         lines += [_told(what, fact, fact[why]) for fact in made.values() if fact[why]]
     return "\n".join(lines) + "\n"

@@ -6,6 +6,11 @@
 # PLAN: error: there is no planner 'coast'; did you mean 'cost'? (there are cost, priority)
 # RUN: not relax-opt %s --relax-partition 2>&1 | FileCheck %s --check-prefix=NONE
 # NONE: error: pass 'relax-partition': codegens= names no codegen
+# RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition=codegens=sample,sample 2>&1 | FileCheck %s --check-prefix=TWICE
+# TWICE: error: pass 'relax-partition': codegens= names 'sample' twice
+# What is a part has no parts of another codegen.
+# RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --pass-pipeline='builtin.module(relax-partition{codegens=sample},external(relax-inline{include-composites=true},relax-partition{codegens=c}))' 2>&1 | FileCheck %s --check-prefix=NESTED
+# NESTED: relax-partition.py:{{.*}}: error: pass 'relax-outline-external': @fused_matmul_nn_relu_sample is a part of the codegen 'sample': it has no parts of its own
 from relax_mlir.script import ir as I, relax as R
 
 

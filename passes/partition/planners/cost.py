@@ -10,7 +10,7 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.navigation import ancestors, operations_of, used_by, users_of
 from ....dialects.core.codec import decode
 from ....dialects.core.work import bytes_of
-from ....support.errors import RelaxError
+from ....support.errors import RelaxError, blaming
 from ...canonicalize.constants import is_constant
 from ...patterns.match import match
 from ..codegen import Composite, find_codegen
@@ -50,12 +50,14 @@ def _candidates(block: Block, operations: Sequence[Operation], composites: Seque
     waiting = prospects_of(composites).in_block(block)
     found = []
     for place, composite in enumerate(composites):
-        codegen = find_codegen(composite.codegen)()
+        with blaming(f"codegen '{composite.codegen}'"):
+            codegen = find_codegen(composite.codegen)()
         for op in waiting.get(place, ()):
             matched = match(composite.pattern, op)
             if matched is not None:
                 inside = tuple(numbers[each.results[0]] for each in matched.operations)
-                price = codegen.cost(composite.name, matched.operations)
+                with blaming(f"codegen '{composite.codegen}': cost()"):
+                    price = codegen.cost(composite.name, matched.operations)
                 if not isinstance(price, (int, float)) or not price >= 0:
                     raise RelaxError(f"codegen '{composite.codegen}': cost() gave {price!r}, not seconds")
                 found.append(_Candidate(Taken(composite, matched.operations), composite.codegen, inside, price))

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from partitioning import Native, built, codegen, product, relu, rows
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.core.external import external_modules
+from relax_mlir.passes.partition import planning
 from relax_mlir.passes.partition.planning import Taken
 
 import relax_mlir as rx
@@ -111,6 +112,8 @@ def test_a_plan_by_cost_takes_what_pays() -> None:
 def test_a_price_that_is_none() -> None:
     with codegen(EXP, cost=lambda *_: "cheap"), pytest.raises(rx.RelaxError, match="cost\\(\\) gave 'cheap', not sec"):
         parts(built(lambda a, b: relax.exp(a)), plan="cost")
+    with codegen(EXP, cost=lambda *_: 1 / 0), pytest.raises(rx.RelaxError, match="'npu': cost\\(\\): ZeroDivisionErr"):
+        parts(built(lambda a, b: relax.exp(a)), plan="cost")
 
 
 def test_a_planner_of_ones_own() -> None:
@@ -123,6 +126,32 @@ def test_a_planner_of_ones_own() -> None:
 
     with codegen(EXP):
         assert parts(built(lambda a, b: (relax.exp(a), relax.exp(b))), plan="second") == ["exp"]
+
+
+def exps(block: Any) -> list[Any]:
+    return [op.operation for op in block.operations if op.name == "relax.exp"]
+
+
+@pytest.mark.parametrize(
+    ("planner", "message"),
+    [
+        (lambda block, composites: None, "TypeError: 'NoneType' object is not iterable"),
+        (lambda block, composites: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda block, composites: iter([7]), "gave 7, not rx.Taken"),
+        (lambda block, composites: [Taken(composites[0], exps(block)) for _ in range(2)], "takes relax.exp twice"),
+        (lambda block, composites: iter([Taken(composites[0], exps(block) * 2)]), "takes relax.exp twice"),
+        (lambda block, composites: iter([Taken(composites[0], exps(block))] * 2), "takes an operation twice"),
+        (lambda block, composites: [Taken(composites[0], [block.owner])], "takes func.func: only operations"),
+    ],
+)
+def test_a_planner_that_is_wrong(planner: Any, message: str) -> None:
+    """It is named, and nothing that is gone is looked at."""
+    with codegen(EXP), pytest.raises(rx.RelaxError, match=f"planner 'wrong'.*{message}"):
+        try:
+            rx.register_planner("wrong")(planner)
+            parts(built(lambda a, b: relax.exp(a)), plan="wrong")
+        finally:
+            planning._PLANNERS.entries.pop("wrong")
 
 
 def refused(reason: Exception) -> type:
@@ -147,7 +176,8 @@ def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -
         numpy.testing.assert_allclose(program["main"](a, b), numpy.tanh(numpy.maximum(a @ b, 0)), atol=1e-6)
         with pytest.raises(rx.RelaxError, match="codegen 'npu' declined @fused_matmul_nn_relu_npu"):
             rx.compile(module, partition=npu, strict_partition=True)
-    assert f": {shown}\n" in rx.partition_table(journal.facts)
+    told = rx.partition_table(journal.facts)
+    assert told.startswith("partition: 2 of 3 operators, 1 part declined\n") and f": {shown}\n" in told
 
 
 class Driven(Native):
@@ -184,6 +214,15 @@ def test_what_went_where_is_told() -> None:
     assert "no pattern has relax.tanh" in why
     assert "relax.matmul is used by relax.tanh; the pattern ends with relax.nn.relu" in why
     assert why.count("\n") == 4
+
+
+def test_what_a_plan_leaves_is_told() -> None:
+    """What does not pay could have gone."""
+    journal = rx.Journal()
+    with codegen(EXP, cost=lambda *_: 1.0) as npu:
+        wanted = rx.Partition(codegens=(npu,), plan="cost", explain=True)
+        rx.compile(built(lambda a, b: relax.exp(a)), partition=wanted, journal=journal)
+    assert "matches, but the plan 'cost' did not take it, or what it needs" in rx.explanation(journal.facts)
 
 
 def test_what_cannot_be_asked_for() -> None:
@@ -257,8 +296,17 @@ def test_memory_for_the_time_of_a_call() -> None:
     assert sizes == [4096, 4096]
 
 
-def test_a_workspace_that_is_none() -> None:
-    with codegen(EXP, workspace=lambda *_: -1) as npu, pytest.raises(rx.RelaxError, match="needs -1 bytes of workspa"):
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda *_: -1, "needs -1 bytes of workspace"),
+        (lambda *_: True, "needs True bytes of workspace"),
+        (lambda *_: 1 << 63, "needs 9223372036854775808 bytes of workspace"),
+        (lambda *_: 1 / 0, r"workspace\(\) of @fused_exp_npu: ZeroDivisionError"),
+    ],
+)
+def test_a_workspace_that_is_none(asked: Any, message: str) -> None:
+    with codegen(EXP, workspace=asked) as npu, pytest.raises(rx.RelaxError, match=f"codegen 'npu'.*{message}"):
         rx.compile(built(lambda a, b: relax.exp(a)), partition=npu)
 
 
