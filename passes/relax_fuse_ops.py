@@ -13,6 +13,7 @@ from .core.journal import Journal
 from .core.registry import register_pass
 from .fuse.block import BlockGroups
 from .fuse.functions import note_not_fused
+from .fuse.heads import with_heads
 from .fuse.kinds import Kinds, Limits
 from .fuse.marks import mark_apart, mark_group
 from .fuse.prim_info import PrimInfos
@@ -31,6 +32,10 @@ class FuseOps(Pass):
     max_parameters: int = 32
     #: Whether elementwise operations go into the function of the matmul, convolution or reduction before them.
     epilogues: bool = False
+    #: Whether calls that read one tensor at the same points of the same loops go into one function.
+    beside: bool = True
+    #: Whether what several functions read is computed in each, if it is cheap, large, and stored for nobody else.
+    again: bool = True
     #: Whether a call that stays apart from one that it reads says why, as relax.apart.
     reasons: bool = False
 
@@ -41,12 +46,15 @@ class FuseOps(Pass):
 
     def run(self, op: Operation) -> None:
         journal = Journal.active()
-        kinds = Kinds(PrimInfos(op), Limits(self.max_ops, self.max_parameters, self.epilogues))
+        kinds = Kinds(PrimInfos(op), Limits(self.max_ops, self.max_parameters, self.epilogues, self.beside))
         for reading in readings_in(op):
             blocks = BlockGroups(reading, kinds)
+            groups = blocks.find()
+            if self.again:
+                blocks, groups = with_heads(blocks, groups, reading, kinds)
             # What somebody has grouped already stays as it is.
             first = max(reading.stated.values(), default=-1) + 1
-            for number, found in enumerate(blocks.find(), first):
+            for number, found in enumerate(groups, first):
                 mark_group(found.calls, number)
             if self.reasons:
                 mark_apart(blocks.reasons_apart())

@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
+from .group import Loops
 from .kinds import GroupOf, Kinds
 from .reading import OUTSIDE, BlockReading
 
@@ -81,11 +82,26 @@ class BlockGroups:
 
     def find(self) -> list[Found]:
         self._join(self._edges)
+        if self._kinds.limits is not None and self._kinds.limits.beside:
+            for users in self._reading.users:
+                if len(users) > 1:
+                    self._join_beside(users)
         return self._found()
 
+    def group_at(self, position: int) -> GroupOf | None:
+        """The group that a call is in, of itself alone too; None where it can be in none."""
+        return self._group.get(position)
+
+    def groups(self) -> list[GroupOf]:
+        return list({id(group): group for group in self._group.values()}.values())
+
+    def outputs_of(self, group: GroupOf) -> Sequence[int]:
+        """The values of a group that are used outside."""
+        return self._outputs(group)[0]
+
     def _found(self) -> list[Found]:
-        groups = {id(group): group for group in self._group.values() if len(group.calls) > 1}
-        return [Found(group, self._reading, group.outputs, self._place[group.calls[0]]) for group in groups.values()]
+        groups = [group for group in self.groups() if len(group.calls) > 1]
+        return [Found(group, self._reading, group.outputs, self._place[group.calls[0]]) for group in groups]
 
     def reasons_apart(self) -> dict[tuple[Operation, Operation], str]:
         """For each two calls that stay apart, the producer and the consumer, why."""
@@ -105,6 +121,18 @@ class BlockGroups:
                 edge.producers = None
         while self._round(edges, more_outputs=True):
             pass
+
+    def _join_beside(self, positions: Sequence[int]) -> None:
+        """Calls that do not read each other's results, each with the last one before it of the same loops."""
+        before: dict[Loops, GroupOf] = {}
+        for position in positions:
+            group = self._group.get(position)
+            if group is None or group.kind.loops is None:
+                continue
+            loops, other = group.kind.loops, before.get(group.kind.loops, group)
+            if other is not group:
+                self._try(other, group, more_outputs=True)
+            before[loops] = self._group[position]
 
     def _round(self, edges: Sequence[Edge], more_outputs: bool) -> bool:
         changed = False
@@ -192,7 +220,7 @@ class BlockGroups:
         reading, places, values = self._reading, self._place, group.values
         for number in group.kind.inputs:
             defined = reading.defined[values[number]]
-            if defined != OUTSIDE and places[defined] >= place:
+            if defined != OUTSIDE and places[defined] >= place and defined not in reading.constants:
                 return None
         if reading.symbols and max(map(reading.sizes_known_behind, group.calls)) >= place:
             return None

@@ -60,6 +60,7 @@ class FusedFunctions:
         name, attributes, types, arguments = self._calls[key]
         members = [found.reading.operations[position] for position in found.group.calls]
         given = [members[member].operands[operand] for member, operand in arguments]
+        _raise_constants(found)
         location, place = _fused_location(calls), ir.InsertionPoint(before)
         made = ir.Operation.create(_CALL, types, given, attributes, loc=location, ip=place)
         note_fused(Journal.active(), name, calls)
@@ -106,6 +107,15 @@ class FusedFunctions:
             references.update(reading.references())
         candidates = [function for function in self._fused.values() if OPERATOR in function.attributes]
         remove_dead(self._module, candidates, references)
+
+
+def _raise_constants(found: Found) -> None:
+    """Those that the group reads stand before it: they may have been made later, for a member that stood there."""
+    reading = found.reading
+    for number in found.group.kind.inputs:
+        position = reading.defined[found.group.values[number]]
+        if position > found.place and position in reading.constants:
+            reading.operations[position].move_before(found.before)
 
 
 def _name(group: Group) -> str:

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Type, Value
+from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
-from ...dialects.core.infos import bit_width
+from ...dialects.core.infos import TensorInfo, bit_width
 from .maps import compose, dim_beside_constant, identity, inverse, plain_dim, visits_once
 from .prim_info import PrimInfo, input_count_of, maps_of
 
@@ -21,6 +22,9 @@ _MOST_SCATTERED = 1 << 19
 
 #: What elementwise loops may go on with.
 _HEADS = (OpPattern.COMM_REDUCE, OpPattern.OUT_EWISE_FUSABLE)
+
+#: The sizes of what loops write, and the map from them to its elements.
+Loops = tuple[tuple[Any, ...], Any]
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,43 @@ def joined(producers: Group, consumers: Group) -> Group | None:
     return replace(consumers, members=members, head=producers.head or consumers.head)
 
 
+def beside(first: Group, second: Group) -> Group | None:
+    """Both in the same loops, neither of them reading the other. None where their loops differ."""
+    if first.host or second.host or first.head or second.head or loops_of(first) != loops_of(second):
+        return None
+    if _reads_of(first, second) or _reads_of(second, first):
+        return None
+    members = sorted([*first.members, *second.members], key=lambda member: member.position)
+    return replace(second, members=tuple(members))
+
+
+def loops_of(group: Group) -> Loops | None:
+    """How often each loop runs and what is written in it; None where nobody knows, or not element by element."""
+    if group.host or group.head:
+        return None
+    written = decode(group.sink.call.results[0].type)
+    if not isinstance(written, TensorInfo) or written.shape is None or None in written.shape:
+        return None
+    return written.shape, group.out_map
+
+
+def read_alike(first: Group, second: Group) -> bool:
+    """Whether both read an element of one tensor at each point of their loops, and the same one."""
+    return not _read_at_each_point(first).isdisjoint(_read_at_each_point(second))
+
+
+def _read_at_each_point(group: Group) -> set[tuple[Value, AffineMap]]:
+    given = group.inputs()
+    return {
+        (value, map_)
+        for member in group.members
+        for operand, value in enumerate(member.call.operands)
+        if value in given and operand in member.info.reads
+        for map_ in member.read_maps(operand)
+        if map_.is_permutation
+    }
+
+
 def _edges(producers: Group, consumers: Group) -> Iterator[tuple[Member, int, Member]]:
     """Each operand of a consumer that a producer computes."""
     made = producers.produced
@@ -156,14 +197,14 @@ def _is_read_as_it_lies(moved: Sequence[Member], consumers: Group, producers: Gr
 
     Its loops come by each element many times, and in vectors. What is too much for the cache lies together rather.
     """
-    if not _only_moves(producers) or any(_bytes_of(value.type) > _MOST_SCATTERED for value in producers.produced):
+    if not _only_moves(producers) or any(bytes_of(value.type) > _MOST_SCATTERED for value in producers.produced):
         return False
     source = _innermost(compose(moved[0].info.moved_from, moved[0].place))
     edges = _edges(producers, consumers)
     return all(_innermost(map_) == source for consumer, operand, _ in edges for map_ in consumer.read_maps(operand))
 
 
-def _bytes_of(tensor: Type) -> float:
+def bytes_of(tensor: Type) -> float:
     return math.prod(tensor.shape) * _bits(tensor) / 8 if tensor.has_static_shape else math.inf
 
 

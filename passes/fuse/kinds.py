@@ -15,7 +15,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Value
-from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
+from .group import (
+    Group,
+    Loops,
+    beside,
+    goes_on_in_place,
+    is_slowed_down,
+    joined,
+    loops_of,
+    outputs_fit,
+    read_alike,
+    single,
+    sizes_are_told,
+    with_head,
+)
 from .prim_info import PrimInfos
 from .reading import BlockReading
 
@@ -26,6 +39,8 @@ class Limits(NamedTuple):
     max_ops: int
     max_parameters: int
     epilogues: bool
+    #: Whether what reads one tensor in the same loops is one.
+    beside: bool
 
 
 @dataclass(eq=False)
@@ -37,6 +52,8 @@ class Kind:
     inputs: tuple[int, ...]
     #: The member that writes all its results, used or not.
     host: int | None
+    #: None where calls are no groups beside others.
+    loops: Loops | None
     #: With groups of which kind those of this one become what: by the other one's kind, which value of this one each
     #: of its values is, and the order of all members where some of the other's stand before some of this one's.
     joins: dict[tuple[Kind, tuple[int | None, ...], tuple[int, ...]], Join | None] = field(default_factory=dict)
@@ -144,7 +161,12 @@ class Kinds:
         if producers.host is not None:
             is_wanted = self.limits is None or self.limits.epilogues
             return with_head(producers, consumers) if is_wanted else None
-        return joined(producers, consumers)
+        return joined(producers, consumers) or self._beside(producers, consumers)
+
+    def _beside(self, first: Group, second: Group) -> Group | None:
+        """Kernels are called in no time to speak of: what is saved is reading a tensor again."""
+        group = beside(first, second)
+        return group if group is None or self.limits is None or read_alike(first, second) else None
 
     def why_not(self, group: GroupOf, outputs: Sequence[int], reading: BlockReading) -> str:
         """Why a group cannot have these values for outputs, or had better not be; empty where it may."""
@@ -177,7 +199,8 @@ def _kind(group: Group, reading: BlockReading, values: Sequence[int]) -> Kind:
     calls = [member.position for member in group.all_members]
     made = {number for position in calls for number in reading.results[position]}
     inputs = tuple(place for place, number in enumerate(values) if number not in made)
-    return Kind(group, inputs, None if group.host is None else calls.index(group.host.position))
+    host = None if group.host is None else calls.index(group.host.position)
+    return Kind(group, inputs, host, loops_of(group))
 
 
 def _costs_more(group: Group, outputs: Sequence[Value], limits: Limits) -> str:

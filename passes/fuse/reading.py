@@ -68,6 +68,8 @@ class BlockReading:
         self.replaced: set[int] = set()
         #: What is no such call, and may name symbols.
         self.others: list[int] = []
+        #: Those that can stand anywhere before what reads them.
+        self.constants: set[int] = set()
         #: Those with blocks of their own.
         self.nested: list[Operation] = []
         #: Calls of PrimFuncs of which nothing else is asked, with the function's name.
@@ -108,7 +110,9 @@ class BlockReading:
             if op.name == _CALL:
                 self._read_call(position, op)
                 continue
-            if op.name != _NUMBERS:
+            if op.name == _NUMBERS:
+                self.constants.add(position)
+            else:
                 self.others.append(position)
             if len(op.regions):
                 self._read_inside(position, op)
@@ -148,6 +152,10 @@ class BlockReading:
             self.plain_calls[position] = attributes["func"]
         else:
             self.others.append(position)
+
+    def again(self) -> BlockReading:
+        """The block as it is by now."""
+        return BlockReading(self._block, self._type_numbers, is_alone=self._is_alone)
 
     def references(self) -> Counter[str]:
         """How often operations of the block name each symbol, those left out that were replaced."""

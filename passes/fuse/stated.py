@@ -44,6 +44,8 @@ class StatedGroups(BlockGroups):
             # There may be no place for one group before another one has its own: all of them, step by step.
             self._start_again()
             self._join(self._edges)
+            for calls in groups.values():
+                self._join_beside(calls)
             for number, calls in groups.items():
                 self._check_whole(number, calls)
         return self._found()
@@ -65,6 +67,7 @@ class StatedGroups(BlockGroups):
             group = GroupOf(whole.kind, own, tuple(calls), tuple([values[at] for at in whole.values]))
             return self._put(group, self._outputs(group)[0] if whole.kind.host is not None else outputs, last)
         self._join(edges)
+        self._join_beside(calls)
         group = self._group[calls[0]]
         if len(group.calls) < len(calls):
             return False
@@ -93,4 +96,4 @@ class StatedGroups(BlockGroups):
         for (producer, consumer), reason in self.reasons_apart().items():
             if producer in inside and consumer in inside:
                 return f"@{producer.opview.func} and @{consumer.opview.func}: {reason}"
-        return "its calls do not read each other's results"
+        return "its calls neither read each other's results nor have the same loops"

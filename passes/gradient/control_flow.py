@@ -22,6 +22,7 @@ from ...dialects.relax import dialect
 from ...dialects.relax.function_attributes import TARGET
 from ...emit.numbers import Number, as_i64, constant, minimum, number, operation
 from ..canonicalize.support import is_known
+from .tensors import as_tensor
 
 relax = dialect.ops
 
@@ -207,7 +208,7 @@ def _gathering(loop: Operation, kept: Sequence[int], replaces_loops: bool) -> tu
     index, *states = block.arguments
     states, held = _split(states, count)
     with ir.InsertionPoint(block):
-        rows = [_as_tensor(states[place]) for place in kept]
+        rows = [as_tensor(states[place]) for place in kept]
         appended = [_with_row(*pair) for pair in zip(held, rows, strict=True)]
         results = _again(loop, [index, *states], block, has_effects=replaces_loops)
         ir.Operation.create("scf.yield", operands=[*results, *appended])
@@ -226,7 +227,7 @@ def _counting(loop: Operation, replaces_loops: bool) -> Operation:
     before = made.regions[0].blocks.append(*(value.type for value in (*initial, *more)))
     states, (count, *held) = _split(list(before.arguments), len(initial))
     with ir.InsertionPoint(before):
-        appended = [_with_row(rows, _as_tensor(state)) for rows, state in zip(held, states, strict=True)]
+        appended = [_with_row(rows, as_tensor(state)) for rows, state in zip(held, states, strict=True)]
         results = _again(loop, states, before, has_effects=replaces_loops)
         ir.Operation.create("scf.condition", operands=[*results, (number(count) + 1).value, *appended])
     after = made.regions[1].blocks.append(*types)
@@ -262,14 +263,6 @@ def _row(rows: Value, turn: Number, type_: Type) -> Value:
         return row if row.type == type_ else relax["match_cast"](row, ty=type_)
     element = ir.Operation.create("tensor.extract", results=[row.type.element_type], operands=[row]).result
     return element if element.type == type_ else _index_cast(element, type_)
-
-
-def _as_tensor(state: Value) -> Value:
-    if isinstance(decode(state.type), TensorInfo):
-        return state
-    scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
-    type_ = ir.RankedTensorType.get([], scalar.type)
-    return ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result
 
 
 def _index_cast(value: Value, type_: Type) -> Value:

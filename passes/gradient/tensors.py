@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
+from ...emit.numbers import as_i64
 from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
 from .registry import GradientCall
 
@@ -86,6 +90,15 @@ def cast(x: Value, dtype: str) -> Value:
 def summed_to(gradient: Value, operand: Value, others: Sequence[Value]) -> Value:
     """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
     return gradient if keeps_shape(operand, *others) else relax["collapse_sum_like"](gradient, operand)
+
+
+def as_tensor(state: Value) -> Value:
+    """A tensor, or a scalar as one; an index as i64."""
+    if isinstance(decode(state.type), TensorInfo):
+        return state
+    scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
+    type_ = ir.RankedTensorType.get([], scalar.type)
+    return ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result
 
 
 def shape_operand(value: Value) -> Value:

@@ -76,3 +76,81 @@ class Stated:
         for i in T.grid(4):
             Y[i] = X[i] + X[i]
         return Y
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Beside:
+    # Calls that read one tensor in the same loops are one kernel with several results, constants in the way move up.
+    # Loops over other places of it, or with nothing in common to read, stay apart.
+    # CHECK-LABEL: def main(
+    # CHECK: a = R.call_tir(cls.exp, (x,), attrs={"relax.group": 0},
+    # CHECK: b = R.call_tir(cls.sum, (x,),
+    # CHECK-NOT: relax.group
+    # CHECK: c = R.call_tir(
+    # CHECK-NEXT: cls.greater, (x, {{.*}}), attrs={"relax.group": 0},
+    # CHECK: d = R.call_tir(cls.permute_dims, (x,), out_sinfo
+    # CHECK: e = R.call_tir(cls.exp_1, (y,), out_sinfo
+    # FUSED-LABEL: def main(
+    # FUSED: fused_exp_greater_0, fused_exp_greater_1 = R.call_tir(
+    # FUSED-NEXT: cls.fused_exp_greater, (x, {{.*}}),
+    # FUSED-NEXT: out_sinfo=[R.Tensor(("n", 8), "float32"), R.Tensor(("n", 8), "bool")],
+    # FUSED: def fused_exp_greater(
+    # FUSED: C[i, j], D[i, j] = T.exp(A[i, j]), A[i, j] > B[()]
+    @R.function
+    def main(x: R.Tensor(("n", 8), "float32"), y: R.Tensor((8, "n"), "float32")) -> R.Tuple(
+        R.Tensor(("n", 8), "float32"),
+        R.Tensor((), "float32"),
+        R.Tensor(("n", 8), "bool"),
+        R.Tensor((8, "n"), "float32"),
+        R.Tensor((8, "n"), "float32"),
+    ):
+        a = R.exp(x)
+        b = R.sum(x)
+        c = R.greater(x, R.const(1.0, "float32"))
+        d = R.permute_dims(x)
+        e = R.exp(y)
+        return a, b, c, d, e
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Again:
+    # A cheap head of a megabyte that two sums read is computed in both, and not stored. Where somebody else needs it
+    # in memory as well, or it is smaller, it is computed once.
+    # CHECK-LABEL: def main(
+    # CHECK: cls.nn_relu, (x,), attrs={"relax.group": 0},
+    # CHECK: cls.nn_relu, (x,), attrs={"relax.group": 1},
+    # CHECK: cls.nn_relu_1, (y,)
+    # CHECK-NOT: cls.nn_relu_1
+    # CHECK: cls.nn_relu, (z,)
+    # CHECK-NOT: cls.nn_relu
+    # CHECK: return
+    # FUSED-LABEL: def main(
+    # FUSED-DAG: cls.fused_nn_relu_sum, (x,)
+    # FUSED-DAG: cls.fused_nn_relu_sum_1, (x,)
+    # FUSED: return
+    @R.function
+    def main(
+        x: R.Tensor((256, 1024), "float32"), y: R.Tensor((255, 1024), "float32"), z: R.Tensor((256, 1024), "float32")
+    ) -> R.Tuple(
+        R.Tensor((256,), "float32"),
+        R.Tensor((1024,), "float32"),
+        R.Tensor((255,), "float32"),
+        R.Tensor((1024,), "float32"),
+        R.Tensor((256, 1024), "float32"),
+        R.Tensor((256,), "float32"),
+    ):
+        large = R.nn.relu(x)
+        a = R.sum(large, axis=[1])
+        b = R.sum(large, axis=[0])
+        small = R.nn.relu(y)
+        c = R.sum(small, axis=[1])
+        d = R.sum(small, axis=[0])
+        stored = R.nn.relu(z)
+        e = R.sum(stored, axis=[1])
+        return a, b, c, d, stored, e

@@ -44,6 +44,11 @@ def indices(*values: Any) -> Any:
     return const(numpy.array(values if len(values) > 1 else values[0]))
 
 
+def or_zero(x: Any) -> Any:
+    """Where it is a number; differences of NaN tell nothing."""
+    return relax["where"](relax["equal"](x, x), x, const(0.0, "f64"))
+
+
 def _operator(name: str) -> Callable[..., Any]:
     return relax[name.removeprefix("relax.")]
 
@@ -213,6 +218,9 @@ call("nn.prelu", (2, 3), (1,), low=-1.0, axis=-1)
 use("dropout", lambda x: relax["multiply"](*relax["nn.dropout"](x)), (2, 3))
 
 use("take wrapped", lambda x: relax["take"](x, indices(0, -4, 5), axis=1, mode="wrap"), (2, 3))
+use("take or NaN", lambda x: or_zero(relax["take"](x, indices([2, -1, 0], [3, 1, 1]), axis=1, mode="nan")), (2, 3, 2))
+use("take or NaN of all", lambda x: or_zero(relax["take"](x, indices(5, 6, -1, 5), axis=None, mode="nan")), (6,))
+use("take one or NaN", lambda x: or_zero(relax["take"](x, indices(1), axis=-1, mode="nan")), (2, 3), dims=[("n", 3)])
 use("take clipped", lambda x: relax["take"](x, indices([0, 7], [-9, 1]), mode="clip"), (2, 3))
 use("gather_nd of batches", lambda x: relax["gather_nd"](x, indices([[0], [2]], [[1], [1]]), batch_dims=1), (2, 3, 2))
 for _reduction in ("update", "max", "min", "mean", "mul"):

@@ -27,6 +27,16 @@ call("nn.max_pool2d", (1, 1, 5, 6), pool_size=2, strides=[2, 3], ceil_mode=True)
 call("nn.avg_pool1d", (1, 2, 6), pool_size=3, strides=2, ceil_mode=True, padding=[1, 1])
 call("nn.max_pool1d", (1, 1, 6), pool_size=3, strides=2, ceil_mode=True, padding=[0, 2])
 call("nn.avg_pool2d", (1, 1, 5, 6), pool_size=[3, 2], strides=3, ceil_mode=True, padding=[1, 0])
+for _pool in ("max", "avg"):
+    for _size in (4, 5, 6):
+        _free: Any = {
+            "pool_size": [3, 2],
+            "strides": 2,
+            "ceil_mode": True,
+            "padding": [1, 0],
+            "dims": [(1, 1, "h", "w")],
+        }
+        call(f"nn.{_pool}_pool2d", (1, 1, _size, 9 - _size), **_free)
 call("nn.avg_pool2d", (1, 4, 5, 2), pool_size=2, layout="NHWC", padding=1, count_include_pad=True)
 call("nn.adaptive_avg_pool1d", (2, 2, 5), output_size=3)
 call("nn.adaptive_avg_pool2d", (1, 5, 4, 2), output_size=[2, 3], layout="NHWC", out_layout="NCHW")

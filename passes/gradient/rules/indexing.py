@@ -13,15 +13,15 @@ from ....dialects.core.operands import operand_info
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, same_known_shape, shape_of
 from ...layout.conversion import permuted
-from ..positions import moved_by_itself, positions_of
+from ..positions import moved_back, moved_by_itself, positions_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import relax
+from ..tensors import as_tensor, rank_of, relax
 
 
 @register_gradient("relax.take", by_types=True)
 def take(call: GradientCall) -> list[Any]:
     if call.mode == "nan":
-        raise call.fail("indices out of bounds give NaN (mode 'nan')")
+        return [_taken_or_nan(call)]
     indices, shape = decode(call.indices.type), shape_of(call.x)
     count = indices.rank if isinstance(indices, TensorInfo) else None
     if count is None or shape is None or call.axis is None or call.mode != "fast":
@@ -34,6 +34,22 @@ def take(call: GradientCall) -> list[Any]:
     zeros = relax["zeros_like"](permuted(call.x, front))
     places = relax["expand_dims"](call.indices, axis=[count])
     return [permuted(relax["scatter_nd"](zeros, places, permuted(call.gradient, read), reduction="add"), back)]
+
+
+def _taken_or_nan(call: GradientCall) -> Value:
+    """What is NaN comes from nowhere: from before the first element, or from behind the last one."""
+    index = relax["add"](relax["astype"](as_tensor(call.indices), dtype="i64"), const(1, "i64"))
+
+    def move(positions: Value) -> Value:
+        if call.axis is None:
+            padded = relax["nn.pad"](relax["flatten"](positions), pad_width=[1, 1], pad_value=-1)
+            return relax["take"](padded, index, axis=0, mode="clip")
+        rank = rank_of(call, positions)
+        axis = call.axis % rank
+        widths = [int(each == axis) for each in range(rank) for _ in range(2)]
+        return relax["take"](relax["nn.pad"](positions, pad_width=widths, pad_value=-1), index, axis=axis, mode="clip")
+
+    return moved_back(call.gradient, call.x, move, has_others=True)
 
 
 @register_gradient("relax.gather_elements", by_types=True)

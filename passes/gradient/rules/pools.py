@@ -47,9 +47,17 @@ class _Window:
         for window, size, count in zip(
             windows, *(known_shape(call, x)[2:] for x in (call.data, call.result)), strict=True
         ):
-            if not isinstance(size, int) or not isinstance(count, int):
-                raise call.fail(f"with ceil_mode, the spatial sizes of its data must be numbers: {size}")
-            over.append((count - 1) * window.stride + window.reach - size - window.before - window.after)
+            if isinstance(size, int) and isinstance(count, int):
+                over.append((count - 1) * window.stride + window.reach - size - window.before - window.after)
+            elif window.after + window.stride <= window.reach:
+                # As far as the last one may; what is behind it is in none.
+                over.append(window.stride - 1)
+            else:
+                raise call.fail(
+                    f"with ceil_mode, the spatial sizes of its data must be numbers, or windows at least as wide as "
+                    f"their stride and the padding behind: {size}, and windows of {window.reach} "
+                    f"at every {window.stride}"
+                )
         return over
 
     def slices(self, data: Any, padded_with: float, around: Sequence[int] | None = None) -> Iterator[Any]:

@@ -26,7 +26,7 @@ no_gradient(
 no_gradient(_relax("assert_op print"), "it gives nothing")
 no_gradient(_relax("bitcast"), "it takes the bits of numbers for others")
 no_gradient(
-    _relax("call_dps_packed call_inplace_packed call_packed call_pure_packed call_tir call_tir_inplace"),
+    _relax("call_dps_packed call_external call_inplace_packed call_packed call_pure_packed call_tir call_tir_inplace"),
     "what the function computes is not known: differentiate before operators become calls",
 )
 no_gradient(

@@ -257,7 +257,7 @@ func.func @main(%b: i1, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, ten
   } else {
     scf.yield %x : tensor<4xf32>
   }
-  %4 = "relax.abs"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = "relax.abs"(%r) : (tensor<4xf32>) -> tensor<4xf32>
   return %2, %r, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }"""
     module = rx.Module.parse(text)

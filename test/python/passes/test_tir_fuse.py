@@ -354,7 +354,8 @@ def test_nothing_is_allocated() -> None:
 def test_equal_groups_share_a_function() -> None:
     def body(x: Any, y: Any) -> Any:
         left, right = (relax.matmul(relax.tanh(relax.add(each, y)), y) for each in (x, y))
-        return relax.negative(relax.exp(left)), relax.negative(relax.exp(right)), relax.exp(relax.negative(right))
+        third = relax.exp(relax.negative(relax.matmul(x, x)))
+        return relax.negative(relax.exp(left)), relax.negative(relax.exp(right)), third
 
     names = kernels(PAIR, body)
     assert names.count("fused_exp_negative") == 2
@@ -364,7 +365,22 @@ def test_equal_groups_share_a_function() -> None:
 def test_what_nobody_calls_any_more_goes() -> None:
     module = lowered(built(SQUARE, lambda x: (relax.exp(relax.abs(x)), relax.matmul(relax.abs(x), x))))
     found = [op.attributes["sym_name"].value for op in operations_in(module.operation) if is_prim_func(op)]
-    assert sorted(found) == ["abs", "fused_abs_exp", "matmul"]
+    assert sorted(found) == ["fused_abs_exp_abs", "matmul"]
+
+
+def test_what_reads_one_tensor_in_the_same_loops_is_one_kernel() -> None:
+    def body(x: Any, y: Any) -> Any:
+        product = relax.matmul(x, y)
+        return relax.exp(x), product, relax.abs(x), relax.add(x, product), relax.negative(y)
+
+    # The last reads something else.
+    assert kernels(PAIR, body) == ["matmul", "fused_exp_abs_add", "negative"]
+    assert len(kernels(PAIR, body, "relax-fuse-ops{beside=false},tir-fuse")) == 5
+    fused, _ = both(built(PAIR, body))
+    x, y = floats(8, 8), floats(8, 8, seed=4)
+    expected = (numpy.exp(x), x @ y, numpy.abs(x), x + x @ y, -y)
+    for result, same in zip(run(fused, x, y), expected, strict=True):
+        numpy.testing.assert_allclose(result, same, rtol=1e-5, atol=1e-5)
 
 
 def test_twice_the_same_text() -> None:
