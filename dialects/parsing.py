@@ -146,7 +146,7 @@ def _move_back(module: Operation, name: str) -> None:
         if locate(op.location)[1] > 1:
             return
         op.location = in_text(op.location)
-        for argument in (argument for region in op.regions for block in region for argument in block.arguments):
+        for argument in (argument for region in op.regions for block in region.blocks for argument in block.arguments):
             argument.set_location(in_text(argument.location))
 
 
