@@ -35,7 +35,9 @@ def strided_slice(converter: Converter, node: Node) -> None:
     begin = [0] * len(shape)
     for axis, first in zip(node.call.axes, node.call.begin, strict=True):
         axis = normal_axis(axis, len(shape))
-        begin[axis] = slice(first, None).indices(shape[axis])[0]
+        size = shape[axis]
+        assert isinstance(size, int), size  # see _refuse_slice
+        begin[axis] = slice(first, None).indices(size)[0]
     _piece(converter, node.operands[0], begin, node.result)
 
 
