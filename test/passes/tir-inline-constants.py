@@ -18,10 +18,12 @@ class Module:
 
     # CHECK-LABEL: def several(
     # CHECK: R.call_tir(cls.add, (x, {{.*}}),
-    # CHECK: R.call_tir(cls.add, (x, {{.*}}),
+    # CHECK: R.call_tir(cls.add, (y, {{.*}}),
     @R.function
-    def several(x: R.Tensor((4,), "float32")) -> R.Tuple(R.Tensor((4,), "float32"), R.Tensor((4,), "float32")):
-        return R.add(x, R.const(1.0, "float32")), R.add(x, R.const(2.0, "float32"))
+    def several(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor((4,), "float32"), R.Tensor((4,), "float32")
+    ):
+        return R.add(x, R.const(1.0, "float32")), R.add(y, R.const(2.0, "float32"))
 
     # One number fills a tensor.
     # CHECK-LABEL: def filled(
