@@ -52,7 +52,8 @@ def unpacked(data: memoryview) -> Part:
 
 def _part(head: Mapping[str, Any], plans: Sequence[memoryview]) -> Part:
     functions = zip(head["functions"].items(), plans, strict=True)
-    return Part(head["version"], {name: Engine(*borders, plan) for (name, borders), plan in functions})
+    engines = {name: Engine(inputs, outputs, plan) for (name, (inputs, outputs)), plan in functions}
+    return Part(head["version"], engines)
 
 
 @register_runtime("tensorrt")
