@@ -52,8 +52,8 @@ def unpacked(data: memoryview) -> Part:
 
 def _part(head: Mapping[str, Any], plans: Sequence[memoryview]) -> Part:
     functions = zip(head["functions"].items(), plans, strict=True)
-    made = {name: Engine(inputs, outputs, plan) for (name, (inputs, outputs)), plan in functions}
-    return Part(head["version"], made)
+    engines = {name: Engine(inputs, outputs, plan) for (name, (inputs, outputs)), plan in functions}
+    return Part(head["version"], engines)
 
 
 @register_runtime("tensorrt")

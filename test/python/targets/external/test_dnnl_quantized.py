@@ -74,6 +74,24 @@ def close(module: rx.Module, data: Any) -> int:
     return len(part.function.steps)
 
 
+@pytest.mark.parametrize(("channels", "size"), [(512, 7), (128, 7), (64, 8)])
+def test_results_that_are_dequantized_at_the_end(channels: int, size: int) -> None:
+    """From channels in the last place, with a zero point."""
+    data = integers(1, 16, size, size, low=0, high=255, dtype="uint8")
+    weight = integers(channels, 16, 3, 3, **NARROW)
+
+    def body(x: Any) -> Any:
+        y = relax.quantize(
+            layer(x, weight, numpy.uint8(9)), const(numpy.float32(0.1)), const(numpy.uint8(3)), out_dtype="uint8"
+        )
+        return dequantized(y, 0.1, numpy.uint8(3))
+
+    module = built(body, rx.tensor(data.shape, "uint8"))
+    (expected,) = results_of(module, [data])
+    (made,) = called(the_part(module), [data], [expected])
+    assert numpy.abs(made - expected).max() <= 0.1001  # one step
+
+
 def test_convolutions_of_integers_in_a_row() -> None:
     """Between them nothing is dequantized."""
     data = integers(1, 8, 9, 9, low=0, high=255, dtype="uint8")

@@ -56,7 +56,7 @@ ONE: list[Any] = [
     lambda x: relax.nn.layer_norm(x, weight(x, 6), weight(x, 6), axes=[-1], epsilon=0.1),
     lambda x: relax.add(x, relax.mean(x, axis=[1], keepdims=True)),
     lambda x: relax.subtract(relax.sum(x, axis=[2], keepdims=True), x),
-    lambda x: relax.multiply(x, relax.broadcast_to(relax.mean(x, axis=[1, 2], keepdims=True), (1, 1, 6))),
+    lambda x: relax.multiply(x, relax.broadcast_to(relax.mean(x, axis=[2], keepdims=True), x.type.shape)),
 ]
 TWO: list[Any] = [relax.add, relax.multiply, relax.subtract]
 SHAPE, ROWS = (4, 6), st.sampled_from([0, 1, 3])
