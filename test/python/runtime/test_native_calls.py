@@ -348,6 +348,30 @@ def test_what_a_program_exports_for_lists_is_checked() -> None:
             export(*wrong)
 
 
+def test_the_workspace_is_the_last_argument(way: str) -> None:
+    """The second vector comes by way of it."""
+
+    def make(first: Any, second: Any, result: Any, workspace: Any) -> CallList:
+        assert workspace.shape[0] == 64
+        before, after = joined(first, second, result).calls
+        place, _, size = after.arguments
+        return CallList(
+            [before, Call(C.memcpy, [Passed(3), Passed(1), size]), Call(C.memcpy, [place, Passed(3), size])]
+        )
+
+    def load(self: Any, data: memoryview) -> dict[str, Any]:
+        return {bytes(data).decode(): NativeFunction(make, 4)}
+
+    with codegen(ROWS, "joiner", Joiner, load=load, workspace=lambda self, function: 64):
+        module = built(lambda *xs: relax.concat(xs, axis=0), (3,), (4,))
+        rx.Pipeline("relax-partition{codegens=joiner},relax-allocate-workspace,relax-run-codegen{codegen=joiner}").run(
+            module
+        )
+        main = rx.compile(module)["main"]
+        check(main, 3, 4)
+        check(main, 3, 4)
+
+
 def test_a_profile_has_the_part() -> None:
     with codegen(ROWS, "joiner", Joiner):
         profile = program().profile("main", *of(3, 4), repeat=4)
