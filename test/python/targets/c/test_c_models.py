@@ -187,11 +187,13 @@ WEIGHT = numpy.random.default_rng(5).normal(size=(64, 64)).astype("float32")
 
 
 def with_constants(x: Any) -> Any:
-    """Two that stand in a file, of which one has all that text must spell, one that is too small for it."""
+    """Those of a file: one ends at no multiple of 64 bytes, one has all that text must spell. And a small one."""
+    odd = relax.multiply(relax.max(x), relax.const(WEIGHT.ravel()[:1043]))
     special = numpy.resize(numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-45], "float32"), (16, 64))
     halves = relax.astype(relax.const(WEIGHT.astype("float16")), dtype="float32")
     product = relax.matmul(x, relax.const(WEIGHT))
     return (
+        odd,
         relax.add(product, relax.const(WEIGHT[0])),
         relax.add(x, relax.const(special)),
         relax.add(relax.const(WEIGHT), halves),
