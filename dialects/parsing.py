@@ -147,7 +147,7 @@ def _move_back(module: Operation, name: str) -> None:
             return
         op.location = in_text(op.location)
         for argument in (argument for region in op.regions for block in region.blocks for argument in block.arguments):
-            argument.set_location(in_text(argument.location))
+            ir.BlockArgument(argument).set_location(in_text(argument.location))
 
 
 def define_dialects(context: Context, source: str, name: str) -> None:
