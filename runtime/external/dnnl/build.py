@@ -68,7 +68,7 @@ class Builder:
         for step in self._function.steps:
             self.step(step)
         for number, positions in self._outputs.items():
-            for position in positions:
+            for position in positions if 0 not in self._dims(number) else ():
                 self._reorder(self._held[number], self._passed(number, position))
         return Plan(self._calls)
 
@@ -147,6 +147,12 @@ class Builder:
         return made
 
     def step(self, step: Step) -> None:
+        if 0 in self._dims(step.result.value):  # nothing to compute; oneDNN divides by some sizes
+            layout = self.plain(step.result.value)
+            self._held[step.result.value] = Held(layout, Buffer(layout.nbytes))
+            return
+        if any(0 in self.viewed_dims(each)[-1] for each in step.reads()):
+            raise DnnlError(f"oneDNN has no {step.kind} of tensors without elements")
         if step.kind == "view":
             self._held[step.result.value] = self.read(step.arguments["src"])
             return
