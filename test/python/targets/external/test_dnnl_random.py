@@ -13,6 +13,7 @@ from example_counts import draws
 from external_parts import assert_close, built
 from hypothesis import given
 from hypothesis import strategies as st
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.targets.external.dnnl import machine
 
 import relax_mlir as rx
@@ -37,7 +38,7 @@ def guarded(x: Any) -> Any:
     return relax.where(relax.isnan(y), relax.zeros((), dtype_of(x)), y)
 
 
-#: From [a, 4, 6] to the same; all hand NaN on.
+#: From [a, 4, 6] to the same.
 ONE: list[Any] = [
     relax.tanh,
     relax.sigmoid,
@@ -56,8 +57,10 @@ ONE: list[Any] = [
     lambda x: relax.nn.layer_norm(x, weight(x, 6), weight(x, 6), axes=[-1], epsilon=0.1),
     lambda x: relax.add(x, relax.mean(x, axis=[1], keepdims=True)),
     lambda x: relax.subtract(relax.sum(x, axis=[2], keepdims=True), x),
-    lambda x: relax.multiply(x, relax.broadcast_to(relax.mean(x, axis=[2], keepdims=True), x.type.shape)),
+    lambda x: relax.multiply(x, relax.broadcast_to(relax.mean(x, axis=[2], keepdims=True), relax.shape_of(x))),
 ]
+#: oneDNN's softmax of a row with NaN or infinity in it is not NaN everywhere (docs/codegens/dnnl.md).
+NO_NAN = {"relax.nn.softmax"}
 TWO: list[Any] = [relax.add, relax.multiply, relax.subtract]
 SHAPE, ROWS = (4, 6), st.sampled_from([0, 1, 3])
 
@@ -95,7 +98,10 @@ def test_random_graphs(data: Any) -> None:
     module = built(body, rx.tensor((stated, *SHAPE), dtype), rx.tensor(other, dtype))
     stored = ml_dtypes.bfloat16 if dtype == "bfloat16" else numpy.float32
     shapes = (rows, *SHAPE), (rows, *other[1:])
-    arrays = [spoilt(floats(*shape, seed=seed), data).astype(stored) for seed, shape in enumerate(shapes)]
+    arrays = [floats(*shape, seed=seed) for seed, shape in enumerate(shapes)]
+    if not {op.name for op in operations_in(module.operation)} & NO_NAN:
+        arrays = [spoilt(each, data) for each in arrays]
+    arrays = [each.astype(stored) for each in arrays]
     expected = results_of(module, arrays)
     made = rx.compile(module.copy(), partition=["dnnl"], opt_level=0)["main"](*arrays)
     results = [rx.runtime.to_numpy(each) for each in (made if isinstance(made, (list, tuple)) else [made])]
