@@ -102,9 +102,10 @@ def test_bits_are_the_same(dtype: str, steps: Any, shape: tuple[int, ...], total
 
 def _two(first: Any, second: Any, operator: str = "add") -> str:
     module = rx.Module()
-    with module.function("main", {"x": rx.tensor((4,)), "y": rx.tensor(("n", 4))}) as f:
-        x, y = f
-        f.returns(*(getattr(relax, operator)(x, relax.const(each)) for each in (first, second)), relax.exp(y))
+    with module.function("main", {"x": rx.tensor((4,)), "z": rx.tensor((4,)), "y": rx.tensor(("n", 4))}) as f:
+        *given, y = f
+        pairs = zip(given, (first, second), strict=True)
+        f.returns(*(getattr(relax, operator)(x, relax.const(each)) for x, each in pairs), relax.exp(y))
     return _inlined(module)
 
 
