@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import ast
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from ...bindings.context import load_dialects
@@ -21,6 +19,7 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.relax import dialect
 from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...dialects.verification import verify_ir
+from ...support.collector import uncollected
 from ...support.errors import RelaxError
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
@@ -45,7 +44,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
     """
     context = context or create_context()
     load_dialects(context, _DIALECTS)
-    with _uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
+    with uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         shortened = Shortened(source) if "ssa=True" in source.text else None
         text = source.text if shortened is None else shortened.text
         owner = _read_in_pieces(source, shortened, around, Pieces(source, text))
@@ -89,21 +88,6 @@ def _read(
         whole = tree if shortened is None else source.parse()
         ModuleReader(source, Names(source, around), owner, statements).read(whole)
     return owner
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without garbage collection: a syntax tree is many objects without cycles, which it would visit over and over.
-
-    What has the tree is to be gone at the end: the collector visits what is there then.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class ModuleReader:
