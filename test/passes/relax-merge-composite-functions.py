@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Composite functions of one codegen that hang together become one function that the codegen makes code of.
+# Composite functions of one codegen that hang together become one function that the codegen makes code of; what does and
+# what stays apart, case by case: exp, tanh and add are npu's, abs and sqrt are dsp's.
 # RUN: relax-opt %s --relax-merge-composite-functions --print-script | FileCheck %s
 # RUN: not relax-opt %s --relax-merge-composite-functions=entry-functions=mian 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-# UNKNOWN: error: pass 'relax-merge-composite-functions': there is no graph function @mian; did you mean 'main'?
+# UNKNOWN: error: pass 'relax-merge-composite-functions': there is no graph function @mian
 from relax_mlir.script import ir as I, relax as R
 
 
@@ -10,8 +11,13 @@ from relax_mlir.script import ir as I, relax as R
 class Module:
     @R.function(private=True, attrs={"relax.composite": "npu.exp"})
     def exp(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
-        y = R.exp(x)
-        return y
+        z = R.exp(x)
+        return z
+
+    @R.function(private=True, attrs={"relax.composite": "npu.tanh"})
+    def tanh(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        z = R.tanh(x)
+        return z
 
     @R.function(private=True, attrs={"relax.composite": "npu.add"})
     def add(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
@@ -20,30 +26,132 @@ class Module:
 
     @R.function(private=True, attrs={"relax.composite": "dsp.abs"})
     def absolute(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
-        y = R.abs(x)
+        z = R.abs(x)
+        return z
+
+    @R.function(private=True, attrs={"relax.composite": "dsp.sqrt"})
+    def root(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        z = R.sqrt(x)
+        return z
+
+    # Calls that follow one another.
+    # CHECK: def add_npu(
+    # CHECK: cls.add(
+    # CHECK-NEXT: cls.exp(
+    # CHECK-NEXT: cls.tanh(
+    # CHECK-LABEL: def chain(
+    # CHECK-NEXT: y = cls.add_npu(a, b)
+    @R.function
+    def chain(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        y = cls.tanh(cls.exp(cls.add(a, b)))
         return y
 
-    # Both calls, and what is between them for others as a second result.
-    # CHECK: attrs={"relax.codegen": "npu"})
-    # CHECK-NEXT: def exp_npu(
-    # CHECK: a = cls.exp(
-    # CHECK-NEXT: b = cls.add(a, a)
-    # CHECK-NEXT: return a, b
-    # CHECK: attrs={"relax.codegen": "dsp"})
-    # CHECK-NEXT: def absolute_dsp(
-
-    # The last sum needs the first function by another one's: it is a function of its own.
-    # CHECK: attrs={"relax.codegen": "npu"})
-    # CHECK-NEXT: def add_npu(
-
-    # CHECK: def main(
-    # CHECK: [[A:[a-z_0-9]+]], [[B:[a-z_0-9]+]] = cls.exp_npu(x)
-    # CHECK-NEXT: c = cls.absolute_dsp([[B]])
-    # CHECK-NEXT: d = cls.add_npu(c, [[A]])
+    # Nothing passes from the one to the other.
+    # CHECK-LABEL: def apart(
+    # CHECK: y = cls.exp_npu(a)
+    # CHECK-NEXT: z = cls.tanh_npu(b)
     @R.function
-    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
-        a = cls.exp(x)
-        b = cls.add(a, a)
-        c = cls.absolute(b)
-        d = cls.add(c, a)
-        return d
+    def apart(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tuple(
+        R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")
+    ):
+        y = cls.exp(a)
+        z = cls.tanh(b)
+        return y, z
+
+    # Branches that meet.
+    # CHECK-LABEL: def meeting(
+    # CHECK: y = cls.exp_npu_1(a, b)
+    # CHECK-NEXT: return y
+    @R.function
+    def meeting(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        y = cls.add(cls.exp(a), cls.tanh(b))
+        return y
+
+    # Ways that part and meet again.
+    # CHECK-LABEL: def diamond(
+    # CHECK: x_y = cls.tanh_npu_1(a, b)
+    # CHECK-NEXT: return x_y
+    @R.function
+    def diamond(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        x = cls.tanh(a)
+        y = cls.add(cls.exp(x), cls.add(x, b))
+        return y
+
+    # Another codegen stands between.
+    # CHECK-LABEL: def other_between(
+    # CHECK: tanh_npu_2_0 = cls.tanh_npu_2(a)
+    # CHECK-NEXT: absolute_dsp_0 = cls.absolute_dsp(tanh_npu_2_0)
+    # CHECK-NEXT: y = cls.exp_npu_2(absolute_dsp_0)
+    @R.function
+    def other_between(a: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        y = cls.exp(cls.absolute(cls.tanh(a)))
+        return y
+
+    # The sum needs exp by itself, and what the other codegen makes of it.
+    # CHECK-LABEL: def cycle(
+    # CHECK-NEXT: x = cls.exp_npu_3(a)
+    # CHECK-NEXT: absolute_dsp_1_0 = cls.absolute_dsp_1(x)
+    # CHECK-NEXT: y = cls.add_npu_1(x, absolute_dsp_1_0)
+    @R.function
+    def cycle(a: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        x = cls.exp(a)
+        y = cls.add(x, cls.absolute(x))
+        return y
+
+    # The same with what is nobody's.
+    # CHECK-LABEL: def nobodys_cycle(
+    # CHECK-NEXT: x = cls.exp_npu_4(a)
+    # CHECK-NEXT: relu_0: {{.*}} = R.nn.relu(x)
+    # CHECK-NEXT: y = cls.add_npu_2(x, relu_0)
+    @R.function
+    def nobodys_cycle(a: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        x = cls.exp(a)
+        y = cls.add(x, R.nn.relu(x))
+        return y
+
+    # Each codegen could hold all of its own, but then each would need the other.
+    # CHECK: def exp_npu_5(
+    # CHECK: cls.exp(
+    # CHECK-NEXT: cls.add(
+    # CHECK-NEXT: cls.add(
+    # CHECK-LABEL: def grown_cycle(
+    # CHECK: y = cls.absolute_dsp_2(b)
+    # CHECK-NEXT: exp_npu_5_0, exp_npu_5_1 = cls.exp_npu_5(a, y)
+    # CHECK-NEXT: r = cls.absolute_dsp_3(exp_npu_5_1)
+    # CHECK-NEXT: return exp_npu_5_0, r
+    @R.function
+    def grown_cycle(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tuple(
+        R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")
+    ):
+        x = cls.exp(a)
+        y = cls.absolute(b)
+        z = cls.add(x, y)
+        r = cls.root(cls.absolute(cls.add(x, y)))
+        return z, r
+
+    # What others use is a result too.
+    # CHECK: def exp_npu_6(
+    # CHECK: return x, y, z
+    # CHECK-LABEL: def several_results(
+    # CHECK: = cls.exp_npu_6(a, b)
+    # CHECK-NEXT: return
+    @R.function
+    def several_results(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tuple(
+        R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")
+    ):
+        x = cls.exp(a)
+        y = cls.tanh(x)
+        z = cls.add(x, b)
+        return x, y, z
+
+    # What reads the first and stands before the second moves behind both.
+    # CHECK-LABEL: def moved(
+    # CHECK: exp_npu_7_0, exp_npu_7_1 = cls.exp_npu_7(a)
+    # CHECK-NEXT: r: {{.*}} = R.nn.relu(exp_npu_7_0)
+    # CHECK-NEXT: return r, exp_npu_7_1
+    @R.function
+    def moved(a: R.Tensor(("n",), "float32")) -> R.Tuple(R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")):
+        x = cls.exp(a)
+        r = R.nn.relu(x)
+        y = cls.tanh(x)
+        return r, y
