@@ -23,7 +23,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype
 from ...dialects.core.symbols import Dim, equal, parse
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, told
 from ..canonicalize.constants import is_constant, splat
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ MATCHES: Ways = ((),)
 #: Told a match: True, or False, or in words why not.
 Check = Callable[["Match"], bool | str]
 Around = Callable[["GraphPattern"], "GraphPattern"]
+# Python's, and numpy's, which comparisons of its numbers give: it is not imported for that.
+_TRUTHS = ("bool", "bool_")
 
 
 class Bound(dict["GraphPattern", Subject]):
@@ -281,12 +283,11 @@ class Checked(Condition):
             answer = self.check(match)
         except RelaxError:
             raise
-        except Exception as error:  # a stranger's function may raise anything
-            problem = f"pattern {self}: {name} failed: {type(error).__name__}: {error}"
-            raise located_error(problem, match.root.location) from error
+        except (Exception, SystemExit) as error:  # a stranger's function may raise anything
+            raise located_error(f"pattern {self}: {name} failed: {told(error)}", match.root.location) from error
         if isinstance(answer, str):
             return answer or f"{name} says no"
-        if not isinstance(answer, bool):
+        if type(answer).__name__ not in _TRUTHS:
             raise RelaxError(f"pattern {self}: {name} has to answer True, False or why not, it gave {answer!r}")
         return "" if answer else self.reason or f"{name} says no"
 

@@ -7,15 +7,18 @@ Situations of Apache TVM's test_dataflow_pattern.py.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import blocks
+import numpy
 import pytest
-from before_after import keeps_results, op_names
+from before_after import keeps_results
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
+from partitioning import built
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.patterns.operators import Op
 from relax_mlir.support.errors import RelaxError
@@ -37,14 +40,6 @@ from relax_mlir.patterns import (
 )
 
 Body = Callable[..., Any]
-
-
-def built(body: Body, *shapes: Any, dtype: str = "float32") -> rx.Module:
-    module = rx.Module()
-    with module.function("main", [rx.tensor(shape, dtype) for shape in shapes or [(4, 4), (4, 4)]]) as f:
-        made = body(*f)
-        f.returns(*(made if isinstance(made, tuple) else (made,)))
-    return module
 
 
 def last(module: rx.Module, name: str) -> Any:
@@ -388,67 +383,23 @@ def test_what_means_nothing_is_refused_where_it_is_written(make: Callable[[], An
         make()
 
 
+@pytest.mark.parametrize("kind", [bool, numpy.bool_])
+def test_a_check_answers_with_any_truth(kind: Any) -> None:
+    module = built(relax.nn.relu, (4,))
+    assert len(list(find(module, relu(wildcard()).where(lambda found: kind(1))))) == 1
+    assert not list(find(module, relu(wildcard()).where(lambda found: kind(0))))
+
+
+def test_a_check_that_ends_the_program() -> None:
+    pattern = relu(wildcard()).where(lambda found: sys.exit(3))
+    with pytest.raises(RelaxError, match=r"pattern relax.nn.relu.*failed: SystemExit: 3"):
+        list(find(built(relax.nn.relu, (4,)), pattern))
+
+
 def test_a_check_has_to_answer() -> None:
     pattern = relu(wildcard()).where(lambda found: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(RelaxError, match="has to answer True, False or why not, it gave None"):
         matched(pattern, lambda a, b: relax.nn.relu(a))
-
-
-# ---- rewriting ----
-def test_rewriting() -> None:
-    x, w, b = (wildcard().named(name) for name in "xwb")
-    products = outputs(*(matmul(x, wildcard().named(name)) for name in "wb"))
-
-    def together(found: Match) -> Any:
-        both = relax.matmul(found["x"], relax.concat([found["w"], found["b"]], axis=1))
-        return list(relax.split(both, 2, axis=1))
-
-    module = built(lambda a, p, q: (relax.nn.relu(relax.matmul(a, p)), relax.matmul(a, q)), *[(4, 4)] * 3)
-    after = keeps_results(module, lambda each: rx.apply_greedy(each, [rewrite(products, together)]))
-    assert op_names(after) == ["relax.concat", "relax.matmul", "relax.split", "relax.nn.relu"]
-    assert repr(w) == "w" and repr(b) == "b"
-
-
-def test_rewriting_gives_as_many_values_as_there_are_outputs() -> None:
-    x = wildcard().named("x")
-    pattern = outputs(relu(x), is_op("relax.tanh")(x))
-    module = built(lambda a, b: (relax.nn.relu(a), relax.tanh(a)))
-    with pytest.raises(RelaxError, match="has 2 outputs, the replacement gives 1"):
-        rx.apply_greedy(module, [rewrite(pattern, lambda found: found["x"], name="half")])
-
-
-def test_what_is_not_made_yet_cannot_be_read() -> None:
-    """The second product's operand comes after the first product, in whose place both would be computed."""
-    x = wildcard().named("x")
-    products = outputs(*(matmul(x, wildcard().named(name)) for name in "wb"))
-
-    def body(a: Any, p: Any) -> Any:
-        one = relax.matmul(a, p)
-        return one, relax.matmul(a, relax.tanh(one))
-
-    module = built(body)
-    assert not rx.apply_greedy(module, [rewrite(products, lambda found: [found["x"], found["x"]])])
-    module.verify()
-
-
-def test_rewriting_asks_where_an_operand_fits_alone() -> None:
-    """What must make an operand is told from the pattern."""
-    x, y = wildcard(), is_const()
-    products, chain = matmul(relu(x), y), is_op("relax.tanh")(x).repeated(relu)
-    told = {
-        relu(x): [],
-        relu(y): [],
-        matmul(x, relu(x) | is_op("relax.tanh")): ["relax.nn.relu", "relax.tanh"],
-        products.named("it").where(lambda found: True): ["relax.nn.relu"],
-        products | relu(products): ["relax.matmul", "relax.nn.relu"],
-        products | relu(x): [],
-        is_op("relax.split")(products, ...)[0]: ["relax.matmul"],
-        matmul(x, chain): ["relax.nn.relu", "relax.tanh"],
-        relu(x).repeated(relu): [],
-        outputs(relu(chain), is_op("relax.abs")(chain)): ["relax.nn.relu", "relax.tanh"],
-    }
-    for pattern, makers in told.items():
-        assert list(rewrite(pattern, lambda found: None).after) == makers, pattern
 
 
 # ---- random parts of random graphs ----
