@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -55,9 +55,7 @@ def _merge_in(block: Block, codegens: Mapping[str, str], pure: set[str], functio
 
     for group in grouped(operations_of(block), codegen):
         own = codegen(group[0])
-        # What another group has made impossible meanwhile is done one by one.
-        whole = Part(group, order, pure)
-        for part in [whole] if not whole.refusal() else [Part([op], order, pure) for op in group]:
+        for part in _parts(group, order, pure):
             if part.results:
                 name = fresh_name(f"{callee_of(part.operations[0])}_{own}", names)
                 names.add(name)
@@ -65,3 +63,18 @@ def _merge_in(block: Block, codegens: Mapping[str, str], pure: set[str], functio
                     pure.add(name)
                 attributes = {CODEGEN: ir.StringAttr.get(own, block.owner.context)}
                 part.outline(name, attributes, bind_constants=False, before=function)
+
+
+def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator[Part]:
+    """The group as one, cut where something stands in it whose place matters; what another group has made impossible
+    meanwhile is done one by one.
+    """
+    whole = Part(group, order, pure)
+    before, behind = whole.cut()
+    if not whole.refusal():
+        yield whole
+    elif behind:
+        yield from _parts(before, order, pure)
+        yield from _parts(behind, order, pure)
+    else:
+        yield from (Part([op], order, pure) for op in group)

@@ -107,10 +107,23 @@ class Part:
             return f"needs what {made.name if made else 'another operation'} makes of it"
         if any(_is_shape(value) and not _is_copied(value, self._symbols, True) for value in self.inputs):
             return "reads a shape of sizes that its tensors do not have"
-        if not self._between:
-            return ""
-        fixed = next((op for op in (*self._between, *self.operations) if not is_movable(op, self._pure)), None)
-        return "" if fixed is None else f"would be moved past {fixed.name}, whose place matters"
+        return "" if self._fixed is None else f"would be moved past {self._fixed.name}, whose place matters"
+
+    @cached_property
+    def _fixed(self) -> Operation | None:
+        """What it would be moved past, or is moved itself, though its place matters."""
+        moved = (*self._between, *self.operations) if self._between else ()
+        return next((op for op in moved if not is_movable(op, self._pure)), None)
+
+    def cut(self) -> tuple[list[Operation], list[Operation]]:
+        """Its operations before and behind the one whose place matters; nothing behind where there is none."""
+        if self._fixed is None:
+            return self.operations, []
+        spanned = self._order.between(self.operations[0], self.operations[-1])
+        # Where that is the first of its own operations, the cut is behind it.
+        place = max(spanned.index(self._fixed), 1)
+        before, behind = ([op for op in each if op in self._inside] for each in (spanned[:place], spanned[place:]))
+        return before, behind
 
     def outline(
         self, name: str, attributes: Mapping[str, Attribute], *, bind_constants: bool, before: Operation

@@ -155,3 +155,17 @@ class Module:
         r = R.nn.relu(x)
         y = cls.tanh(x)
         return r, y
+
+    # What is printed in between keeps its place: what stands before it is a function, and what stands behind it.
+    # CHECK-LABEL: def cut(
+    # CHECK: exp_npu_8_0, exp_npu_8_1 = cls.exp_npu_8(a)
+    # CHECK-NEXT: R.print((exp_npu_8_0,), format="x")
+    # CHECK-NEXT: z = cls.add_npu_3(exp_npu_8_1, exp_npu_8_0)
+    # CHECK-NEXT: return z
+    @R.function
+    def cut(a: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        x = cls.exp(a)
+        y = cls.tanh(x)
+        R.print((x,), format="x")
+        z = cls.tanh(cls.add(y, x))
+        return z
