@@ -69,12 +69,15 @@ def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator
     """The group as one, cut where something stands in it whose place matters; what another group has made impossible
     meanwhile is done one by one.
     """
-    whole = Part(group, order, pure)
-    before, behind = whole.cut()
-    if not whole.refusal():
-        yield whole
-    elif behind:
-        yield from _parts(before, order, pure)
-        yield from _parts(behind, order, pure)
-    else:
-        yield from (Part([op], order, pure) for op in group)
+    pending = [group]
+    while pending:
+        group = pending.pop()
+        whole = Part(group, order, pure)
+        if not whole.refusal():
+            yield whole
+            continue
+        before, behind = whole.cut()
+        if behind:
+            pending += [behind, before]
+        else:
+            yield from (Part([op], order, pure) for op in group)
