@@ -23,6 +23,9 @@ from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
+#: On a loop that threads may share: how many of its steps one takes at a time.
+PARALLEL = "tir.parallel"
+
 #: A Python number is an index.
 Index = Value | int
 #: What a body carries on.
@@ -49,11 +52,15 @@ def copy(source: Value, target: Value) -> None:
     ir.Operation.create("memref.copy", operands=[source, target])
 
 
-def for_range(start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1) -> list[Any]:
-    """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that."""
+def for_range(start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1, grain: int = 0) -> list[Any]:
+    """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that.
+
+    With a grain threads may share it, each taking so many steps at a time: no step may read what another one writes.
+    """
     bounds, first = [index(start), index(stop), index(step)], _values(carried)
     types = [value.type for value in first]
-    op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], regions=1)
+    shared = {PARALLEL: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), grain)} if grain else {}
+    op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], attributes=shared, regions=1)
     _fill(op.regions[0].blocks.append(ir.IndexType.get(), *types), body)
     return given(op.results)
 

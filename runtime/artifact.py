@@ -3,7 +3,7 @@
 
     header      64 bytes: magic, format version, bytes of manifest, of object code, of the file, digest
     manifest    JSON
-    objects     object files, each 64-byte aligned and padded
+    objects     object files, each 64-byte aligned and padded; that of the pool of threads, if there is one, last
     constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
     externals   what codegens have made of parts, as constants are
 
@@ -99,6 +99,8 @@ class Artifact:
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     #: The parts that codegens have made.
     externals: tuple[External, ...] = ()
+    #: The object file of the threads that the process' programs share, if this one has parallel loops.
+    pool: memoryview | None = None
     #: What the entries say.
     signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
 
@@ -134,7 +136,7 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     for data in blobs:
         places.append(Place(offset, data.nbytes, zlib.crc32(_padding(data.nbytes), zlib.crc32(data))))
         offset += _padded(data.nbytes)
-    objects = [_bytes_of(each) for each in artifact.objects]
+    objects = [_bytes_of(each) for each in (*artifact.objects, *(() if artifact.pool is None else (artifact.pool,)))]
     sizes = tuple(each.nbytes for each in objects)
     text = _manifest(artifact, sizes, places)
     head = HEADER_BYTES + len(text)
@@ -205,10 +207,11 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
         raise ArtifactError("damaged: the checksum of manifest and code is wrong")
     parsed = _parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
     objects = tuple(_objects(parsed.object_sizes, data[code_start:constants_start]))
+    objects, pool = (objects[:-1], objects[-1]) if parsed.has_pool else (objects, None)
     blobs = iter(list(_blobs(parsed.places, data[constants_start:], verify_constants)))
     constants = [replace(each, data=next(blobs)) for each in parsed.constants]
     externals = [each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals]
-    return Artifact(objects=objects, constants=tuple(constants), externals=tuple(externals), **parsed.fields)
+    return Artifact(objects=objects, constants=tuple(constants), externals=tuple(externals), pool=pool, **parsed.fields)
 
 
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
@@ -279,6 +282,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         "constants": constants,
         **({"calls": list(artifact.calls)} if artifact.calls else {}),
         **({"externals": externals} if externals else {}),
+        **({"pool": True} if artifact.pool is not None else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
@@ -303,6 +307,8 @@ class _Parsed(NamedTuple):
     externals: list[External]
     #: Of constants, then of externals, with what they are in words.
     places: list[tuple[str, Place]]
+    #: Whether the last object is the pool of threads.
+    has_pool: bool
 
 
 def _parse_manifest(text: bytes) -> _Parsed:
@@ -329,7 +335,10 @@ def _parse_manifest(text: bytes) -> _Parsed:
         "version": fields.get("relax_mlir", str),
         "calls": tuple(fields.items("calls", str)) if "calls" in content else (),
     }
-    parsed = _Parsed(found, sizes, [], [], [])
+    has_pool = "pool" in content and fields.get("pool", bool)
+    if has_pool and not sizes:
+        raise ArtifactError("damaged: its manifest tells of a pool of threads, and there is no object")
+    parsed = _Parsed(found, sizes, [], [], [], has_pool)
     for each in fields.get("constants", list):
         _parse_constant(each, parsed)
     for each in fields.get("externals", list) if "externals" in content else ():

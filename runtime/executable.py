@@ -21,6 +21,7 @@ from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
 from .signing import check_trust
+from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
 if TYPE_CHECKING:
     import tvm_ffi
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
 _NATIVE_FUNCTION = "__relax_native_function"
+_POOL, _SET_THREADS = "__relax_pool", "__relax_set_threads"
 
 
 class Executable:
@@ -38,7 +40,8 @@ class Executable:
     """
 
     def __init__(self, artifact: Artifact, *, load_later: bool = False) -> None:
-        """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it.
+        """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it, and
+        ValueError where RELAX_NUM_THREADS is no number of threads.
 
         With `load_later` that happens when the first function is asked for: code for another machine can be saved.
         """
@@ -47,7 +50,8 @@ class Executable:
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
         self._profiling = threading.Lock()
-        self._module: Any = None if load_later else _load(artifact)
+        self._limit = ThreadLimit(usual_threads())
+        self._module: Any = None if load_later else _load(artifact, self._limit)
 
     def __getitem__(self, name: str) -> Function:
         """The function of that name; `executable[name].packed` is tvm-ffi's."""
@@ -55,7 +59,7 @@ class Executable:
             if name not in self._signatures:
                 raise UnknownFunction(self._unknown(name))
             if self._module is None:
-                self._module = _load(self._artifact)
+                self._module = _load(self._artifact, self._limit)
             packed = _find(self._module, name)
             packed.release_gil = True
             self._functions[name] = Function(packed, self._signatures[name])
@@ -79,6 +83,17 @@ class Executable:
 
     def __len__(self) -> int:
         return len(self._signatures)
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call uses at most, itself among them: the cores that this process may use, or what
+        RELAX_NUM_THREADS says, until another number is set. What a call gives does not depend on it.
+        """
+        return self._limit.threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._limit.threads = checked_threads(threads, f"threads = {threads!r}")
 
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""
@@ -175,11 +190,13 @@ def check_features(required: tuple[str, ...]) -> None:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 
 
-def _load(artifact: Artifact) -> tvm_ffi.Module:
+def _load(artifact: Artifact, limit: ThreadLimit) -> tvm_ffi.Module:
     check_architecture(artifact.triple)
     check_features(artifact.features)
     parts = runtimes_of(artifact.externals)
-    module = _load_objects(artifact)
+    module = _load_objects(artifact.objects, artifact)
+    if artifact.pool is not None:
+        _set_threads(module, artifact, limit)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
@@ -213,14 +230,14 @@ def _session() -> Any:
     return tvm_ffi_orcjit.default_session()
 
 
-def _load_objects(artifact: Artifact) -> tvm_ffi.Module:
+def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> tvm_ffi.Module:
     """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.
-        return _session().load_module([bytes(each) for each in artifact.objects], cxx=os.devnull)
+        return _session().load_module([bytes(each) for each in objects], cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
         others = "; ".join(each.label for each in artifact.externals if each.data is None)
         among = f" (among it that of {others})" if others else ""
@@ -243,6 +260,16 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact) -> None:
         _find(module, _SET_CONSTANTS)(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)
     except (TypeError, ValueError) as error:
         raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
+
+
+def _set_threads(module: tvm_ffi.Module, artifact: Artifact, limit: ThreadLimit) -> None:
+    """Tells the code where the threads are that share its loops, and how many it may have."""
+    pool = pool_of_process(lambda: _load_objects([artifact.pool], artifact))
+    table = limit.table_with(_find(pool, _POOL)())
+    try:
+        _find(module, _SET_THREADS)(ctypes.cast(table, ctypes.c_void_p), len(table), limit)
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"the object code does not take its threads: {_first_line(error)}") from None
 
 
 def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapping[str, Any]) -> None:

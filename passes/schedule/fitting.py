@@ -10,7 +10,7 @@ from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from .combiner import combiners
 from .joining import check_joined, join
-from .plan import Panel, Plan
+from .plan import Panel, Parallel, Plan
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, widest_bits
 
@@ -33,6 +33,8 @@ def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> StructuredOp:
         raise Decline(f"squares need {plan.lanes} points, as many as lanes, of a loop that is no reduction")
     if plan.panel is not None:
         _check_panel(joined, plan, plan.panel)
+    if plan.parallel is not None:
+        _check_parallel(joined, plan, plan.parallel)
     return joined
 
 
@@ -92,3 +94,21 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     lengths = [length for dim, length in plan.blocks if dim == panel.dim]
     if (size is None or size > panel.length) and not any(length <= panel.length for length in lengths):
         raise Decline(f"the panel is shorter than its loop: it needs blocks of {panel.length} at most")
+
+
+def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:
+    if not can_be_shared(op, parallel.dim):
+        raise Decline(f"threads cannot share loop {parallel.dim}: not every step has elements of its own to write")
+    step = dict(plan.blocks).get(parallel.dim, points_of_step(plan, parallel.dim))
+    if parallel.grain % step:
+        raise Decline(f"a grain of {parallel.grain} points is not made of whole steps of {step}")
+
+
+def can_be_shared(op: StructuredOp, dim: int) -> bool:
+    """Whether no two steps of a loop write the same element."""
+    return all(any(index.is_all_of(dim) for index in access) for access in op.output_accesses)
+
+
+def points_of_step(plan: Plan, dim: int) -> int:
+    """How many points of a loop one step takes."""
+    return plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a structured operation's loops are to run: a value, and the text of the attribute `tir.plan`.
 
-    order (0 1) 3 2; carried 1; vector 3 x 16; tile 3: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; rule matmul
+    order (0 1) 3 2; carried 1; vector 3 x 16; tile 3: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; parallel 3: 256;
+    rule matmul
     epilogue of 0
     start
 
@@ -31,6 +32,13 @@ class Panel(NamedTuple):
     operand: int
     dim: int
     length: int
+
+
+class Parallel(NamedTuple):
+    """The loop whose points threads share, in grains of so many: what one thread takes at a time."""
+
+    dim: int
+    grain: int
 
 
 class EpilogueOf(NamedTuple):
@@ -68,6 +76,8 @@ class Plan:
     square: int | None = None
     #: What is copied to where it lies without gaps before it is read again and again.
     panel: Panel | None = None
+    #: What threads share; None where one does it all.
+    parallel: Parallel | None = None
     #: Who has made it, for people.
     rule: str = "own"
     #: The operation's loops that each loop is; empty where each is one.
@@ -91,6 +101,8 @@ class Plan:
             clauses.append(f"square {names[self.square]}")
         if self.panel is not None:
             clauses.append(f"panel {self.panel.operand} along {names[self.panel.dim]}: {self.panel.length}")
+        if self.parallel is not None:
+            clauses.append(f"parallel {names[self.parallel.dim]}: {self.parallel.grain}")
         return "; ".join([*clauses, f"rule {self.rule}"])
 
 
@@ -128,6 +140,7 @@ _CLAUSES = {
     "blocks": (_COUNTS, "blocks 2: 512"),
     "square": (_NUMBER, "square 0"),
     "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}", "panel 1 along 2: 512"),
+    "parallel": (rf"{_NUMBER}\s*:\s*{_COUNT}", "parallel 3: 256"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
 
@@ -172,6 +185,7 @@ def parse_plan(text: str) -> AnyPlan:
 
     vector, lanes = clauses["vector"].numbers
     panel = clauses["panel"].numbers if "panel" in clauses else None
+    shared = counts("parallel")
     return Plan(
         tuple(loops.index(chain) for chain in order),
         clauses["carried"].numbers[0] if "carried" in clauses else 0,
@@ -181,6 +195,7 @@ def parse_plan(text: str) -> AnyPlan:
         tuple(counts("blocks")),
         loop("square", clauses["square"].numbers[0]) if "square" in clauses else None,
         None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2]),
+        Parallel(*shared[0]) if shared else None,
         clauses["rule"].text if "rule" in clauses else Plan.rule,
         loops,
     )

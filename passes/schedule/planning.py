@@ -17,6 +17,7 @@ from .epilogue import check_lanes, fill_of, keeps_results, producer_of, with_epi
 from .joining import join, joinable
 from .plan import PLAN, UNPLANNED, EpilogueOf, Plan, Start, set_plan
 from .registry import PlanRule, ScheduleContext, plan_rules
+from .sharing import with_threads
 from .vector_body import check_body
 
 
@@ -87,7 +88,8 @@ def _first(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tup
     reasons = []
     for rule in rules:
         try:
-            return joined, replace(rule.function(joined, machine), rule=rule.name, loops=loops)
+            plan = replace(rule.function(joined, machine), rule=rule.name, loops=loops)
+            return joined, plan if plan.parallel is not None else with_threads(joined, plan, machine)
         except Decline as decline:
             reasons.append(decline.reason)
     raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no rules for plans")

@@ -20,6 +20,7 @@ from ...emit.structured import StructuredOp
 from ..lower_calls.memrefs import Extent, plus
 from .combiner import Combiner
 from .epilogue import Epilogue
+from .fitting import points_of_step
 from .plan import Plan
 from .vector_access import Access, Point, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
@@ -62,13 +63,19 @@ class Nest:
     def emit(self) -> list[Value]:
         """The values of the outputs, computed before the operation."""
         ranges = [(0, self.op.size(dim)) for dim in self.op.dims]
-        results = self._block(0, ranges, [*self.op.outputs, *self._empty_panel()])
+        results = self._block(0, ranges, [*self.op.outputs, *self._new_panel(None)])
         return results[: len(self.op.outputs)]
 
-    def _empty_panel(self) -> list[Value]:
-        """It goes through all loops behind the outputs, so that its memory is one and the same."""
-        panel = self.plan.panel
-        if panel is None:
+    def _new_panel(self, dim: int | None) -> list[Value]:
+        """The panel, if it is new in this loop, or (None) around all of them.
+
+        It goes through the loops inside behind the outputs, so that its memory is one and the same. Threads that share
+        a loop around what fills it have one each.
+        """
+        panel, parallel = self.plan.panel, self.plan.parallel
+        outside = self.plan.order[: self.plan.order.index(self.plan.vector) + 1]
+        owner = parallel.dim if parallel is not None and parallel.dim in outside else None
+        if panel is None or dim != owner:
             return []
         width = self.plan.lanes * self.plan.tile.get(self.plan.vector, 1)
         widening = widening_of(self.op, panel.operand)
@@ -97,17 +104,18 @@ class Nest:
             inner[dim] = (plus(start, position), least(block, less(size, position)) if known is None else known)
             return self._block(level + 1, inner, list(values))
 
-        return _run(0, size, block, inside, outputs)
+        return _run(0, size, block, inside, outputs, self._grain(dim, block))
 
     def _loop(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.order) - self.plan.carried:
             return self._registers(ranges, state, outputs)
         dim = self.plan.order[level]
 
-        def inside(new: State, values: list[Value]) -> list[Value]:
+        def inside(new: State, carried: list[Value]) -> list[Value]:
+            values = [*carried, *self._new_panel(dim)]
             if dim == self.plan.vector:
                 values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values)]
-            return self._loop(level + 1, ranges, new, values)
+            return self._loop(level + 1, ranges, new, values)[: len(carried)]
 
         return self._steps(dim, ranges[dim], state, inside, outputs)
 
@@ -129,8 +137,16 @@ class Nest:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
                 return body(new, list(carried))
 
-            values = _run(segment.start, segment.stop, segment.step, inside, values)
+            # What whole steps leave is not worth it.
+            is_shared = segment.step == points_of_step(self.plan, dim) and dim not in dict(self.plan.blocks)
+            grain = self._grain(dim, segment.step) if is_shared else 0
+            values = _run(segment.start, segment.stop, segment.step, inside, values, grain)
         return values
+
+    def _grain(self, dim: int, step: int) -> int:
+        """How many steps of a loop one thread takes at a time; 0 where one does them all."""
+        parallel = self.plan.parallel
+        return parallel.grain // step if parallel is not None and dim == parallel.dim else 0
 
     def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
         panel = self.plan.panel
@@ -342,11 +358,18 @@ class Step:
         return reduced
 
 
-def _run(start: Extent, stop: Extent, step: int, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
-    """A loop, or its body where it is known to run once."""
+def _run(
+    start: Extent,
+    stop: Extent,
+    step: int,
+    body: Callable[..., list[Value]],
+    values: list[Value],
+    grain: int = 0,
+) -> list[Value]:
+    """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
-    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step)
+    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)
 
 
 def _whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:

@@ -103,14 +103,14 @@ def type_of(name: str) -> Type:
     return ir.Type.parse(PTR if name == "ptr" else name)
 
 
-def stack(size: int) -> Value:
-    """A piece of the stack, 8-byte aligned, taken once for each call of the function that the insertion point is in."""
+def stack(size: int, alignment: int = 8) -> Value:
+    """A piece of the stack, taken once for each call of the function that the insertion point is in."""
     function = innermost(ir.InsertionPoint.current.block.owner, "func.func")
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 8)
+    aligned = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)
     with ir.InsertionPoint.at_block_begin(body_of(function)):
         count = [constant(max(size, 1))]
-        return operation("llvm.alloca", count, type_of("ptr"), elem_type=element, alignment=alignment).value
+        return operation("llvm.alloca", count, type_of("ptr"), elem_type=element, alignment=aligned).value
 
 
 def stored(values: Sequence[int | Value]) -> Value:

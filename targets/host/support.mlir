@@ -1156,6 +1156,49 @@ llvm.func internal @__relax_set_table(%table: !ptr, %wanted: i64, %slot: !ptr, %
   llvm.br ^return(%ok : i32)
 }
 
+// ---- loops that threads share ----
+
+llvm.mlir.global internal @__relax_thread_owner() {alignment = 8 : i64} : !any {
+  %none = llvm.mlir.zero : !any
+  llvm.return %none : !any
+}
+llvm.mlir.global internal constant @__relax_threads_word("addresses of threads\00")
+llvm.mlir.global internal constant @__relax_set_threads_name("__relax_set_threads\00")
+// For the loader: what shares a range (pool.mlir), and where it is said how many threads there may be.
+llvm.func hidden @__relax_set_threads(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) -> i32 {
+  %owner = llvm.mlir.addressof @__relax_thread_owner : !ptr
+  %name = llvm.mlir.addressof @__relax_set_threads_name : !ptr
+  %word = llvm.mlir.addressof @__relax_threads_word : !ptr
+  %status = llvm.call @__relax_set_table(%table, %wanted, %owner, %name, %word, %args, %count)
+    : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> i32
+  llvm.return %status : i32
+}
+// `function(told, from, to)` for a whole range: shared in grains with other threads, where there are some.
+llvm.func hidden @__relax_parallel(%table: !ptr, %function: !ptr, %told: !ptr, %from: i64, %to: i64,
+    %grain: i64) -> i32 {
+  %null = llvm.mlir.zero : !ptr  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %share = llvm.load %table : !ptr -> !ptr
+  %is_alone = llvm.icmp "eq" %share, %null : !ptr
+  llvm.cond_br %is_alone, ^alone, ^measure
+^measure:
+  %length = llvm.sub %to, %from : i64
+  %is_short = llvm.icmp "sle" %length, %grain : i64
+  llvm.cond_br %is_short, ^alone, ^ask
+^ask:
+  %limit_slot = llvm.getelementptr %table[8] : (!ptr) -> !ptr, i8
+  %limit_at = llvm.load %limit_slot : !ptr -> !ptr
+  %limit = llvm.load %limit_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %is_one = llvm.icmp "sle" %limit, %c1 : i64
+  llvm.cond_br %is_one, ^alone, ^share
+^alone:
+  %own = llvm.call %function(%told, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
+  llvm.return %own : i32
+^share:
+  %shared = llvm.call %share(%function, %told, %from, %to, %grain, %limit)
+    : !ptr, (!ptr, !ptr, i64, i64, i64, i64) -> i32
+  llvm.return %shared : i32
+}
+
 // Written into the sections themselves: the engine that compiles keeps llvm.global_dtors for its own use. The loader
 // runs what is to run at the end only for objects with something to run at the start.
 llvm.func internal @__relax_load() {
@@ -1172,6 +1215,9 @@ llvm.func internal @__relax_unload() {
   %functions = llvm.mlir.addressof @__relax_function_owner : !ptr
   llvm.call @__relax_release(%functions) : (!ptr) -> ()
   llvm.store %none, %functions : !any, !ptr
+  %threads = llvm.mlir.addressof @__relax_thread_owner : !ptr
+  llvm.call @__relax_release(%threads) : (!ptr) -> ()
+  llvm.store %none, %threads : !any, !ptr
   llvm.return
 }
 llvm.mlir.global internal constant @__relax_at_load() {alignment = 8 : i64, section = ".init_array"} : !ptr {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions that are the same in every program (support.mlir, native_calls.mlir): programs declare them, one unit
-defines them.
+defines them. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +32,19 @@ _INLINED = "alwaysinline"
 def unit_text() -> str:
     """The unit, visible to the other units of a program and to nobody else."""
     return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _FILES)
+
+
+#: How a processor is told that a thread waits for another one: by the architecture, as LLVM names it.
+_PAUSES = {
+    "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
+    "aarch64": '%yield = llvm.mlir.constant(1 : i32) : i32 llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()',
+}
+
+
+def pool_text(architecture: str) -> str:
+    """The pool of threads, for processors of an architecture."""
+    text = Path(__file__).with_name("pool.mlir").read_text(encoding="utf-8")
+    return re.sub(r"^  PAUSE$", f"  {_PAUSES.get(architecture, '')}", text, flags=re.MULTILINE)
 
 
 @lru_cache(maxsize=1)

@@ -101,6 +101,7 @@ STAGES = (
     ),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage("parallel", ("tir-outline-parallel",), "loops that threads share become functions of a range"),
     _stage(
         "entries",
         ("func.func(convert-linalg-to-loops)", "host-name-functions", "host-profile-kernels", "host-add-entries"),
@@ -108,7 +109,11 @@ STAGES = (
     ),
     _stage("errors", ("host-lower-packed", "host-check-memory", "host-lower-errors"), "what can fail returns a status"),
     _stage("memory", ("host-keep-arena",), "temporaries stay from call to call"),
-    _stage("calls", ("llvm-pass-pointers",), "kernels take pointers and sizes"),
+    _stage(
+        "calls",
+        ("llvm-pass-pointers", "host-call-parallel"),
+        "kernels take pointers and sizes, threads share the ranges of loops",
+    ),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
 )
 

@@ -27,7 +27,7 @@ from ....bindings.navigation import (
     users_of,
 )
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import located_error
+from ....bindings.rewriting import located_error, made_again
 from ....emit.linalg import segments
 from ....emit.numbers import number
 from ....passes.core.base import Pass
@@ -198,8 +198,7 @@ class _FailingFunction:
             operands = list(op.operands)
             if self._program.failing[callee_of(op)]:
                 operands.append(self._place(op))
-            attributes = {"callee": op.attributes["callee"]}
-            made = ir.Operation.create("func.call", results=[i32], operands=operands, attributes=attributes)
+            made = made_again(op, operands, [i32])
             check = ir.Operation.create(_STATUS, operands=[made.result])
         op.erase()
         return check

@@ -44,9 +44,10 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
     _drop_notes(operation)
     machine = code_target(target)
     with timed("code"):
-        objects = native_code(module, machine, options)
-    code = tuple(memoryview(each) for each in objects)
-    return Artifact(tuple(entries), code, constants, machine.triple, machine.required, calls=calls)
+        made = native_code(module, machine, options)
+    code = tuple(memoryview(each) for each in made.objects)
+    pool = None if made.pool is None else memoryview(made.pool)
+    return Artifact(tuple(entries), code, constants, machine.triple, machine.required, calls=calls, pool=pool)
 
 
 def assembly(module: Module, target: ChosenTarget, options: CodeOptions) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....bindings import execution
 from ....bindings.ir import Module
@@ -18,7 +18,8 @@ from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Call, process_pool
 from ...core.code import CodeOptions, check_opt_level
-from ...host.support import define_support, needs_support, unit_text
+from ...host.passes.host_call_parallel import THREAD_TABLE
+from ...host.support import define_support, named_in, needs_support, pool_text, unit_text
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
@@ -26,8 +27,8 @@ from .object_file import unit_object
 from .units import Unit, units_of
 
 _KIND = "kernels"
-#: Objects of the support unit that this process has made or found, by what they depend on.
-_supports: dict[str, bytes] = {}
+#: Objects of units that are the same in every program, which this process has made or found, by what they depend on.
+_fixed: dict[str, bytes] = {}
 # Starting a process takes as long as compiling so many bytes of bytecode.
 _WORTH_A_PROCESS = 50_000
 # More are started when it is known how many units there are.
@@ -36,8 +37,15 @@ _MOST_EARLY = 8
 _MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions)
 
 
-def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> list[bytes]:
-    """The object files of a module in the LLVM dialect, which is taken apart. The same module gives the same bytes.
+class NativeCode(NamedTuple):
+    """The object files of a program, and that of the pool of threads if it has parallel loops."""
+
+    objects: list[bytes]
+    pool: bytes | None
+
+
+def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> NativeCode:
+    """The code of a module in the LLVM dialect, which is taken apart. The same module gives the same bytes.
 
     Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.
     """
@@ -46,10 +54,11 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> li
     identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module.operation)
-    has_unit = needs_support(module)
+    has_unit, has_threads = needs_support(module), THREAD_TABLE in named_in(module.operation)
     units = units_of(module, split=not options.one_object)
     making = _Making(units, machine, options, identity)
-    return [*making.run(), *([making.support()] if has_unit else [])]
+    objects = [*making.run(), *([making.fixed(unit_text())] if has_unit else [])]
+    return NativeCode(objects, making.fixed(pool_text(machine.architecture)) if has_threads else None)
 
 
 def prepare(jobs: int) -> None:
@@ -79,15 +88,15 @@ class _Making:
             self._make_here(missing)
         return [self._objects[unit] for unit in self._units]
 
-    def support(self) -> bytes:
-        """The object of the functions that are the same in every program, from this process or the cache."""
-        code, cache = unit_text().encode(), self._options.cache
+    def fixed(self, text: str) -> bytes:
+        """The object of what is the same in every program, from this process or the cache."""
+        code, cache = text.encode(), self._options.cache
         key = self._key(Unit("", "", code))
         kept = None if cache is None else cache.get(_KIND, key)
-        made = kept or _supports.get(key) or unit_object(code, symbol="", **self._arguments)
+        made = kept or _fixed.get(key) or unit_object(code, symbol="", **self._arguments)
         if cache is not None and kept is None:
             cache.put(_KIND, key, made)
-        _supports[key] = made
+        _fixed[key] = made
         return made
 
     def _find(self) -> None:

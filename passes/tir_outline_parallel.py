@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops that threads may share become functions of a range of their steps.
+
+A loop marked `tir.parallel` is taken out of its function, which calls the new one for the whole range:
+
+    func.call @kernel.parallel(%from, %to, …) {tir.parallel = 128}
+
+The attribute says how much of the range one thread takes at a time. Where there are no threads this is a call as any
+other; host-call-parallel has threads share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import (
+    ancestors,
+    body_of,
+    constant_of,
+    functions_in,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+    used_inside,
+    users_of,
+)
+from ..emit.loops import PARALLEL
+from .core.base import Pass
+from .core.registry import register_pass
+from .lower_calls.memrefs import is_dense
+
+#: They are made again where they are used: constants, and other views of the same memory.
+_MADE_AGAIN = frozenset(
+    "arith.constant memref.get_global memref.cast memref.collapse_shape memref.expand_shape memref.reinterpret_cast "
+    "memref.subview memref.view".split()
+)
+
+
+@register_pass
+@dataclass(frozen=True)
+class OutlineParallel(Pass):
+    """Makes functions of the loops that threads may share, called for the whole range."""
+
+    name: ClassVar[str] = "tir-outline-parallel"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "memref", "scf")
+
+    def run(self, op: Operation) -> None:
+        taken = {symbol_name(each) for each in functions_in(op)}
+        with op.context:
+            for function in [each for each in functions_in(op) if has_body(each)]:
+                loops = [inside for inside in operations_in(function) if PARALLEL in inside.attributes]
+                shared = [each for each in loops if not any(around in loops for around in ancestors(each))]
+                for loop in shared:
+                    outlined = _Outlined.of(loop) if loop.name == "scf.for" else None
+                    if outlined is not None:
+                        outlined.move(function, _unused(f"{symbol_name(function)}.parallel", taken))
+                for loop in loops:
+                    del loop.attributes[PARALLEL]
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    names = (name, *(f"{name}{number}" for number in range(2, len(taken) + 3)))
+    found = next(each for each in names if each not in taken)
+    taken.add(found)
+    return found
+
+
+@dataclass(frozen=True)
+class _Outlined:
+    """A loop, and what its function is told or makes again."""
+
+    loop: Operation
+    #: Points of the range in a grain.
+    grain: int
+    passed: list[Value]
+    made_again: list[Operation]
+
+    @staticmethod
+    def of(loop: Operation) -> _Outlined | None:
+        """None where a loop has to stay: it gives values, its steps are not known, or it uses what cannot be passed."""
+        step = constant_of(loop.operands[2])
+        if len(loop.results) or step is None:
+            return None
+        passed: list[Value] = []
+        again: list[Operation] = []
+        for value in (*used_inside(loop), loop.operands[2]):
+            _survey(value, passed, again)
+        if not all(_can_be_passed(value.type) for value in passed):
+            return None
+        return _Outlined(loop, int(loop.attributes[PARALLEL].value) * step, passed, again)
+
+    def move(self, function: Operation, name: str) -> None:
+        """Puts the loop in a function of its own, and a call where it was."""
+        loop = self.loop
+        first, last, step = loop.operands
+        with loop.location:
+            with ir.InsertionPoint(loop):
+                _call(name, [first, last, *self.passed], self.grain)
+            index = ir.IndexType.get()
+            with ir.InsertionPoint.after(function):
+                block = _private_function(name, [index, index, *(value.type for value in self.passed)])
+            with ir.InsertionPoint(block):
+                made = dict(zip(self.passed, list(block.arguments)[2:], strict=True))
+                for op in self.made_again:
+                    copied = op.clone()
+                    _use(copied, made)
+                    made[op.result] = copied.result
+                end = ir.Operation.create("func.return")
+            loop.move_before(end)
+            loop.operands[0], loop.operands[1], loop.operands[2] = *list(block.arguments)[:2], made[step]
+            for op in operations_in(loop):
+                _use(op, made)
+            _allocate_once(loop, end)
+
+
+def _survey(value: Value, passed: list[Value], again: list[Operation]) -> None:
+    """Adds a value to what is passed, or what makes it, operands first, to what is made again."""
+    maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if maker is None or maker.name not in _MADE_AGAIN:
+        if value not in passed:
+            passed.append(value)
+    elif maker not in again:
+        for operand in maker.operands:
+            _survey(operand, passed, again)
+        again.append(maker)
+
+
+def _can_be_passed(type_: Type) -> bool:
+    if isinstance(type_, ir.MemRefType):
+        return type_.memory_space is None and is_dense(type_)
+    return isinstance(type_, (ir.IndexType, ir.IntegerType, ir.FloatType, ir.VectorType))
+
+
+def _call(name: str, operands: list[Value], grain: int) -> None:
+    shared = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), grain)
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(name), PARALLEL: shared}
+    ir.Operation.create("func.call", operands=operands, attributes=attributes)
+
+
+def _private_function(name: str, inputs: list[Type]) -> ir.Block:
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [])),
+    }
+    function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+    return function.regions[0].blocks.append(*inputs)
+
+
+def _use(op: Operation, made: dict[Value, Value]) -> None:
+    for position, operand in enumerate(op.operands):
+        if operand in made:
+            op.operands[position] = made[operand]
+
+
+def _allocate_once(loop: Operation, end: Operation) -> None:
+    """Memory that each step takes anew, and whose size is known, is taken once for all steps of a call."""
+    inside: Iterable[Operation] = operations_of(body_of(loop))
+    for op in [each for each in inside if each.name == "memref.alloc" and not len(each.operands)]:
+        frees = [user for user in users_of(op.result) if user.name == "memref.dealloc"]
+        if len(frees) == 1 and frees[0].block == op.block:
+            op.move_before(loop)
+            frees[0].move_before(end)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The threads that run parallel loops: one pool for all programs of a process, and how many of them each may have.
+
+The pool is native code, an object in each artifact (targets/host/pool.mlir): the first program that has one gives it
+to the process, which keeps it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from .cpu import host_cores
+
+VARIABLE = "RELAX_NUM_THREADS"
+#: The caller and as many workers as the pool has room for (pool.mlir).
+MOST_THREADS = 256
+
+_lock = threading.Lock()
+_pool: list[Any] = []
+
+
+def usual_threads(environment: Mapping[str, str] = os.environ) -> int:
+    """How many threads a program has where nobody says: RELAX_NUM_THREADS, or the cores that this process may use.
+
+    Raises ValueError for a variable that is no number of threads.
+    """
+    said = environment.get(VARIABLE, "").strip()
+    return checked_threads(said, f"{VARIABLE}={said}") if said else min(usable_cores(), MOST_THREADS)
+
+
+def checked_threads(threads: int | str, what: str) -> int:
+    """A number of threads. Raises TypeError for what is none, ValueError for one that makes no sense."""
+    if isinstance(threads, bool) or not isinstance(threads, (int, str)):
+        raise TypeError(f"{what}: expected a number of threads, got {type(threads).__name__}")
+    text = str(threads)
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_THREADS:
+        raise ValueError(f"{what}: expected a number of threads from 1 to {MOST_THREADS}")
+    return int(text)
+
+
+def usable_cores() -> int:
+    """The cores that this process may use: those that it may run on, each counted once, as far as its group is given
+    time for them; at least 1."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # All may be of one core or each of its own: no system tells more cheaply what a set comes to.
+    return max(1, min(cpus, host_cores(), _allowed_cpus()))
+
+
+@lru_cache(maxsize=1)
+def _allowed_cpus() -> int:
+    """How many CPUs' time the control groups of this process get, rounded up."""
+    quotas = [_quota(f"/sys/fs/cgroup{path}/cpu.max") for path in _group_paths()]
+    older = _told("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), _told("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
+    return min([*quotas, _rounded(*older)])
+
+
+def _group_paths() -> list[str]:
+    """The groups around this process, from its own to the root."""
+    lines = _told("/proc/self/cgroup").splitlines()
+    path = next((line.partition("::")[2] for line in lines if line.startswith("0::")), "/")
+    parts = [part for part in path.split("/") if part]
+    return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]
+
+
+def _quota(path: str) -> int:
+    quota, _, period = _told(path).partition(" ")
+    return _rounded(quota, period)
+
+
+def _rounded(quota: str, period: str) -> int:
+    if not quota.isdigit() or not period.isdigit() or not int(period):
+        return MOST_THREADS
+    return max(-(-int(quota) // int(period)), 1)
+
+
+def _told(path: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+# ---- the pool ----
+
+
+class ThreadLimit:
+    """How many threads a program has, as its code reads it whenever it comes to a loop."""
+
+    def __init__(self, threads: int) -> None:
+        self._limit = ctypes.c_int64(threads)
+
+    def table_with(self, share: int) -> ctypes.Array[ctypes.c_void_p]:
+        """What the code is told: the address of what shares a range, and that of the number, here."""
+        return (ctypes.c_void_p * 2)(share, ctypes.addressof(self._limit))
+
+    @property
+    def threads(self) -> int:
+        return self._limit.value
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._limit.value = threads
+
+
+def pool_of_process(load: Callable[[], Any]) -> Any:
+    """The module of the pool, which `load` makes where there is none yet."""
+    with _lock:
+        if not _pool:
+            _pool.append(load())
+            # Before the loader's session goes with all code.
+            atexit.register(_pool[0].get_function("__relax_pool_end"))
+        return _pool[0]
+
+
+def working_threads() -> int:
+    """How many threads the pool has started, beside those that call."""
+    return int(_pool[0].get_function("__relax_pool_workers")()) if _pool else 0

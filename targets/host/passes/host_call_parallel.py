@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has threads share the ranges of calls that are marked `tir.parallel` (tir-outline-parallel makes them).
+
+What the function takes behind its range lies on the caller's stack; a function of one form for all, `….run`, reads it
+from there and calls the function for a part of the range. The pool calls that from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import callee_of, operations_in
+from ....bindings.rewriting import replace_op
+from ....emit.loops import PARALLEL
+from ....emit.numbers import as_i64, as_index, operation
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ..llvm_ops import address_of, constant, load, stack, store, type_of
+from ..support import Support, table_text
+
+#: The program's table of what shares a range and where the number of threads is, and the function that fills it.
+THREAD_TABLE, SET_THREADS = "__relax_threads", "__relax_set_threads"
+_WORD, _LINE = 8, 64
+
+
+@register_pass
+@dataclass(frozen=True)
+class CallParallel(Pass):
+    """Has threads share the ranges of calls that are marked so."""
+
+    name: ClassVar[str] = "host-call-parallel"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm")
+
+    def run(self, op: Operation) -> None:
+        calls = [each for each in operations_in(op) if each.name == "func.call" and PARALLEL in each.attributes]
+        if not calls:
+            return
+        support = Support(op)
+        with op.context, op.location:
+            support.define(table_text(THREAD_TABLE, SET_THREADS, 2))
+            for call in calls:
+                with call.location:
+                    _share(support, call)
+
+
+def _share(support: Support, call: Operation) -> None:
+    first, last, *told = call.operands
+    places, size = _places([value.type for value in told])
+    grain = int(call.attributes[PARALLEL].value)
+    with ir.InsertionPoint(call):
+        kept = stack(size, _LINE)
+        for value, place in zip(told, places, strict=True):
+            store(_as_kept(value), kept, place)
+        run = _runner(call, [value.type for value in told], places)
+        table = address_of(THREAD_TABLE)
+        ends = as_i64(first).value, as_i64(last).value
+        status = support.value("parallel", table, run, kept, *ends, constant(grain))
+    replace_op(call, [status] if len(call.results) else [])
+
+
+def _places(types: Sequence[Type]) -> tuple[list[int], int]:
+    """Where values lie behind each other, each aligned to its size, and the bytes of all."""
+    places, end = [], 0
+    for type_ in types:
+        size = _kept_bytes(type_)
+        place = end + -end % min(size, _LINE)
+        places.append(place)
+        end = place + size
+    return places, end
+
+
+def _kept_bytes(type_: Type) -> int:
+    """A power of two."""
+    if not isinstance(type_, ir.VectorType):
+        return _WORD
+    count, element = 1, type_.element_type
+    for size in type_.shape:
+        count *= size
+    bits = 64 if isinstance(element, ir.IndexType) else element.width
+    return max(1 << (count * bits // 8 - 1).bit_length(), _WORD)
+
+
+def _as_kept(value: Value) -> Value:
+    return as_i64(value).value if isinstance(value.type, ir.IndexType) else value
+
+
+def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Value:
+    """The address of a new function that calls the function for a part of its range, with what lies on the stack."""
+    callee = callee_of(call)
+    function = call.parent
+    while function.name != "func.func":
+        function = function.parent.operation
+    pointer, i64, i32 = type_of("ptr"), type_of("i64"), type_of("i32")
+    type_ = ir.FunctionType.get([pointer, i64, i64], [i32])
+    name = f"{callee}.run"
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "function_type": ir.TypeAttr.get(type_),
+    }
+    with ir.InsertionPoint.after(function):
+        made = ir.Operation.create("func.func", attributes=attributes, regions=1)
+    block = made.regions[0].blocks.append(pointer, i64, i64)
+    kept, first, last = block.arguments
+    with ir.InsertionPoint(block):
+        told = [_told(kept, place, each) for place, each in zip(places, types, strict=True)]
+        operands = [as_index(first).value, as_index(last).value, *told]
+        results = [result.type for result in call.results]
+        again = ir.Operation.create(
+            "func.call", results=results, operands=operands, attributes={"callee": call.attributes["callee"]}
+        )
+        ir.Operation.create("func.return", operands=[again.result if results else constant(0, 32)])
+    address = operation("func.constant", [], type_, value=ir.FlatSymbolRefAttr.get(name)).value
+    return operation("builtin.unrealized_conversion_cast", [address], pointer).value
+
+
+def _told(kept: Value, place: int, type_: Type) -> Value:
+    if isinstance(type_, ir.IndexType):
+        return as_index(load(kept, place, type_of("i64"))).value
+    return load(kept, place, type_)

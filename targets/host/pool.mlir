@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The threads that all programs of a process share: one pool, which the runtime loads once and never unloads
+// (runtime/threads.py). It is an object of its own in each artifact whose code has parallel loops.
+//
+// A loop's range is a job on the stack of the thread that calls. It puts the job where workers look, takes grains of it
+// as they do, one after the other from a counter, takes it back from those that have not begun, and waits for the
+// others. Nobody waits for a worker that has not woken up; one that another program keeps from running delays what it
+// has begun, no more. While one thread's loop is shared, those of others are theirs alone.
+//
+// What is in the state's memory is gone in a forked process, whose only thread finds a pool without workers.
+
+!ptr = !llvm.ptr
+
+// The state, pages of its own: whether a loop is shared (0), workers (8), whether starting one failed (16), whether the
+// process ends (24). From 128 on 128 bytes for each worker: its job, null or 1 while it works (0), whether it sleeps
+// (8), its thread (16), a semaphore (64).
+// A job: where the next grain begins (0); on the next line of the cache where the last one ends (64), a grain (72), the
+// function (80) and what it is told (88), where the first failure is (96) and its error (104), the error's lock (112).
+
+llvm.func @TVMFFIErrorMoveFromRaised(!ptr)
+llvm.func @TVMFFIErrorSetRaised(!ptr)
+llvm.func @TVMFFIObjectDecRef(!ptr) -> i32
+llvm.func @clock_gettime(i32, !ptr) -> i32
+llvm.func @madvise(!ptr, i64, i32) -> i32
+llvm.func @mmap(!ptr, i64, i32, i32, i32, i64) -> !ptr
+llvm.func @munmap(!ptr, i64) -> i32
+llvm.func @pthread_create(!ptr, !ptr, !ptr, !ptr) -> i32
+llvm.func @pthread_join(i64, !ptr) -> i32
+llvm.func @pthread_sigmask(i32, !ptr, !ptr) -> i32
+llvm.func @sched_yield() -> i32
+llvm.func @sem_init(!ptr, i32, i32) -> i32
+llvm.func @sem_post(!ptr) -> i32
+llvm.func @sem_wait(!ptr) -> i32
+llvm.func @sigfillset(!ptr) -> i32
+
+llvm.mlir.global internal @state() {alignment = 8 : i64} : !ptr {
+  %null = llvm.mlir.zero : !ptr
+  llvm.return %null : !ptr
+}
+
+// The state; null where the system has no memory that vanishes on a fork.
+llvm.func internal @find_state() -> !ptr {
+  %null = llvm.mlir.zero : !ptr  %none = llvm.mlir.constant(-1 : i64) : i64
+  %slot = llvm.mlir.addressof @state : !ptr
+  %known = llvm.load %slot atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
+  %is_known = llvm.icmp "ne" %known, %null : !ptr
+  llvm.cond_br %is_known, ^give(%known : !ptr), ^map
+^give(%state: !ptr):
+  llvm.return %state : !ptr
+^map:
+  // Room for 255 workers. Readable and writable; private, of no file.
+  %bytes = llvm.mlir.constant(32768 : i64) : i64  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %protection = llvm.mlir.constant(3 : i32) : i32  %flags = llvm.mlir.constant(34 : i32) : i32
+  %no_file = llvm.mlir.constant(-1 : i32) : i32
+  %made = llvm.call @mmap(%null, %bytes, %protection, %flags, %no_file, %c0)
+    : (!ptr, i64, i32, i32, i32, i64) -> !ptr
+  %address = llvm.ptrtoint %made : !ptr to i64
+  %failed = llvm.icmp "eq" %address, %none : i64
+  llvm.cond_br %failed, ^give(%null : !ptr), ^wipe
+^wipe:
+  %wipe_on_fork = llvm.mlir.constant(18 : i32) : i32  %ok = llvm.mlir.constant(0 : i32) : i32
+  %status = llvm.call @madvise(%made, %bytes, %wipe_on_fork) : (!ptr, i64, i32) -> i32
+  %is_wiped = llvm.icmp "eq" %status, %ok : i32
+  llvm.cond_br %is_wiped, ^publish, ^drop(%null : !ptr)
+^publish:
+  %pair = llvm.cmpxchg %slot, %null, %made acq_rel acquire : !ptr, !ptr
+  %first = llvm.extractvalue %pair[0] : !llvm.struct<(ptr, i1)>
+  %is_mine = llvm.extractvalue %pair[1] : !llvm.struct<(ptr, i1)>
+  llvm.cond_br %is_mine, ^give(%made : !ptr), ^drop(%first : !ptr)
+^drop(%other: !ptr):
+  %gone = llvm.call @munmap(%made, %bytes) : (!ptr, i64) -> i32
+  llvm.br ^give(%other : !ptr)
+}
+
+llvm.func internal @worker_at(%state: !ptr, %number: i64) -> !ptr {
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %c128 = llvm.mlir.constant(128 : i64) : i64
+  %next = llvm.add %number, %c1 : i64
+  %offset = llvm.mul %next, %c128 : i64
+  %worker = llvm.getelementptr %state[%offset] : (!ptr, i64) -> !ptr, i8
+  llvm.return %worker : !ptr
+}
+
+// Tells a processor that this is waiting; PAUSE is what does so on the machine.
+llvm.func internal @pause() attributes {passthrough = ["alwaysinline"]} {
+  PAUSE
+  llvm.return
+}
+
+llvm.func internal @nanoseconds() -> i64 {
+  %giga = llvm.mlir.constant(1000000000 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %monotonic = llvm.mlir.constant(1 : i32) : i32
+  %time = llvm.alloca %c1 x !llvm.struct<(i64, i64)> : (i64) -> !ptr
+  %status = llvm.call @clock_gettime(%monotonic, %time) : (i32, !ptr) -> i32
+  %both = llvm.load %time : !ptr -> !llvm.struct<(i64, i64)>
+  %seconds = llvm.extractvalue %both[0] : !llvm.struct<(i64, i64)>
+  %rest = llvm.extractvalue %both[1] : !llvm.struct<(i64, i64)>
+  %whole = llvm.mul %seconds, %giga : i64
+  %now = llvm.add %whole, %rest : i64
+  llvm.return %now : i64
+}
+
+// ---- jobs ----
+
+// Takes grains of a job until none is left.
+llvm.func internal @work(%job: !ptr) {
+  %ok = llvm.mlir.constant(0 : i32) : i32
+  %end_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
+  %grain_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
+  %function_at = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
+  %told_at = llvm.getelementptr %job[88] : (!ptr) -> !ptr, i8
+  %end = llvm.load %end_at : !ptr -> i64
+  %grain = llvm.load %grain_at : !ptr -> i64
+  %function = llvm.load %function_at : !ptr -> !ptr
+  %told = llvm.load %told_at : !ptr -> !ptr
+  llvm.br ^next
+^next:
+  %start = llvm.atomicrmw add %job, %grain monotonic : !ptr, i64
+  %is_left = llvm.icmp "slt" %start, %end : i64
+  llvm.cond_br %is_left, ^take, ^end
+^take:
+  %after = llvm.add %start, %grain : i64
+  %stop = llvm.intr.smin(%after, %end) : (i64, i64) -> i64
+  %status = llvm.call %function(%told, %start, %stop) : !ptr, (!ptr, i64, i64) -> i32
+  %is_ok = llvm.icmp "eq" %status, %ok : i32
+  llvm.cond_br %is_ok weights([2000, 1]), ^next, ^fail
+^fail:
+  llvm.call @note_failure(%job, %start, %end) : (!ptr, i64, i64) -> ()
+  llvm.br ^next
+^end:
+  llvm.return
+}
+
+// Keeps the error that this thread has raised if no grain before has failed: those have all been taken, so that it is
+// the one that a single thread would have met. No further grains are taken.
+llvm.func internal @note_failure(%job: !ptr, %start: i64, %end: i64) attributes {passthrough = ["cold", "noinline"]} {
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %null = llvm.mlir.zero : !ptr
+  %before = llvm.atomicrmw max %job, %end monotonic : !ptr, i64
+  %slot = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  llvm.store %null, %slot : !ptr, !ptr
+  llvm.call @TVMFFIErrorMoveFromRaised(%slot) : (!ptr) -> ()
+  %error = llvm.load %slot : !ptr -> !ptr
+  %first_at = llvm.getelementptr %job[96] : (!ptr) -> !ptr, i8
+  %error_at = llvm.getelementptr %job[104] : (!ptr) -> !ptr, i8
+  %lock = llvm.getelementptr %job[112] : (!ptr) -> !ptr, i8
+  llvm.br ^lock
+^lock:
+  %held = llvm.atomicrmw xchg %lock, %c1 acquire : !ptr, i64
+  %is_free = llvm.icmp "eq" %held, %c0 : i64
+  llvm.cond_br %is_free, ^compare, ^wait
+^wait:
+  %yielded = llvm.call @sched_yield() : () -> i32
+  llvm.br ^lock
+^compare:
+  %first = llvm.load %first_at : !ptr -> i64
+  %other = llvm.load %error_at : !ptr -> !ptr
+  %is_first = llvm.icmp "slt" %start, %first : i64
+  llvm.cond_br %is_first, ^keep, ^unlock(%error : !ptr)
+^keep:
+  llvm.store %start, %first_at : i64, !ptr
+  llvm.store %error, %error_at : !ptr, !ptr
+  llvm.br ^unlock(%other : !ptr)
+^unlock(%unwanted: !ptr):
+  llvm.store %c0, %lock atomic release {alignment = 8 : i64} : i64, !ptr
+  %is_none = llvm.icmp "eq" %unwanted, %null : !ptr
+  llvm.cond_br %is_none, ^end, ^release
+^release:
+  %status = llvm.call @TVMFFIObjectDecRef(%unwanted) : (!ptr) -> i32
+  llvm.br ^end
+^end:
+  llvm.return
+}
+
+// ---- workers ----
+
+// What a worker does as long as the process lives: for 50 microseconds after each job it looks for the next one, then
+// it sleeps.
+llvm.func internal @serve(%worker: !ptr) -> !ptr {
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c64 = llvm.mlir.constant(64 : i64) : i64  %patience = llvm.mlir.constant(50000 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %end = llvm.mlir.constant(2 : i64) : i64
+  %null = llvm.mlir.zero : !ptr
+  %sleeps = llvm.getelementptr %worker[8] : (!ptr) -> !ptr, i8
+  %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
+  llvm.br ^idle
+^idle:
+  %now = llvm.call @nanoseconds() : () -> i64
+  %deadline = llvm.add %now, %patience : i64
+  llvm.br ^look(%c0 : i64)
+^look(%count: i64):
+  %job = llvm.load %worker atomic seq_cst {alignment = 8 : i64} : !ptr -> i64
+  %is_job = llvm.icmp "ugt" %job, %c1 : i64
+  llvm.cond_br %is_job, ^take(%job : i64), ^wait
+^wait:
+  llvm.call @pause() : () -> ()
+  %next = llvm.add %count, %c1 : i64
+  %is_long = llvm.icmp "uge" %next, %c64 : i64
+  llvm.cond_br %is_long, ^time, ^look(%next : i64)
+^time:
+  %later = llvm.call @nanoseconds() : () -> i64
+  %is_over = llvm.icmp "sgt" %later, %deadline : i64
+  llvm.cond_br %is_over, ^lie_down, ^look(%c0 : i64)
+^lie_down:
+  llvm.store %c1, %sleeps atomic seq_cst {alignment = 8 : i64} : i64, !ptr
+  %late = llvm.load %worker atomic seq_cst {alignment = 8 : i64} : !ptr -> i64
+  %is_late = llvm.icmp "ugt" %late, %c1 : i64
+  llvm.cond_br %is_late, ^rise, ^sleep
+^rise:
+  // Who has posted meanwhile is waited for: each post wakes once.
+  %slept = llvm.atomicrmw xchg %sleeps, %c0 seq_cst : !ptr, i64
+  %is_awake = llvm.icmp "eq" %slept, %c1 : i64
+  llvm.cond_br %is_awake, ^idle, ^sleep
+^sleep:
+  %woken = llvm.call @sem_wait(%semaphore) : (!ptr) -> i32
+  %is_woken = llvm.icmp "eq" %woken, %ok : i32
+  llvm.cond_br %is_woken, ^idle, ^sleep
+^take(%taken: i64):
+  %is_end = llvm.icmp "eq" %taken, %end : i64
+  llvm.cond_br %is_end, ^leave, ^begin
+^leave:
+  llvm.return %null : !ptr
+^begin:
+  %pair = llvm.cmpxchg %worker, %taken, %c1 seq_cst monotonic : !ptr, i64
+  %is_mine = llvm.extractvalue %pair[1] : !llvm.struct<(i64, i1)>
+  llvm.cond_br %is_mine, ^work, ^look(%c0 : i64)
+^work:
+  %at = llvm.inttoptr %taken : i64 to !ptr
+  llvm.call @work(%at) : (!ptr) -> ()
+  llvm.store %c0, %worker atomic release {alignment = 8 : i64} : i64, !ptr
+  llvm.br ^idle
+}
+
+// Puts a job where a worker looks, and wakes it.
+llvm.func internal @hand(%worker: !ptr, %job: i64) {
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %sleeps = llvm.getelementptr %worker[8] : (!ptr) -> !ptr, i8
+  %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
+  llvm.store %job, %worker atomic seq_cst {alignment = 8 : i64} : i64, !ptr
+  %now = llvm.load %sleeps atomic seq_cst {alignment = 8 : i64} : !ptr -> i64
+  %may_sleep = llvm.icmp "eq" %now, %c1 : i64
+  llvm.cond_br %may_sleep, ^ask, ^end
+^ask:
+  %slept = llvm.atomicrmw xchg %sleeps, %c0 seq_cst : !ptr, i64
+  %is_asleep = llvm.icmp "eq" %slept, %c1 : i64
+  llvm.cond_br %is_asleep, ^wake, ^end
+^wake:
+  %status = llvm.call @sem_post(%semaphore) : (!ptr) -> i32
+  llvm.br ^end
+^end:
+  llvm.return
+}
+
+// Starts workers until there are so many, or the system has no more; how many there are. Signals are for others.
+llvm.func internal @start(%state: !ptr, %wanted: i64) -> i64 {
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %c16 = llvm.mlir.constant(16 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %most = llvm.mlir.constant(255 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %set_mask = llvm.mlir.constant(2 : i32) : i32
+  %null = llvm.mlir.zero : !ptr
+  %count_at = llvm.getelementptr %state[8] : (!ptr) -> !ptr, i8
+  %failed_at = llvm.getelementptr %state[16] : (!ptr) -> !ptr, i8
+  %had = llvm.load %count_at : !ptr -> i64
+  %all = llvm.intr.smin(%wanted, %most) : (i64, i64) -> i64
+  %is_enough = llvm.icmp "sge" %had, %all : i64
+  llvm.cond_br %is_enough, ^give(%had : i64), ^look
+^give(%count: i64):
+  llvm.return %count : i64
+^look:
+  %has_failed = llvm.load %failed_at : !ptr -> i64
+  %may_start = llvm.icmp "eq" %has_failed, %c0 : i64
+  llvm.cond_br %may_start, ^block, ^give(%had : i64)
+^block:
+  %signals = llvm.alloca %c16 x i64 : (i64) -> !ptr
+  %before = llvm.alloca %c16 x i64 : (i64) -> !ptr
+  %filled = llvm.call @sigfillset(%signals) : (!ptr) -> i32
+  %blocked = llvm.call @pthread_sigmask(%set_mask, %signals, %before) : (i32, !ptr, !ptr) -> i32
+  llvm.br ^more(%had : i64)
+^more(%number: i64):
+  %is_missing = llvm.icmp "slt" %number, %all : i64
+  llvm.cond_br %is_missing, ^make, ^done(%number : i64)
+^make:
+  %worker = llvm.call @worker_at(%state, %number) : (!ptr, i64) -> !ptr
+  %thread = llvm.getelementptr %worker[16] : (!ptr) -> !ptr, i8
+  %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
+  %ready = llvm.call @sem_init(%semaphore, %ok, %ok) : (!ptr, i32, i32) -> i32
+  %body = llvm.mlir.addressof @serve : !ptr
+  %status = llvm.call @pthread_create(%thread, %null, %body, %worker) : (!ptr, !ptr, !ptr, !ptr) -> i32
+  %is_made = llvm.icmp "eq" %status, %ok : i32
+  %next = llvm.add %number, %c1 : i64
+  llvm.cond_br %is_made, ^more(%next : i64), ^fail
+^fail:
+  llvm.store %c1, %failed_at : i64, !ptr
+  llvm.br ^done(%number : i64)
+^done(%last: i64):
+  llvm.store %last, %count_at : i64, !ptr
+  %restored = llvm.call @pthread_sigmask(%set_mask, %before, %null) : (i32, !ptr, !ptr) -> i32
+  llvm.br ^give(%last : i64)
+}
+
+// ---- what programs call ----
+
+// `function(told, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set.
+llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %grain: i64, %threads: i64) -> i32 {
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c128 = llvm.mlir.constant(128 : i64) : i64  %furthest = llvm.mlir.constant(9223372036854775807 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %failure = llvm.mlir.constant(-1 : i32) : i32
+  %null = llvm.mlir.zero : !ptr
+  %job = llvm.alloca %c128 x i8 {alignment = 64 : i64} : (i64) -> !ptr
+  %state = llvm.call @find_state() : () -> !ptr
+  %is_there = llvm.icmp "ne" %state, %null : !ptr
+  llvm.cond_br %is_there, ^enter, ^alone
+^alone:
+  %own = llvm.call %function(%told, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
+  llvm.return %own : i32
+^enter:
+  %pair = llvm.cmpxchg %state, %c0, %c1 acquire monotonic : !ptr, i64
+  %is_free = llvm.extractvalue %pair[1] : !llvm.struct<(i64, i1)>
+  llvm.cond_br %is_free, ^look, ^alone
+^look:
+  %ending_at = llvm.getelementptr %state[24] : (!ptr) -> !ptr, i8
+  %ending = llvm.load %ending_at : !ptr -> i64
+  %goes_on = llvm.icmp "eq" %ending, %c0 : i64
+  llvm.cond_br %goes_on, ^prepare, ^give_up
+^give_up:
+  llvm.store %c0, %state atomic release {alignment = 8 : i64} : i64, !ptr
+  llvm.br ^alone
+^prepare:
+  %length = llvm.sub %to, %from : i64
+  %before_last = llvm.sub %length, %c1 : i64
+  %others = llvm.sdiv %before_last, %grain : i64
+  %allowed = llvm.sub %threads, %c1 : i64
+  %useful = llvm.intr.smin(%others, %allowed) : (i64, i64) -> i64
+  %there = llvm.call @start(%state, %useful) : (!ptr, i64) -> i64
+  %workers = llvm.intr.smin(%there, %useful) : (i64, i64) -> i64
+  %end_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
+  %grain_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
+  %function_at = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
+  %told_at = llvm.getelementptr %job[88] : (!ptr) -> !ptr, i8
+  %first_at = llvm.getelementptr %job[96] : (!ptr) -> !ptr, i8
+  %error_at = llvm.getelementptr %job[104] : (!ptr) -> !ptr, i8
+  %lock_at = llvm.getelementptr %job[112] : (!ptr) -> !ptr, i8
+  llvm.store %from, %job : i64, !ptr
+  llvm.store %to, %end_at : i64, !ptr
+  llvm.store %grain, %grain_at : i64, !ptr
+  llvm.store %function, %function_at : !ptr, !ptr
+  llvm.store %told, %told_at : !ptr, !ptr
+  llvm.store %furthest, %first_at : i64, !ptr
+  llvm.store %null, %error_at : !ptr, !ptr
+  llvm.store %c0, %lock_at : i64, !ptr
+  %address = llvm.ptrtoint %job : !ptr to i64
+  llvm.br ^hand(%c0 : i64)
+^hand(%given: i64):
+  %is_more = llvm.icmp "slt" %given, %workers : i64
+  llvm.cond_br %is_more, ^hand_one, ^work
+^hand_one:
+  %helper = llvm.call @worker_at(%state, %given) : (!ptr, i64) -> !ptr
+  llvm.call @hand(%helper, %address) : (!ptr, i64) -> ()
+  %one_more = llvm.add %given, %c1 : i64
+  llvm.br ^hand(%one_more : i64)
+^work:
+  llvm.call @work(%job) : (!ptr) -> ()
+  llvm.br ^collect(%c0 : i64)
+^collect(%number: i64):
+  %is_left = llvm.icmp "slt" %number, %workers : i64
+  llvm.cond_br %is_left, ^take_back, ^done
+^take_back:
+  %worker = llvm.call @worker_at(%state, %number) : (!ptr, i64) -> !ptr
+  %next = llvm.add %number, %c1 : i64
+  %back = llvm.cmpxchg %worker, %address, %c0 acq_rel acquire : !ptr, i64
+  %is_back = llvm.extractvalue %back[1] : !llvm.struct<(i64, i1)>
+  llvm.cond_br %is_back, ^collect(%next : i64), ^wait(%c0 : i64)
+^wait(%count: i64):
+  %left = llvm.load %worker atomic acquire {alignment = 8 : i64} : !ptr -> i64
+  %is_done = llvm.icmp "eq" %left, %c0 : i64
+  llvm.cond_br %is_done, ^collect(%next : i64), ^spin
+^spin:
+  llvm.call @pause() : () -> ()
+  %more = llvm.add %count, %c1 : i64
+  %most = llvm.mlir.constant(2000 : i64) : i64
+  %is_long = llvm.icmp "uge" %more, %most : i64
+  llvm.cond_br %is_long, ^yield, ^wait(%more : i64)
+^yield:
+  %yielded = llvm.call @sched_yield() : () -> i32
+  llvm.br ^wait(%c0 : i64)
+^done:
+  llvm.store %c0, %state atomic release {alignment = 8 : i64} : i64, !ptr
+  %error = llvm.load %error_at : !ptr -> !ptr
+  %first = llvm.load %first_at : !ptr -> i64
+  %is_good = llvm.icmp "eq" %first, %furthest : i64
+  llvm.cond_br %is_good, ^succeed, ^fail
+^succeed:
+  llvm.return %ok : i32
+^fail:
+  %is_silent = llvm.icmp "eq" %error, %null : !ptr
+  llvm.cond_br %is_silent, ^leave, ^raise
+^raise:
+  llvm.call @TVMFFIErrorSetRaised(%error) : (!ptr) -> ()
+  %released = llvm.call @TVMFFIObjectDecRef(%error) : (!ptr) -> i32
+  llvm.br ^leave
+^leave:
+  llvm.return %failure : i32
+}
+
+// ---- what the runtime calls, by the packed-function ABI ----
+
+// The address of what shares a range.
+llvm.func @__tvm_ffi___relax_pool(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %ok = llvm.mlir.constant(0 : i32) : i32  %int_kind = llvm.mlir.constant(1 : i64) : i64
+  %share = llvm.mlir.addressof @share : !ptr
+  %address = llvm.ptrtoint %share : !ptr to i64
+  %payload = llvm.getelementptr %result[8] : (!ptr) -> !ptr, i8
+  llvm.store %int_kind, %result : i64, !ptr
+  llvm.store %address, %payload : i64, !ptr
+  llvm.return %ok : i32
+}
+
+// How many workers there are, of those that this process has begun.
+llvm.func @__tvm_ffi___relax_pool_workers(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %ok = llvm.mlir.constant(0 : i32) : i32  %int_kind = llvm.mlir.constant(1 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %null = llvm.mlir.zero : !ptr
+  %payload = llvm.getelementptr %result[8] : (!ptr) -> !ptr, i8
+  llvm.store %int_kind, %result : i64, !ptr
+  llvm.store %c0, %payload : i64, !ptr
+  %slot = llvm.mlir.addressof @state : !ptr
+  %state = llvm.load %slot atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
+  %is_none = llvm.icmp "eq" %state, %null : !ptr
+  llvm.cond_br %is_none, ^end, ^read
+^read:
+  %count_at = llvm.getelementptr %state[8] : (!ptr) -> !ptr, i8
+  %workers = llvm.load %count_at : !ptr -> i64
+  llvm.store %workers, %payload : i64, !ptr
+  llvm.br ^end
+^end:
+  llvm.return %ok : i32
+}
+
+// At the end of the process, when this code may go: workers leave, and no more are started. Who works meanwhile does so
+// alone.
+llvm.func @__tvm_ffi___relax_pool_end(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %ok = llvm.mlir.constant(0 : i32) : i32  %null = llvm.mlir.zero : !ptr  %end = llvm.mlir.constant(2 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %payload = llvm.getelementptr %result[8] : (!ptr) -> !ptr, i8
+  llvm.store %c0, %result : i64, !ptr
+  llvm.store %c0, %payload : i64, !ptr
+  %slot = llvm.mlir.addressof @state : !ptr
+  %state = llvm.load %slot atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
+  %is_none = llvm.icmp "eq" %state, %null : !ptr
+  llvm.cond_br %is_none, ^done, ^lock
+^lock:
+  %pair = llvm.cmpxchg %state, %c0, %c1 acquire monotonic : !ptr, i64
+  %is_free = llvm.extractvalue %pair[1] : !llvm.struct<(i64, i1)>
+  llvm.cond_br %is_free, ^stop, ^wait
+^wait:
+  %yielded = llvm.call @sched_yield() : () -> i32
+  llvm.br ^lock
+^stop:
+  %ending_at = llvm.getelementptr %state[24] : (!ptr) -> !ptr, i8
+  %count_at = llvm.getelementptr %state[8] : (!ptr) -> !ptr, i8
+  llvm.store %c1, %ending_at : i64, !ptr
+  %workers = llvm.load %count_at : !ptr -> i64
+  llvm.br ^each(%c0 : i64)
+^each(%number: i64):
+  %is_left = llvm.icmp "slt" %number, %workers : i64
+  llvm.cond_br %is_left, ^one, ^unlock
+^one:
+  %worker = llvm.call @worker_at(%state, %number) : (!ptr, i64) -> !ptr
+  llvm.call @hand(%worker, %end) : (!ptr, i64) -> ()
+  %thread_at = llvm.getelementptr %worker[16] : (!ptr) -> !ptr, i8
+  %thread = llvm.load %thread_at : !ptr -> i64
+  %joined = llvm.call @pthread_join(%thread, %null) : (i64, !ptr) -> i32
+  %next = llvm.add %number, %c1 : i64
+  llvm.br ^each(%next : i64)
+^unlock:
+  llvm.store %c0, %count_at : i64, !ptr
+  llvm.store %c0, %state atomic release {alignment = 8 : i64} : i64, !ptr
+  llvm.br ^done
+^done:
+  llvm.return %ok : i32
+}
