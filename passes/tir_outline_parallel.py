@@ -3,15 +3,14 @@
 
 A loop marked `tir.parallel` is taken out of its function, which calls the new one for the whole range:
 
-    func.call @kernel.parallel(%from, %to, …) {tir.parallel = 128}
+    func.call @kernel.parallel(%from, %to, %grain, …) {tir.parallel}
 
-The attribute says how much of the range one thread takes at a time. Where there are no threads this is a call as any
-other; host-call-parallel has threads share it.
+A grain is how much of the range one thread takes at a time. Where there are no threads this is a call as any other;
+host-call-parallel has threads share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,17 +18,15 @@ from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import (
     ancestors,
-    body_of,
-    constant_of,
     functions_in,
     has_body,
     operations_in,
-    operations_of,
     symbol_name,
     used_inside,
     users_of,
 )
 from ..emit.loops import PARALLEL
+from ..emit.numbers import as_index
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.memrefs import is_dense
@@ -75,24 +72,18 @@ class _Outlined:
     """A loop, and what its function is told or makes again."""
 
     loop: Operation
-    #: Points of the range in a grain.
-    grain: int
     passed: list[Value]
     made_again: list[Operation]
 
     @staticmethod
     def of(loop: Operation) -> _Outlined | None:
-        """None where a loop has to stay: it gives values, its steps are not known, or it uses what cannot be passed."""
-        step = constant_of(loop.operands[2])
-        if len(loop.results) or step is None:
-            return None
+        """None where a loop has to stay: it gives values, or uses what cannot be passed."""
         passed: list[Value] = []
         again: list[Operation] = []
         for value in (*used_inside(loop), loop.operands[2]):
             _survey(value, passed, again)
-        if not all(_can_be_passed(value.type) for value in passed):
-            return None
-        return _Outlined(loop, int(loop.attributes[PARALLEL].value) * step, passed, again)
+        can_be_passed = all(_can_be_passed(value.type) for value in passed)
+        return _Outlined(loop, passed, again) if can_be_passed and not len(loop.results) else None
 
     def move(self, function: Operation, name: str) -> None:
         """Puts the loop in a function of its own, and a call where it was."""
@@ -100,19 +91,21 @@ class _Outlined:
         first, last, step = loop.operands
         with loop.location:
             with ir.InsertionPoint(loop):
-                _call(name, [first, last, *self.passed], self.grain)
-            index = ir.IndexType.get()
+                grain = as_index(step) * int(loop.attributes[PARALLEL].value)
+                _call(name, [first, last, grain.value, *self.passed])
+            ranged = [ir.IndexType.get()] * 3
             with ir.InsertionPoint.after(function):
-                block = _private_function(name, [index, index, *(value.type for value in self.passed)])
+                block = _private_function(name, [*ranged, *(value.type for value in self.passed)])
+            start, stop, _, *told = block.arguments
             with ir.InsertionPoint(block):
-                made = dict(zip(self.passed, list(block.arguments)[2:], strict=True))
+                made = dict(zip(self.passed, told, strict=True))
                 for op in self.made_again:
-                    copied = op.clone()
+                    copied = op.clone().operation
                     _use(copied, made)
                     made[op.result] = copied.result
                 end = ir.Operation.create("func.return")
             loop.move_before(end)
-            loop.operands[0], loop.operands[1], loop.operands[2] = *list(block.arguments)[:2], made[step]
+            loop.operands[0], loop.operands[1], loop.operands[2] = start, stop, made[step]
             for op in operations_in(loop):
                 _use(op, made)
             _allocate_once(loop, end)
@@ -136,9 +129,8 @@ def _can_be_passed(type_: Type) -> bool:
     return isinstance(type_, (ir.IndexType, ir.IntegerType, ir.FloatType, ir.VectorType))
 
 
-def _call(name: str, operands: list[Value], grain: int) -> None:
-    shared = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), grain)
-    attributes = {"callee": ir.FlatSymbolRefAttr.get(name), PARALLEL: shared}
+def _call(name: str, operands: list[Value]) -> None:
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(name), PARALLEL: ir.UnitAttr.get()}
     ir.Operation.create("func.call", operands=operands, attributes=attributes)
 
 
@@ -160,8 +152,7 @@ def _use(op: Operation, made: dict[Value, Value]) -> None:
 
 def _allocate_once(loop: Operation, end: Operation) -> None:
     """Memory that each step takes anew, and whose size is known, is taken once for all steps of a call."""
-    inside: Iterable[Operation] = operations_of(body_of(loop))
-    for op in [each for each in inside if each.name == "memref.alloc" and not len(each.operands)]:
+    for op in [each for each in operations_in(loop) if each.name == "memref.alloc" and not len(each.operands)]:
         frees = [user for user in users_of(op.result) if user.name == "memref.dealloc"]
         if len(frees) == 1 and frees[0].block == op.block:
             op.move_before(loop)

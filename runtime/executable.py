@@ -196,7 +196,7 @@ def _load(artifact: Artifact, limit: ThreadLimit) -> tvm_ffi.Module:
     parts = runtimes_of(artifact.externals)
     module = _load_objects(artifact.objects, artifact)
     if artifact.pool is not None:
-        _set_threads(module, artifact, limit)
+        _set_threads(module, artifact, artifact.pool, limit)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
@@ -262,9 +262,9 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact) -> None:
         raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
 
 
-def _set_threads(module: tvm_ffi.Module, artifact: Artifact, limit: ThreadLimit) -> None:
+def _set_threads(module: tvm_ffi.Module, artifact: Artifact, code: memoryview, limit: ThreadLimit) -> None:
     """Tells the code where the threads are that share its loops, and how many it may have."""
-    pool = pool_of_process(lambda: _load_objects([artifact.pool], artifact))
+    pool = pool_of_process(lambda: _load_objects([code], artifact))
     table = limit.table_with(_find(pool, _POOL)())
     try:
         _find(module, _SET_THREADS)(ctypes.cast(table, ctypes.c_void_p), len(table), limit)

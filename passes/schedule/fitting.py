@@ -100,7 +100,7 @@ def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:
     if not can_be_shared(op, parallel.dim):
         raise Decline(f"threads cannot share loop {parallel.dim}: not every step has elements of its own to write")
     step = dict(plan.blocks).get(parallel.dim, points_of_step(plan, parallel.dim))
-    if parallel.grain % step:
+    if parallel.grain is not None and parallel.grain % step:
         raise Decline(f"a grain of {parallel.grain} points is not made of whole steps of {step}")
 
 

@@ -35,10 +35,13 @@ class Panel(NamedTuple):
 
 
 class Parallel(NamedTuple):
-    """The loop whose points threads share, in grains of so many: what one thread takes at a time."""
+    """The loop whose points threads share, in grains of so many: what one thread takes at a time.
+
+    Without a number, so many as make up for the time that sharing takes, by the sizes at run time.
+    """
 
     dim: int
-    grain: int
+    grain: int | None
 
 
 class EpilogueOf(NamedTuple):
@@ -102,7 +105,7 @@ class Plan:
         if self.panel is not None:
             clauses.append(f"panel {self.panel.operand} along {names[self.panel.dim]}: {self.panel.length}")
         if self.parallel is not None:
-            clauses.append(f"parallel {names[self.parallel.dim]}: {self.parallel.grain}")
+            clauses.append(f"parallel {names[self.parallel.dim]}: {self.parallel.grain or 'by work'}")
         return "; ".join([*clauses, f"rule {self.rule}"])
 
 
@@ -140,7 +143,7 @@ _CLAUSES = {
     "blocks": (_COUNTS, "blocks 2: 512"),
     "square": (_NUMBER, "square 0"),
     "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}", "panel 1 along 2: 512"),
-    "parallel": (rf"{_NUMBER}\s*:\s*{_COUNT}", "parallel 3: 256"),
+    "parallel": (rf"{_NUMBER}\s*:\s*(?:{_COUNT}|by\s+work)", "parallel 3: 256"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
 
@@ -185,7 +188,7 @@ def parse_plan(text: str) -> AnyPlan:
 
     vector, lanes = clauses["vector"].numbers
     panel = clauses["panel"].numbers if "panel" in clauses else None
-    shared = counts("parallel")
+    shared, *grain = clauses["parallel"].numbers if "parallel" in clauses else [None]
     return Plan(
         tuple(loops.index(chain) for chain in order),
         clauses["carried"].numbers[0] if "carried" in clauses else 0,
@@ -195,7 +198,7 @@ def parse_plan(text: str) -> AnyPlan:
         tuple(counts("blocks")),
         loop("square", clauses["square"].numbers[0]) if "square" in clauses else None,
         None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2]),
-        Parallel(*shared[0]) if shared else None,
+        None if shared is None else Parallel(loop("parallel", shared), grain[0] if grain else None),
         clauses["rule"].text if "rule" in clauses else Plan.rule,
         loops,
     )

@@ -10,11 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
+from ...emit.numbers import Number, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
+from ..lower_calls.memrefs import Extent
 from .fitting import can_be_shared, points_of_step
 from .plan import Parallel, Plan
 
@@ -24,8 +27,8 @@ _LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
 _GRAINS_OF_CORE, _FEWEST_GRAINS = 8, 32
 #: What a core does: operations on vectors and bytes from memory in a nanosecond.
 _OPERATIONS, _BYTES = 6, 16
-#: What is assumed of a loop whose size is not known.
-_ORDINARY_SIZE = 128
+#: What is assumed of a loop whose size is not known: what is shared is looked at again at run time.
+_ORDINARY_SIZE = 512
 
 
 def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
@@ -42,27 +45,31 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     if not can_be_shared(op, dim) or dim in dict(plan.blocks):
         return None
     around = plan.order[: plan.order.index(dim)]
+    # Steps of a reduction would be as many regions: a loop around them is shared instead.
+    is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
-    if around and op.reductions.issuperset(around):
-        # Steps of a reduction would be as many regions: a loop around them is shared instead.
-        around = ()
-        is_cut = True
-    else:
-        is_cut = False
-    outer = [size_of(op, each) / points_of_step(plan, each) for each in around]
-    outer += [] if is_cut else [size_of(op, each) / block for each, block in plan.blocks]
-    work = nanoseconds(op, plan) / max(math.prod(map(math.ceil, outer)), 1)
-    steps = size_of(op, dim) // step
+    regions = 1 if is_cut else _regions(op, plan, around)
+    work, steps = _nanoseconds(op, plan) / regions, size_of(op, dim) // step
     if work < _LEAST_WORK or steps < 2:
         return None
-    most = max(_FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
-    grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / most))
-    grains = math.ceil(steps / grain)
+    grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
+    grains, points = math.ceil(steps / grain), grain * step
     if grains < 2:
         return None
-    points = grain * step
-    blocks = ((dim, points), *plan.blocks) if is_cut else plan.blocks
-    return grains, replace(plan, blocks=blocks, parallel=Parallel(dim, points))
+    if is_cut:
+        return grains, replace(plan, blocks=((dim, points), *plan.blocks), parallel=Parallel(dim, points))
+    return grains, replace(plan, parallel=Parallel(dim, None if None in op.sizes else points))
+
+
+def _regions(op: StructuredOp, plan: Plan, around: Sequence[int]) -> int:
+    """How often threads share what is inside of loops, those over blocks among them."""
+    steps = [(size_of(op, dim), points_of_step(plan, dim)) for dim in around]
+    steps += [(size_of(op, dim), block) for dim, block in plan.blocks]
+    return math.prod(max(math.ceil(size / step), 1) for size, step in steps)
+
+
+def _most_grains(machine: Machine) -> int:
+    return max(_FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
 
 
 def size_of(op: StructuredOp, dim: int) -> int:
@@ -71,15 +78,55 @@ def size_of(op: StructuredOp, dim: int) -> int:
     return _ORDINARY_SIZE if size is None else size
 
 
-def nanoseconds(op: StructuredOp, plan: Plan) -> float:
+def _nanoseconds(op: StructuredOp, plan: Plan) -> float:
     """About how long one thread takes."""
-    points = math.prod(size_of(op, dim) for dim in op.dims)
-    computing = points * len(operations_of(op.block)) / plan.lanes / _OPERATIONS
+    computing = math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, plan)
     return max(computing, sum(_bytes(op, operand) for operand in range(len(op.operands))) / _BYTES)
 
 
+def _nanoseconds_of_point(op: StructuredOp, plan: Plan) -> float:
+    return len(operations_of(op.block)) / plan.lanes / _OPERATIONS
+
+
 def _bytes(op: StructuredOp, operand: int) -> float:
-    shape: Sequence[int] = op.shapes[operand]
-    sizes = [_ORDINARY_SIZE if size < 0 else size for size in shape]
+    sizes = [_ORDINARY_SIZE if size < 0 else size for size in op.shapes[operand]]
+    return math.prod(sizes) * _element_bytes(op, operand)
+
+
+def _element_bytes(op: StructuredOp, operand: int) -> float:
     element = op.element(operand)
-    return math.prod(sizes) * (8 if isinstance(element, ir.IndexType) else bit_width(str(element)) / 8)
+    return 8 if isinstance(element, ir.IndexType) else bit_width(str(element)) / 8
+
+
+# ---- at run time ----
+
+#: What a nanosecond is there, in whole numbers.
+_UNIT = 1024
+#: Enough for any grain: products stay in 64 bits.
+_MOST_WORK = 1 << 40
+
+
+def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Value:
+    """How many points of the loop that threads share make a grain, by the loops' sizes there.
+
+    All of them where there is less work than it takes to share it.
+    """
+    assert plan.parallel is not None
+    dim = plan.parallel.dim
+    step = points_of_step(plan, dim)
+    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
+    moving = sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
+    cost = max(round(max(_nanoseconds_of_point(op, plan), moving) * step * _UNIT), 1)
+    inside = [each for each in plan.order[plan.order.index(dim) + 1 :] if each != dim]
+    work: Number = as_index(cost)
+    for each in inside:
+        work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
+    size = as_index(sizes[dim])
+    steps = maximum(_ceil_divided(size, step), 1)
+    fewest = maximum(_ceil_divided(as_index(_LEAST_GRAIN * _UNIT), work), _ceil_divided(steps, _FEWEST_GRAINS))
+    is_little = minimum(steps, _MOST_WORK // _LEAST_WORK) * work < _LEAST_WORK * _UNIT
+    return (select(is_little, steps, fewest) * step).value
+
+
+def _ceil_divided(size: Number, step: int | Number) -> Number:
+    return operation("arith.ceildivsi", [size.value, as_index(step).value], ir.IndexType.get())

@@ -22,6 +22,7 @@ from .combiner import Combiner
 from .epilogue import Epilogue
 from .fitting import points_of_step
 from .plan import Plan
+from .sharing import grain_by_work
 from .vector_access import Access, Point, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
@@ -109,6 +110,19 @@ class Nest:
     def _loop(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.order) - self.plan.carried:
             return self._registers(ranges, state, outputs)
+        dim, parallel = self.plan.order[level], self.plan.parallel
+        if parallel is None or parallel.dim != dim or parallel.grain is not None:
+            return self._each(level, ranges, state, outputs)
+        start, size = ranges[dim]
+        grain = grain_by_work(self.op, self.plan, [each for _, each in ranges])
+
+        def share(position: Extent, *values: Value) -> list[Value]:
+            part = (plus(start, position), least(grain, less(size, position)))
+            return self._each(level, [*ranges[:dim], part, *ranges[dim + 1 :]], state, list(values))
+
+        return _run(0, size, grain, share, outputs, 1)
+
+    def _each(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         dim = self.plan.order[level]
 
         def inside(new: State, carried: list[Value]) -> list[Value]:
@@ -146,7 +160,9 @@ class Nest:
     def _grain(self, dim: int, step: int) -> int:
         """How many steps of a loop one thread takes at a time; 0 where one does them all."""
         parallel = self.plan.parallel
-        return parallel.grain // step if parallel is not None and dim == parallel.dim else 0
+        if parallel is None or parallel.dim != dim or parallel.grain is None:
+            return 0
+        return parallel.grain // step
 
     def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
         panel = self.plan.panel
@@ -361,13 +377,13 @@ class Step:
 def _run(
     start: Extent,
     stop: Extent,
-    step: int,
+    step: Extent,
     body: Callable[..., list[Value]],
     values: list[Value],
     grain: int = 0,
 ) -> list[Value]:
     """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
-    if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)
 

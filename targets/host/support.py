@@ -37,7 +37,8 @@ def unit_text() -> str:
 #: How a processor is told that a thread waits for another one: by the architecture, as LLVM names it.
 _PAUSES = {
     "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
-    "aarch64": '%yield = llvm.mlir.constant(1 : i32) : i32 llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()',
+    "aarch64": "%yield = llvm.mlir.constant(1 : i32) : i32\n"
+    '  llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()',
 }
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import callee_of, operations_in
+from ....bindings.navigation import callee_of, innermost, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit.loops import PARALLEL
 from ....emit.numbers import as_i64, as_index, operation
@@ -48,17 +48,17 @@ class CallParallel(Pass):
 
 
 def _share(support: Support, call: Operation) -> None:
-    first, last, *told = call.operands
+    first, last, grain, *told = call.operands
+    told.append(grain)
     places, size = _places([value.type for value in told])
-    grain = int(call.attributes[PARALLEL].value)
     with ir.InsertionPoint(call):
         kept = stack(size, _LINE)
         for value, place in zip(told, places, strict=True):
             store(_as_kept(value), kept, place)
         run = _runner(call, [value.type for value in told], places)
         table = address_of(THREAD_TABLE)
-        ends = as_i64(first).value, as_i64(last).value
-        status = support.value("parallel", table, run, kept, *ends, constant(grain))
+        shared = [as_i64(each).value for each in (first, last, grain)]
+        status = support.value("parallel", table, run, kept, *shared)
     replace_op(call, [status] if len(call.results) else [])
 
 
@@ -90,25 +90,21 @@ def _as_kept(value: Value) -> Value:
 
 def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Value:
     """The address of a new function that calls the function for a part of its range, with what lies on the stack."""
-    callee = callee_of(call)
-    function = call.parent
-    while function.name != "func.func":
-        function = function.parent.operation
     pointer, i64, i32 = type_of("ptr"), type_of("i64"), type_of("i32")
     type_ = ir.FunctionType.get([pointer, i64, i64], [i32])
-    name = f"{callee}.run"
+    name = f"{callee_of(call)}.run"
     attributes = {
         "sym_name": ir.StringAttr.get(name),
         "sym_visibility": ir.StringAttr.get("private"),
         "function_type": ir.TypeAttr.get(type_),
     }
-    with ir.InsertionPoint.after(function):
+    with ir.InsertionPoint.after(innermost(call, "func.func")):
         made = ir.Operation.create("func.func", attributes=attributes, regions=1)
     block = made.regions[0].blocks.append(pointer, i64, i64)
     kept, first, last = block.arguments
     with ir.InsertionPoint(block):
-        told = [_told(kept, place, each) for place, each in zip(places, types, strict=True)]
-        operands = [as_index(first).value, as_index(last).value, *told]
+        *told, grain = (_told(kept, place, each) for place, each in zip(places, types, strict=True))
+        operands = [as_index(first).value, as_index(last).value, grain, *told]
         results = [result.type for result in call.results]
         again = ir.Operation.create(
             "func.call", results=results, operands=operands, attributes={"callee": call.attributes["callee"]}
