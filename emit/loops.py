@@ -23,7 +23,7 @@ from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
-#: On a loop that threads may share: how many of its steps one takes at a time.
+#: On a loop that threads may share: how many of its steps one takes at a time, 0 where that is the pool's to say.
 PARALLEL = "tir.parallel"
 
 #: A Python number is an index.
@@ -52,14 +52,17 @@ def copy(source: Value, target: Value) -> None:
     ir.Operation.create("memref.copy", operands=[source, target])
 
 
-def for_range(start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1, grain: int = 0) -> list[Any]:
+def for_range(
+    start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1, grain: int | None = None
+) -> list[Any]:
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that.
 
-    With a grain threads may share it, each taking so many steps at a time: no step may read what another one writes.
+    With a grain threads may share it, each taking so many steps at a time, or with 0 what suits their number: no step
+    may read what another one writes.
     """
     bounds, first = [index(start), index(stop), index(step)], _values(carried)
     types = [value.type for value in first]
-    shared = {PARALLEL: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), grain)} if grain else {}
+    shared = {} if grain is None else {PARALLEL: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), grain)}
     op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], attributes=shared, regions=1)
     _fill(op.regions[0].blocks.append(ir.IndexType.get(), *types), body)
     return given(op.results)

@@ -41,7 +41,7 @@ class Executable:
 
     def __init__(self, artifact: Artifact, *, load_later: bool = False) -> None:
         """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it, and
-        ValueError where RELAX_NUM_THREADS is no number of threads.
+        RelaxError where RELAX_NUM_THREADS is no number of threads.
 
         With `load_later` that happens when the first function is asked for: code for another machine can be saved.
         """
@@ -93,7 +93,7 @@ class Executable:
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        self._limit.threads = checked_threads(threads, f"threads = {threads!r}")
+        self._limit.threads = checked_threads(threads, f"executable.threads = {threads!r}")
 
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""

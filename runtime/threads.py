@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from ..support.errors import RelaxError
 from .cpu import host_cores
 
 VARIABLE = "RELAX_NUM_THREADS"
@@ -28,19 +29,17 @@ _pool: list[Any] = []
 def usual_threads(environment: Mapping[str, str] = os.environ) -> int:
     """How many threads a program has where nobody says: RELAX_NUM_THREADS, or the cores that this process may use.
 
-    Raises ValueError for a variable that is no number of threads.
+    Raises RelaxError for a variable that is no number of threads.
     """
     said = environment.get(VARIABLE, "").strip()
     return checked_threads(said, f"{VARIABLE}={said}") if said else min(usable_cores(), MOST_THREADS)
 
 
 def checked_threads(threads: int | str, what: str) -> int:
-    """A number of threads. Raises TypeError for what is none, ValueError for one that makes no sense."""
-    if isinstance(threads, bool) or not isinstance(threads, (int, str)):
-        raise TypeError(f"{what}: expected a number of threads, got {type(threads).__name__}")
-    text = str(threads)
+    """A number of threads. Raises RelaxError for anything else."""
+    text = "" if isinstance(threads, bool) else str(threads)
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_THREADS:
-        raise ValueError(f"{what}: expected a number of threads from 1 to {MOST_THREADS}")
+        raise RelaxError(f"{what}: expected a number of threads from 1 to {MOST_THREADS}")
     return int(text)
 
 

@@ -197,7 +197,8 @@ class LoopProgram:
             self._over(inner, body)
             self.scalars.env = outer
 
-        loops.for_range(start, stop, once)
+        is_shared = loop.kind == "parallel" and self._state is None
+        loops.for_range(start, stop, once, grain=0 if is_shared else None)
 
     # ---- blocks ----
 

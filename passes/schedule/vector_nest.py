@@ -153,15 +153,15 @@ class Nest:
 
             # What whole steps leave is not worth it.
             is_shared = segment.step == points_of_step(self.plan, dim) and dim not in dict(self.plan.blocks)
-            grain = self._grain(dim, segment.step) if is_shared else 0
+            grain = self._grain(dim, segment.step) if is_shared else None
             values = _run(segment.start, segment.stop, segment.step, inside, values, grain)
         return values
 
-    def _grain(self, dim: int, step: int) -> int:
-        """How many steps of a loop one thread takes at a time; 0 where one does them all."""
+    def _grain(self, dim: int, step: int) -> int | None:
+        """How many steps of a loop one thread takes at a time; None where one does them all."""
         parallel = self.plan.parallel
         if parallel is None or parallel.dim != dim or parallel.grain is None:
-            return 0
+            return None
         return parallel.grain // step
 
     def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
@@ -380,7 +380,7 @@ def _run(
     step: Extent,
     body: Callable[..., list[Value]],
     values: list[Value],
-    grain: int = 0,
+    grain: int | None = None,
 ) -> list[Value]:
     """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:

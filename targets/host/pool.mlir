@@ -299,8 +299,9 @@ llvm.func internal @start(%state: !ptr, %wanted: i64) -> i64 {
 
 // ---- what programs call ----
 
-// `function(told, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set.
-llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %grain: i64, %threads: i64) -> i32 {
+// `function(told, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set. Where no
+// grain is told (0), there are eight for each thread.
+llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %asked: i64, %threads: i64) -> i32 {
   %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
   %c128 = llvm.mlir.constant(128 : i64) : i64  %furthest = llvm.mlir.constant(9223372036854775807 : i64) : i64
   %ok = llvm.mlir.constant(0 : i32) : i32  %failure = llvm.mlir.constant(-1 : i32) : i32
@@ -327,6 +328,12 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %g
 ^prepare:
   %length = llvm.sub %to, %from : i64
   %before_last = llvm.sub %length, %c1 : i64
+  %c8 = llvm.mlir.constant(8 : i64) : i64
+  %most_grains = llvm.mul %threads, %c8 : i64
+  %suiting = llvm.sdiv %length, %most_grains : i64
+  %at_least_one = llvm.intr.smax(%suiting, %c1) : (i64, i64) -> i64
+  %is_asked = llvm.icmp "sgt" %asked, %c0 : i64
+  %grain = llvm.select %is_asked, %asked, %at_least_one : i1, i64
   %others = llvm.sdiv %before_last, %grain : i64
   %allowed = llvm.sub %threads, %c1 : i64
   %useful = llvm.intr.smin(%others, %allowed) : (i64, i64) -> i64

@@ -51,6 +51,8 @@ class Driver:
             load_plugin(plugin)
         announce(f"loading {path}")
         executable = load(path, sha256=arguments["sha256"], verify_key=arguments["verify-key"])
+        if arguments["threads"] is not None:
+            executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
         values, notes = make_inputs(spread_inputs(signature), arguments["input"] or (), shapes, arguments["random"])
         inputs = gathered_inputs(signature, values)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...runtime.threads import checked_threads
 from ...support.errors import RelaxError
 from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
@@ -23,6 +24,7 @@ OPTIONS: dict[str, Option] = {
     "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
+    "threads": Option("number", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
     "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
     "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile", "n"),
@@ -38,7 +40,7 @@ HELP_HEAD = (
     "usage: relax-run [options] <program.rxa>",
     "",
     "  relax-run model.rxa --input x=x.npy --output out.npz",
-    "  relax-run model.rxa --shape x:1,3,224,224 --benchmark --repeat 1000",
+    "  relax-run model.rxa --shape x:1,3,224,224 --benchmark --repeat 1000 --threads 4",
     "  relax-run model.rxa --shape x:1,3,224,224 --profile",
     "  relax-run model.rxa --compare model.onnx",
 )
@@ -57,4 +59,6 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise RelaxError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
     if arguments["repeat"] == 0:
         raise RelaxError("option --repeat expects at least 1")
+    if arguments["threads"] is not None:
+        checked_threads(arguments["threads"], f"option --threads={arguments['threads']}")
     return arguments
