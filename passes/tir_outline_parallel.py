@@ -18,6 +18,7 @@ from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import (
     ancestors,
+    constant_of,
     functions_in,
     has_body,
     operations_in,
@@ -91,7 +92,8 @@ class _Outlined:
         first, last, step = loop.operands
         with loop.location:
             with ir.InsertionPoint(loop):
-                grain = as_index(step) * int(loop.attributes[PARALLEL].value)
+                known, steps = constant_of(step), int(loop.attributes[PARALLEL].value)
+                grain = as_index(step) * steps if known is None else as_index(known * steps)
                 _call(name, [first, last, grain.value, *self.passed])
             ranged = [ir.IndexType.get()] * 3
             with ir.InsertionPoint.after(function):

@@ -44,7 +44,7 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     """How many grains there are, and the plan, if threads share a loop; None where that is not worth it."""
     if not can_be_shared(op, dim) or dim in dict(plan.blocks):
         return None
-    around = plan.order[: plan.order.index(dim)]
+    around = [each for each in plan.order[: plan.order.index(dim)] if op.sizes[each] != 1]
     # Steps of a reduction would be as many regions: a loop around them is shared instead.
     is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
@@ -113,13 +113,14 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     """
     assert plan.parallel is not None
     dim = plan.parallel.dim
+    place = plan.order.index(dim)
     step = points_of_step(plan, dim)
+    # Of the loops around, there is one step.
+    points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
     streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
     moving = sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
-    cost = max(round(max(_nanoseconds_of_point(op, plan), moving) * step * _UNIT), 1)
-    inside = [each for each in plan.order[plan.order.index(dim) + 1 :] if each != dim]
-    work: Number = as_index(cost)
-    for each in inside:
+    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, plan), moving) * points * _UNIT), 1))
+    for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
     size = as_index(sizes[dim])
     steps = maximum(_ceil_divided(size, step), 1)

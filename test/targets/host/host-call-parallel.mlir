@@ -1,0 +1,46 @@
+// RUN: relax-opt %s --host-call-parallel | FileCheck %s
+
+// What is told lies on the stack, each value where its size allows, the grain last; the function that the pool calls
+// reads it there. Its status is that of the function, where that has one.
+// CHECK-LABEL: func.func @fails(
+// CHECK: %[[KEPT:.*]] = llvm.alloca %{{.*}} x i8 {alignment = 64 : i64}
+// CHECK: llvm.store %arg0, %[[KEPT]] : !llvm.ptr, !llvm.ptr
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[KEPT]][64]
+// CHECK-NEXT: llvm.store %arg1, %[[AT]] : vector<16xf32>, !llvm.ptr
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[KEPT]][128]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[AT]] : i64, !llvm.ptr
+// CHECK: %[[F:.*]] = constant @body.run : (!llvm.ptr, i64, i64) -> i32
+// CHECK-NEXT: %[[RUN:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// CHECK-NEXT: %[[TABLE:.*]] = llvm.mlir.addressof @__relax_threads
+// CHECK: %[[STATUS:.*]] = llvm.call @__relax_parallel(%[[TABLE]], %[[RUN]], %[[KEPT]], %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK-NEXT: return %[[STATUS]] : i32
+// CHECK: func.func private @body.run(%[[TOLD:.*]]: !llvm.ptr, %[[FROM:.*]]: i64, %[[TO:.*]]: i64) -> i32 {
+// CHECK: %[[X:.*]] = llvm.load %[[TOLD]] : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[V:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xf32>
+// CHECK: %[[OK:.*]] = call @body(%{{.*}}, %{{.*}}, %{{.*}}, %[[X]], %[[V]]) : (index, index, index, !llvm.ptr, vector<16xf32>) -> i32
+// CHECK-NEXT: return %[[OK]] : i32
+func.func private @body(index, index, index, !llvm.ptr, vector<16xf32>) -> i32
+func.func @fails(%x: !llvm.ptr, %v: vector<16xf32>) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c4 = arith.constant 4 : index
+  %status = func.call @body(%c0, %c64, %c4, %x, %v) {tir.parallel}
+    : (index, index, index, !llvm.ptr, vector<16xf32>) -> i32
+  return %status : i32
+}
+
+// CHECK-LABEL: func.func @succeeds(
+// CHECK: llvm.call @__relax_parallel(
+// CHECK-NEXT: return
+// CHECK: func.func private @other.run(
+// CHECK: call @other(
+// CHECK: %[[OK:.*]] = arith.constant 0 : i32
+// CHECK-NEXT: return %[[OK]]
+// CHECK: llvm.mlir.global internal @__relax_threads()
+// CHECK: llvm.func @__tvm_ffi___relax_set_threads(
+func.func private @other(index, index, index)
+func.func @succeeds(%n: index) {
+  %c0 = arith.constant 0 : index
+  func.call @other(%c0, %n, %n) {tir.parallel} : (index, index, index) -> ()
+  return
+}
