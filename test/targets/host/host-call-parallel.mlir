@@ -10,9 +10,9 @@
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[KEPT]][128]
 // CHECK-NEXT: llvm.store %{{.*}}, %[[AT]] : i64, !llvm.ptr
 // CHECK: %[[F:.*]] = constant @body.run : (!llvm.ptr, i64, i64) -> i32
-// CHECK-NEXT: %[[RUN:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// CHECK-NEXT: %[[CALLED:.*]] = builtin.unrealized_conversion_cast %[[F]]
 // CHECK-NEXT: %[[TABLE:.*]] = llvm.mlir.addressof @__relax_threads
-// CHECK: %[[STATUS:.*]] = llvm.call @__relax_parallel(%[[TABLE]], %[[RUN]], %[[KEPT]], %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: %[[STATUS:.*]] = llvm.call @__relax_parallel(%[[TABLE]], %[[CALLED]], %[[KEPT]], %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK-NEXT: return %[[STATUS]] : i32
 // CHECK: func.func private @body.run(%[[TOLD:.*]]: !llvm.ptr, %[[FROM:.*]]: i64, %[[TO:.*]]: i64) -> i32 {
 // CHECK: %[[X:.*]] = llvm.load %[[TOLD]] : !llvm.ptr -> !llvm.ptr
