@@ -60,6 +60,12 @@ class Nest:
         #: For each output how partial results become one; empty where lanes stay apart.
         self.combiners = list(combiners)
         self.hoisted: dict[object, Value] = {}
+        #: The loops, those last whose steps read other vectors.
+        self.point_order = sorted(op.dims, key=self._changes_vectors)
+
+    def _changes_vectors(self, dim: int) -> bool:
+        with_vectors = (operand for operand in range(self.op.input_count) if self.op.uses(operand, self.plan.vector))
+        return any(self.op.uses(operand, dim) for operand in with_vectors)
 
     def emit(self) -> list[Value]:
         """The values of the outputs, computed before the operation."""
@@ -245,9 +251,12 @@ class Step:
         return self.vector in self.op.reductions
 
     def _outer(self) -> Iterator[Point]:
-        """The points of the tile in the parallel loops."""
+        """The points of the tile in the parallel loops: one after the other those that share what is no vector, so that
+        this needs one register."""
         counts = [1 if dim in self.op.reductions else count for dim, count in enumerate(self.state.counts)]
-        return itertools.product(*map(range, counts))
+        order = self.nest.point_order
+        for found in itertools.product(*(range(counts[dim]) for dim in order)):
+            yield tuple(place for _, place in sorted(zip(order, found, strict=True)))
 
     def _partials(self) -> int:
         """Accumulators for one element of an output: as many as the vectors that a step of a reduction takes."""

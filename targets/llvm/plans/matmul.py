@@ -15,6 +15,8 @@ from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .reduction import is_over, reduction_order, vector_across, vector_along
 
 _COLUMNS = 4  # vectors
+#: Where these come from blocks of so many channels, with the rows that there are registers for.
+_BLOCKED_COLUMNS = 2
 _STEPS_OF_ONE_ROW = 8
 #: So many rows and less do not make up for a copy of the other matrix.
 _FEW_ROWS = 16
@@ -57,7 +59,7 @@ def _across(op: StructuredOp, vector: int, machine: Machine) -> Plan:
     rows = row_loop(op, vector)
     if rows is None:
         return _one_row(op, vector, lanes, columns)
-    tile = {vector: columns, rows: row_tile(machine, columns, op.sizes[rows])}
+    tile = tile_of(op, vector, columns, rows, machine)
     # The columns' part of the second matrix serves all rows before the next columns' turn.
     outer = [dim for dim in outer_loops(op) if dim not in (vector, rows)]
     order = (*outer, vector, rows, *reduction_order(op))
@@ -126,10 +128,39 @@ def row_loop(op: StructuredOp, vector: int) -> int | None:
     return loops[-1] if loops else None
 
 
+def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Machine) -> dict[int, int]:
+    """The points of a step: columns, as many rows as there are registers for, and where columns are few, those of
+    another loop beside them: of blocks of channels, each a vector or so."""
+    blocks = block_loop(op, vector, rows)
+    count = 1 if blocks is None else _blocks_at_once(op.sizes[blocks], columns)
+    tile = {vector: columns, rows: row_tile(machine, columns * count, op.sizes[rows])}
+    return tile if blocks is None or count == 1 else {**tile, blocks: count}
+
+
+def block_loop(op: StructuredOp, vector: int, rows: int) -> int | None:
+    """The loop that has what is read as vectors in common with the vectors' loop, and shares the rows' operand."""
+    with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
+    with_rows = [operand for operand in range(op.input_count) if op.uses(operand, rows)]
+    loops = [
+        dim
+        for dim in outer_loops(op)
+        if dim not in (vector, rows)
+        and all(op.uses(operand, dim) for operand in with_vectors)
+        and not any(op.uses(operand, dim) for operand in with_rows)
+    ]
+    return loops[-1] if loops else None
+
+
+def _blocks_at_once(size: int | None, columns: int) -> int:
+    """A number that divides the size: what is left would be taken one by one."""
+    most = _BLOCKED_COLUMNS // columns
+    return next((count for count in (most,) if size is not None and count and size % count == 0), 1)
+
+
 def row_tile(machine: Machine, columns: int, size: int | None) -> int:
-    """As many rows as there are registers for; rather one less, if that divides the size."""
-    most = max((machine.registers * 3 // 4) // columns, 1)
-    if size is None:
-        return most
-    most = max(min(most, size), 1)
-    return next((rows for rows in (most, most - 1) if rows and size % rows == 0), most)
+    """As many rows as there are registers for, beside the columns and what goes through them; steps are even."""
+    most = max(machine.registers * 3 // 4, machine.registers - columns - 2) // columns
+    if size is None or most < 1:
+        return max(most, 1)
+    steps = -(-size // most)
+    return max(-(-size // max(steps, 1)), 1)
