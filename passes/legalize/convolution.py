@@ -85,10 +85,22 @@ class Convolution:
         self._windows = windows_of(builder.call)
         self.is_transposed = self.kernel_layout.dimensions.startswith("I")
         self.spatial = "".join(self._windows)
-        self.groups = op.groups
         infos: list[Any] = [builder.info(operand) for operand in operands]
         self.data, self.weight = infos
+        #: Whether each channel is convolved with a kernel of its own, and they are in blocks: loops over output channels
+        #: are those over the data's then, and no groups are needed.
+        self.is_by_blocks = op.groups > 1 and not self.is_transposed and self._has_blocks_of_single_channels(op.groups)
+        self.groups = 1 if self.is_by_blocks else op.groups
         self.dtype: str = builder.result_dtype()
+
+    def _has_blocks_of_single_channels(self, groups: int) -> bool:
+        """NCHW16c, OIHW16o with one input channel, and NCHW16c."""
+        data, weight, out = (_blocks(layout) for layout in (self.data_layout, self.kernel_layout, self.out_layout))
+        if len(data) != 1 or [block for _, block in data] != [block for _, block in weight] or data != out:
+            return False
+        sizes = dict(zip(_letters(self.kernel_layout), self.weight.shape or (), strict=True))
+        is_of_channels = (data[0][0], weight[0][0]) == ("C", "O")
+        return is_of_channels and sizes["I"] == 1 and sizes["O"] * sizes["o"] == groups
 
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
         """The windows over the data, by dimension, of a kernel with so many taps along each."""
@@ -117,12 +129,13 @@ class Convolution:
             return True
         data, weight, out = ({letter: block for letter, block in each if letter in "CIO"} for each in blocks)
         are_all = [len(each) for each in (data, weight, out)] == [len(each) for each in blocks]
-        do_fit = data.get("C") == weight.get("I") and out.get("C") == weight.get("O")
+        do_fit = (self.is_by_blocks or data.get("C") == weight.get("I")) and out.get("C") == weight.get("O")
         pairs = ((self.data, self.data_layout), (self.weight, self.kernel_layout))
         return self.groups == 1 and are_all and do_fit and all(starmap(_knows_blocks, pairs))
 
     def of_data(self, value: Value) -> Lettered:
-        return Lettered(value, _letters(self.data_layout))
+        letters = _letters(self.data_layout)
+        return Lettered(value, letters.replace("C", "O").replace("c", "o") if self.is_by_blocks else letters)
 
     def of_weight(self, value: Value) -> Lettered:
         return Lettered(value, _letters(self.kernel_layout))
@@ -168,6 +181,9 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
 
 def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
     """Checks at run time what types do not tell: that channels agree and groups divide them."""
+    if conv.is_by_blocks:
+        loops.require_same(data.sizes["O"], weight.sizes["O"], "channels of the data and the weight")
+        return
     channels, taken = _known(conv.data, data, "C"), _known(conv.weight, weight, "I")
     if equal(channels, taken if conv.is_transposed else dim_mul(taken, conv.groups)) is not True:
         one, other = data.sizes["C"], weight.sizes["I"]

@@ -76,6 +76,12 @@ STAGES = (
         "products of one operand become one, and read transposed operands",
         level=3,
     ),
+    _stage(
+        "layouts",
+        ("llvm-block-channels{target=@target}", "relax-canonicalize"),
+        "convolutions work on blocks of channels",
+        level=2,
+    ),
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage(
@@ -122,7 +128,7 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
     code_target(target)
     options = str(target).removeprefix(target.name)
-    return tuple(_told(stage, options) if stage.name in ("plan", "apply") else stage for stage in STAGES)
+    return tuple(_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES)
 
 
 def _told(stage: Stage, options: str) -> Stage:

@@ -15,6 +15,8 @@ from .reduction import reduction_order, vector_across
 #: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
 _COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2
 _ROWS = 2
+#: Where vectors are blocks of channels, places beside each other.
+_ROWS_OF_BLOCKS = 8
 
 
 def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
@@ -32,7 +34,8 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
     if channels is not None:
         tile = tile_of(op, vector, columns, channels, machine)
     else:
-        tile.update({dim: min(row_tile(machine, columns, op.sizes[dim]), _ROWS) for dim in last})
+        most = _ROWS if columns > 1 else _ROWS_OF_BLOCKS
+        tile.update({dim: min(row_tile(machine, columns, op.sizes[dim]), most) for dim in last})
     outer = [dim for dim in outer_loops(op) if dim not in (vector, *last)]
     # Where vectors run the data lie side by side whatever tap is next, but single elements of the filter do not.
     filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]

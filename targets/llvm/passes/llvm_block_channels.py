@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has convolutions work on blocks of channels, each of which is a vector: NCHW16c.
+
+Vectors are whole then, however short a picture's rows are, and weights are packed as they are read when the program is
+compiled. What is between convolutions follows (relax-convert-layout); conversions remain at the graph's ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation, OpView
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo, bit_width
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.relax_convert_layout import ConvertLayout
+from ...core.backend import Machine
+from ...core.registry import parse_target
+from ..objects.code_target import machine
+
+#: A shorter vector is not worth a layout of its own.
+_SHORTEST_BLOCK = 4
+
+
+@register_pass
+@dataclass(frozen=True)
+class BlockChannels(Pass):
+    """Has convolutions work on blocks of channels, each of which is a vector."""
+
+    name: ClassVar[str] = "llvm-block-channels"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    #: With its options, which say what machine it is: llvm{cpu=haswell}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Operation) -> None:
+        processor = machine(parse_target(self.target))
+        ConvertLayout(callback=lambda operation: _layouts(operation, processor)).run(op)
+
+
+def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
+    """Those of data, kernel and result; nothing where an operation stays as it is."""
+    if op.OPERATION_NAME != "relax.nn.conv2d" or (op.data_layout, op.kernel_layout) != ("NCHW", "OIHW"):
+        return ()
+    if op.out_layout not in (None, "NCHW"):
+        return ()
+    data, weight = decode(op.data.type), decode(op.weight.type)
+    if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:
+        return ()
+    channels, (outputs, inputs, *_) = data.shape[1], weight.shape or (None, None)
+    if not isinstance(channels, int) or not isinstance(outputs, int) or data.dtype != weight.dtype:
+        return ()
+    lanes = processor.lanes(max(bit_width(data.dtype), 32))
+    read, written = _block(channels, lanes), _block(outputs, lanes)
+    if op.groups > 1:
+        is_by_channel = inputs == 1 and op.groups == channels == outputs and read > 1
+        return (f"NCHW{read}c", f"OIHW{read}o", f"NCHW{read}c") if is_by_channel else ()
+    if written == 1:
+        return ()
+    if read == 1:
+        return "NCHW", f"OIHW{written}o", f"NCHW{written}c"
+    return f"NCHW{read}c", f"OIHW{read}i{written}o", f"NCHW{written}c"
+
+
+def _block(channels: int, lanes: int) -> int:
+    """As many channels as a vector has lanes, or half or so: a number that divides them; 1 without blocks."""
+    block = lanes
+    while block >= _SHORTEST_BLOCK and channels % block:
+        block //= 2
+    return block if block >= _SHORTEST_BLOCK and channels else 1
