@@ -87,7 +87,7 @@ class Convolution:
         self.spatial = "".join(self._windows)
         infos: list[Any] = [builder.info(operand) for operand in operands]
         self.data, self.weight = infos
-        #: Whether each channel is convolved with a kernel of its own, and they are in blocks: loops over output channels
+        #: Whether each channel is convolved with a kernel of its own, and they are in blocks: loops over its channels
         #: are those over the data's then, and no groups are needed.
         self.is_by_blocks = op.groups > 1 and not self.is_transposed and self._has_blocks_of_single_channels(op.groups)
         self.groups = 1 if self.is_by_blocks else op.groups

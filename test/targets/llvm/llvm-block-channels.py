@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --llvm-block-channels='target=llvm{vector-bytes=64}' --print-script | FileCheck %s
+# RUN: relax-opt %s --llvm-block-channels='target=llvm{vector-bytes=32}' --print-script | FileCheck %s --check-prefix=SHORT
+"""Convolutions of known weights work on blocks of channels as long as vectors, or on shorter ones that divide them."""
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # The first one reads pictures as they are; what is between two follows, and the end is as it was.
+    # CHECK-LABEL: def network(
+    # CHECK: R.nn.conv2d(
+    # CHECK-NEXT: x, {{.*}}, kernel_layout="OIHW16o", out_layout="NCHW16c",
+    # CHECK: R.nn.relu({{.*}}
+    # CHECK-NOT: layout_transform
+    # CHECK: R.nn.conv2d(
+    # CHECK-NEXT: {{.*}}, data_layout="NCHW16c", kernel_layout="OIHW16i8o", out_layout="NCHW8c",
+    # CHECK: R.layout_transform(
+    # CHECK: return
+    # SHORT-LABEL: def network(
+    # SHORT: kernel_layout="OIHW8o", out_layout="NCHW8c",
+    # SHORT: data_layout="NCHW8c", kernel_layout="OIHW8i8o",
+    @R.function
+    def network(x: R.Tensor(("n", 3, 9, 9), "float32")) -> R.Tensor(("n", 24, 5, 5), "float32"):
+        w = R.const(1.0, R.Tensor((32, 3, 3, 3), "float32"))
+        y = R.nn.conv2d(x, w)
+        z = R.nn.relu(y)
+        v = R.const(1.0, R.Tensor((24, 32, 3, 3), "float32"))
+        p = R.nn.conv2d(z, v)
+        return p
+
+    # A kernel for each channel.
+    # CHECK-LABEL: def by_channel(
+    # CHECK: data_layout="NCHW16c", kernel_layout="OIHW16o",
+    @R.function
+    def by_channel(x: R.Tensor((1, 48, 9, 9), "float32")) -> R.Tensor((1, 48, 7, 7), "float32"):
+        w = R.const(1.0, R.Tensor((48, 1, 3, 3), "float32"))
+        y = R.nn.conv2d(x, w, groups=48)
+        return y
+
+    # Weights that only a call tells would be packed in each; odd numbers of channels make no blocks, nor do groups.
+    # CHECK-LABEL: def as_it_is(
+    # CHECK-NOT: 16
+    # CHECK-NOT: layout
+    # CHECK: return
+    @R.function
+    def as_it_is(
+        x: R.Tensor((1, 8, 9, 9), "float32"), w: R.Tensor((8, 8, 3, 3), "float32")
+    ) -> R.Tensor((1, 7, 3, 3), "float32"):
+        y = R.nn.conv2d(x, w)
+        v = R.const(1.0, R.Tensor((7, 8, 3, 3), "float32"))
+        z = R.nn.conv2d(y, v)
+        u = R.const(1.0, R.Tensor((7, 1, 3, 3), "float32"))
+        p = R.nn.conv2d(z, u, groups=7)
+        return p
