@@ -40,7 +40,14 @@ def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
     if producer is None or producer.block != consumer.operation.block or len(producer.results) != 1:
         return None
     is_reduction = any("reduction" in str(iterator) for iterator in producer.attributes["iterator_types"])
-    return producer if is_reduction and use_count(producer.results[0]) == 1 else None
+    return producer if is_reduction and _is_for(producer.results[0], consumer) else None
+
+
+def _is_for(result: Value, consumer: StructuredOp) -> bool:
+    """Whether an operation takes a result once, and maybe the place where it is for its own, and nobody else does."""
+    taken = sum(operand == result for operand in consumer.operands[: consumer.input_count])
+    placed = sum(operand == result for operand in consumer.outputs)
+    return taken == 1 and use_count(result) == taken + placed
 
 
 def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, Epilogue]:
@@ -58,9 +65,11 @@ def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, 
     extras = [operand for operand in range(consumer.input_count) if operand != position]
     taken = [*extras, consumer.output_start]
     inputs = producer.input_count
+    # The results' place is that of what the consumer makes of them.
+    place = consumer.outputs[0] if consumer.outputs[0] != operation.results[0] else _place_of(operation)
     op = replace(
         producer,
-        operands=(*producer.operands[:inputs], *(consumer.operands[operand] for operand in taken)),
+        operands=(*producer.operands[:inputs], *(consumer.operands[operand] for operand in extras), place),
         accesses=(
             *producer.accesses[:inputs],
             *(tuple(index.renumbered(dims) for index in consumer.accesses[operand]) for operand in taken),
@@ -70,6 +79,13 @@ def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, 
     numbers: list[int | None] = [inputs + place for place in range(len(extras))]
     numbers.insert(position, None)
     return op, Epilogue(consumer, tuple(numbers))
+
+
+def _place_of(reduction: Operation) -> Value:
+    """The tensor that a reduction writes over, before it is filled with what the reduction starts from."""
+    value = reduction.operands[len(reduction.operands) - 1]
+    fill = fill_of(value)
+    return value if fill is None else fill.operands[len(fill.operands) - 1]
 
 
 def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) -> dict[int, int]:
