@@ -17,6 +17,7 @@ from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results
 from .fitting import check_plan
 from .joining import Joined, fold_reshapes
 from .notes import note_loops, note_unplanned
+from .packing import unpacking
 from .plan import PLAN, EpilogueOf, Plan, Start, plan_of
 from .vector_body import check_body
 from .vector_nest import Nest
@@ -61,7 +62,7 @@ def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machi
     check_plan(op, plan, machine)
     op, fills, initial = _without_fills(_in_place(op), plan)
     _write(op, plan, operation, initial)
-    return [operation, *fills]
+    return [operation, *fills, *_no_longer_unpacked(op, plan)]
 
 
 def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine) -> list[Operation]:
@@ -74,7 +75,12 @@ def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine)
     if not keeps_results(op, plan) or fill is None:
         raise Decline("the reduction's results are not in registers when they are done")
     _write(op, plan, consumer.operation, [filled_with(fill)], epilogue)
-    return [consumer.operation, op.operation, fill]
+    return [consumer.operation, op.operation, fill, *_no_longer_unpacked(op, plan)]
+
+
+def _no_longer_unpacked(op: StructuredOp, plan: Plan) -> list[Operation]:
+    """What unpacks a matrix that is read as panels."""
+    return unpacking(op.operands[plan.panel.operand]) if plan.panel is not None and plan.panel.is_packed else []
 
 
 def _write(

@@ -10,6 +10,7 @@ from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from .combiner import combiners
 from .joining import check_joined, join
+from .packing import panels_of
 from .plan import Panel, Parallel, Plan
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, widest_bits
@@ -90,10 +91,19 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
         raise Decline("panels need a reduction inside of the vectors' loop")
     if any(op.uses(panel.operand, dim) for dim in inside if dim != panel.dim):
         raise Decline(f"operand {panel.operand} changes in the loops that use the panel")
+    if panel.is_packed:
+        _check_packed(op, plan, panel)
+        return
     size = op.sizes[panel.dim]
     lengths = [length for dim, length in plan.blocks if dim == panel.dim]
     if (size is None or size > panel.length) and not any(length <= panel.length for length in lengths):
         raise Decline(f"the panel is shorter than its loop: it needs blocks of {panel.length} at most")
+
+
+def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
+    panels, width = panels_of(op.operands[panel.operand]), points_of_step(plan, plan.vector)
+    if panels is None or panels.type.shape[2] != width:
+        raise Decline(f"operand {panel.operand} is not unpacked from panels of {width} columns")
 
 
 def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:

@@ -32,6 +32,8 @@ class Panel(NamedTuple):
     operand: int
     dim: int
     length: int
+    #: Whether the input lies so already: it is what `packed_source` (packing.py) is unpacked.
+    is_packed: bool = False
 
 
 class Parallel(NamedTuple):
@@ -103,7 +105,8 @@ class Plan:
         if self.square is not None:
             clauses.append(f"square {names[self.square]}")
         if self.panel is not None:
-            clauses.append(f"panel {self.panel.operand} along {names[self.panel.dim]}: {self.panel.length}")
+            packed = " packed" if self.panel.is_packed else ""
+            clauses.append(f"panel {self.panel.operand} along {names[self.panel.dim]}: {self.panel.length}{packed}")
         if self.parallel is not None:
             clauses.append(f"parallel {names[self.parallel.dim]}: {self.parallel.grain or 'by work'}")
         return "; ".join([*clauses, f"rule {self.rule}"])
@@ -142,7 +145,7 @@ _CLAUSES = {
     "tile": (_COUNTS, "tile 3: 4, 0: 6"),
     "blocks": (_COUNTS, "blocks 2: 512"),
     "square": (_NUMBER, "square 0"),
-    "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}", "panel 1 along 2: 512"),
+    "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}(?:\s+packed)?", "panel 1 along 2: 512"),
     "parallel": (rf"{_NUMBER}\s*:\s*(?:{_COUNT}|by\s+work)", "parallel 3: 256"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
@@ -188,6 +191,7 @@ def parse_plan(text: str) -> AnyPlan:
 
     vector, lanes = clauses["vector"].numbers
     panel = clauses["panel"].numbers if "panel" in clauses else None
+    is_packed = "panel" in clauses and clauses["panel"].text.endswith("packed")
     shared, *grain = clauses["parallel"].numbers if "parallel" in clauses else [None]
     return Plan(
         tuple(loops.index(chain) for chain in order),
@@ -197,7 +201,7 @@ def parse_plan(text: str) -> AnyPlan:
         dict(counts("tile")),
         tuple(counts("blocks")),
         loop("square", clauses["square"].numbers[0]) if "square" in clauses else None,
-        None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2]),
+        None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2], is_packed),
         None if shared is None else Parallel(loop("parallel", shared), grain[0] if grain else None),
         clauses["rule"].text if "rule" in clauses else Plan.rule,
         loops,

@@ -100,6 +100,17 @@ class Access:
             self._made[key] = self._read(panel, [plus(row, point[dim]), column], None)
         return self._made[key]
 
+    def load_packed(self, panels: Value, width: int, dim: int, point: Point) -> Value:
+        """The vector of a point from where it lies as a panel already, `width` columns of all steps of loop `dim`."""
+        column = point[self._vector] * self._lanes
+        key = ("packed", point[dim], column)
+        if key not in self._made:
+            start = self._starts[self._vector]
+            inside = less(start, floor_to(start, width))
+            place = [divided(start, width), plus(self._starts[dim], point[dim]), plus(inside, column)]
+            self._made[key] = self._read(panels, place, None)
+        return self._made[key]
+
     def store_to_panel(self, value: Value, panel: Value, row: Extent, point: Point) -> Value:
         return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
 
@@ -262,6 +273,11 @@ def floor_to(size: Extent, step: int) -> Extent:
     if isinstance(size, int):
         return size - size % step
     return size if step == 1 else less(size, _binary("arith.remui", size, step))
+
+
+def divided(size: Extent, divisor: int) -> Extent:
+    """Rounded down; of what is not negative."""
+    return size // divisor if isinstance(size, int) else _binary("arith.divui", size, divisor)
 
 
 def _binary(name: str, left: Extent, right: Extent) -> Value:

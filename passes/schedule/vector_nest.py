@@ -21,6 +21,7 @@ from ..lower_calls.memrefs import Extent, plus
 from .combiner import Combiner
 from .epilogue import Epilogue
 from .fitting import points_of_step
+from .packing import panels_of
 from .plan import Plan
 from .sharing import grain_by_work
 from .vector_access import Access, Point, floor_to, is_lanewise, least, less
@@ -60,6 +61,8 @@ class Nest:
         #: For each output how partial results become one; empty where lanes stay apart.
         self.combiners = list(combiners)
         self.hoisted: dict[object, Value] = {}
+        #: What lies as a panel needs it already.
+        self.panels = panels_of(op.operands[plan.panel.operand]) if plan.panel and plan.panel.is_packed else None
         #: The loops, those last whose steps read other vectors.
         self.point_order = sorted(op.dims, key=self._changes_vectors)
 
@@ -82,7 +85,7 @@ class Nest:
         panel, parallel = self.plan.panel, self.plan.parallel
         outside = self.plan.order[: self.plan.order.index(self.plan.vector) + 1]
         owner = parallel.dim if parallel is not None and parallel.dim in outside else None
-        if panel is None or dim != owner:
+        if panel is None or panel.is_packed or dim != owner:
             return []
         width = self.plan.lanes * self.plan.tile.get(self.plan.vector, 1)
         widening = widening_of(self.op, panel.operand)
@@ -172,7 +175,7 @@ class Nest:
 
     def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
         panel = self.plan.panel
-        if panel is None:
+        if panel is None or panel.is_packed:
             return []
         start, size = ranges[panel.dim]
 
@@ -329,6 +332,9 @@ class Step:
     def _input(self, operand: int, point: Point, outputs: Sequence[Value]) -> Value:
         """An input's element; what is also an output is read as it is now, which at its place is as it was."""
         panel = self.nest.plan.panel
+        if panel is not None and operand == panel.operand and self.nest.panels is not None:
+            width = points_of_step(self.nest.plan, self.vector)
+            return self.access.load_packed(self.nest.panels, width, panel.dim, point)
         if panel is not None and operand == panel.operand:
             return self.access.load_from_panel(outputs[-1], self.state.positions[panel.dim], panel.dim, point)
         value = self.op.operands[operand]

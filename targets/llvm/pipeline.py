@@ -98,7 +98,11 @@ STAGES = (
         "calls of PrimFuncs become fewer",
     ),
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
-    _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
+    _open_stage(
+        "plan",
+        ("tir-plan{target=@target}", "tir-pack-constants"),
+        "how loops run is chosen: tiles, vectors, order; weights lie as they are read",
+    ),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
     _stage(
         "bufferize",

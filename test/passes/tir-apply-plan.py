@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=64} --tir-apply-plan=target=llvm{vector-bytes=64} --print-script | FileCheck %s
-# RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=32} --tir-apply-plan=target=llvm{vector-bytes=32} --print-script | FileCheck %s --check-prefix=SHORT
+# RUN: relax-opt %s --tir-plan=target="llvm{vector-bytes=64 cores=1}" --tir-apply-plan=target="llvm{vector-bytes=64 cores=1}" --print-script | FileCheck %s
+# RUN: relax-opt %s --tir-plan=target="llvm{vector-bytes=32 cores=1}" --tir-apply-plan=target="llvm{vector-bytes=32 cores=1}" --print-script | FileCheck %s --check-prefix=SHORT
 # RUN: relax-opt %s --tir-plan=target=default --tir-apply-plan --print-script | FileCheck %s --check-prefix=DEFAULT
 """Tiles and vectors instead of linalg, as plans say: chosen ones, and at the end some that were written by hand.
 What says itself better in MLIR's text, a sequence of transformations: tir-apply-plan-upstream.mlir."""

@@ -45,9 +45,9 @@ class Module:
     # CHECK-NOT: layout
     # CHECK: return
     @R.function
-    def as_it_is(
-        x: R.Tensor((1, 8, 9, 9), "float32"), w: R.Tensor((8, 8, 3, 3), "float32")
-    ) -> R.Tensor((1, 7, 3, 3), "float32"):
+    def as_it_is(x: R.Tensor((1, 8, 9, 9), "float32"), w: R.Tensor((8, 8, 3, 3), "float32")) -> R.Tensor(
+        (1, 7, 3, 3), "float32"
+    ):
         y = R.nn.conv2d(x, w)
         v = R.const(1.0, R.Tensor((7, 8, 3, 3), "float32"))
         z = R.nn.conv2d(y, v)
