@@ -39,16 +39,26 @@ def _transposed(panels: Value, out: Value) -> Value:
 
 def unpacking(matrix: Value) -> list[Operation]:
     """The operations that unpack a matrix, the last one first; none where it is not made so."""
+    moved = _moved_panels(matrix)
+    if moved is None:
+        return []
     found: list[Operation] = []
-    for name in ("tensor.extract_slice", "tensor.collapse_shape", "linalg.generic", _TRANSPOSE):
-        made = made_by(matrix, name)
-        if made is not None:
-            found.append(made)
-            matrix = made.operands[0]
-    return found if found and found[-1].name in (_TRANSPOSE, "linalg.generic") else []
+    while matrix != moved.results[0]:
+        found.append(matrix.owner.operation)
+        matrix = matrix.owner.operation.operands[0]
+    room = made_by(moved.operands[1], "tensor.empty")
+    return [*found, moved, *([] if room is None else [room])]
 
 
 def panels_of(matrix: Value) -> Value | None:
     """The panels that a matrix is unpacked of."""
-    made = unpacking(matrix)
-    return made[-1].operands[0] if made else None
+    moved = _moved_panels(matrix)
+    return None if moved is None else moved.operands[0]
+
+
+def _moved_panels(matrix: Value) -> Operation | None:
+    """The operation that has the panels beside each other."""
+    for name in ("tensor.extract_slice", "tensor.collapse_shape"):
+        made = made_by(matrix, name)
+        matrix = matrix if made is None else made.operands[0]
+    return made_by(matrix, _TRANSPOSE, "linalg.generic")

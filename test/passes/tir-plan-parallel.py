@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' --print-script | FileCheck %s
+# RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' --tir-apply-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' | FileCheck %s --check-prefix=APPLIED
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=1}' --print-script | FileCheck %s --check-prefix=ALONE
 """Which loop threads share, and in which grains: as a rule the outermost one that has steps for all of them."""
 
@@ -11,6 +12,11 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 @I.ir_module(ssa=True)
 class Module:
     # Columns, of which each thread copies its own to a panel.
+    # APPLIED-LABEL: func.func @product(
+    # APPLIED: scf.for
+    # APPLIED-NEXT: tensor.empty() : tensor<512x64xf32>
+    # APPLIED: {tir.parallel = 2 : i64}
+    # APPLIED: return
     # CHECK-LABEL: def product(
     # CHECK: T.grid(512, 4096, T.reduce(512), annotations={"tir.plan": "order 1 0 2; {{.*}}; panel 1 along 2: 512; parallel 1: 128; rule matmul"}):
     @T.prim_func(attrs={"tir.op_pattern": "out_ewise_fusable"})
@@ -22,6 +28,11 @@ class Module:
         return C
 
     # There are two steps of columns only: rows.
+    # APPLIED-LABEL: func.func @tall(
+    # APPLIED: tensor.empty() : tensor<512x64xf32>
+    # APPLIED: scf.for
+    # APPLIED: {tir.parallel = 22 : i64}
+    # APPLIED: return
     # CHECK-LABEL: def tall(
     # CHECK: T.grid(4096, 128, T.reduce(512), annotations={"tir.plan": "order 1 0 2; {{.*}}; parallel 0: 132; rule matmul"}):
     @T.prim_func(attrs={"tir.op_pattern": "out_ewise_fusable"})
@@ -44,6 +55,11 @@ class Module:
         return C
 
     # Where a size is not known, the work decides at run time.
+    # APPLIED-LABEL: func.func @sums(
+    # APPLIED: arith.ceildivsi
+    # APPLIED: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[GRAIN:.*]] iter_args
+    # APPLIED: arith.minsi %[[GRAIN]]
+    # APPLIED: {tir.parallel = 1 : i64}
     # CHECK-LABEL: def sums(
     # CHECK: annotations={"tir.plan": "order 0 1; carried 1; {{.*}}; parallel 0: by work; rule reduction"}):
     @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})
