@@ -11,7 +11,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import made_by
 from ...emit import linalg, tensors
 
-_TRANSPOSE = "linalg.transpose"
+_TRANSPOSE, _ORDER = "linalg.transpose", [1, 0, 2]
 
 
 def packed_type(matrix: Type, width: int) -> Type:
@@ -29,7 +29,7 @@ def unpacked(panels: Value, columns: int) -> Value:
 
 
 def _transposed(panels: Value, out: Value) -> Value:
-    order = {"permutation": ir.DenseI64ArrayAttr.get([1, 0, 2])}
+    order = {"permutation": ir.DenseI64ArrayAttr.get(_ORDER)}
     made = ir.Operation.create(_TRANSPOSE, results=[out.type], operands=[panels, out], attributes=order, regions=1)
     block = made.regions[0].blocks.append(panels.type.element_type, out.type.element_type)
     with ir.InsertionPoint(block):
@@ -61,4 +61,5 @@ def _moved_panels(matrix: Value) -> Operation | None:
     for name in ("tensor.extract_slice", "tensor.collapse_shape"):
         made = made_by(matrix, name)
         matrix = matrix if made is None else made.operands[0]
-    return made_by(matrix, _TRANSPOSE, "linalg.generic")
+    moved = made_by(matrix, _TRANSPOSE)
+    return moved if moved is not None and list(moved.attributes["permutation"]) == _ORDER else None

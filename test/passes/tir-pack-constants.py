@@ -25,7 +25,9 @@ class Module:
         A: T.Tensor((32, 12), "float32"), B: T.Tensor((12, 20), "float32"), C: T.Tensor((32, 20), "float32")
     ) -> T.Tensor((32, 20), "float32"):
         for i, j, k in T.grid(
-            32, 20, T.reduce(12),
+            32,
+            20,
+            T.reduce(12),
             annotations={"tir.plan": "order 1 0 2; carried 1; vector 1 x 4; tile 1: 4, 0: 2; panel 1 along 2: 12"},
         ):
             C[i, j] = C[i, j] + A[i, k] * B[k, j]
@@ -42,7 +44,9 @@ class Module:
         A: T.Tensor((32, 12), "float32"), B: T.Tensor((12, 20), "float32"), C: T.Tensor((32, 20), "float32")
     ) -> T.Tensor((32, 20), "float32"):
         for i, j, k in T.grid(
-            32, 20, T.reduce(12),
+            32,
+            20,
+            T.reduce(12),
             annotations={"tir.plan": "order 1 0 2; carried 1; vector 1 x 4; tile 1: 4, 0: 2; panel 1 along 2: 12"},
         ):
             C[i, j] = C[i, j] + A[i, k] * B[k, j]
