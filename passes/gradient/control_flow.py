@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import Attribute, Block, Operation, Value
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, used_inside
 from ...bindings.rewriting import located_error, replace_op
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import TensorInfo, is_float
+from ...dialects.core.infos import ScalarInfo, TensorInfo, is_float
 from ...dialects.relax import dialect
 from ...dialects.relax.function_attributes import TARGET
 from ...emit.numbers import Number, constant, minimum, number, operation
 from .states import Column, States, erase_unused, is_repeatable, stand_in
+from .tensors import zeros_for
 
 relax = dialect.ops
 
@@ -55,7 +56,7 @@ class Region(NamedTuple):
 def _if(region: Region) -> list[tuple[Value, Any]]:
     """Another one with the same condition, whose branches give the gradients of what the first one's used."""
     operation = region.operation
-    types = [value.type for value in region.captured]
+    types = [_type_of_gradient(value) for value in region.captured]
     held = _target_of(operation)
     made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], attributes=held, regions=2)
     known = used_inside(operation)
@@ -76,11 +77,11 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     if every > 1 and replaces_loops and _PART not in loop.attributes:
         loop = _in_parts(loop, every)
     lower, upper, step, *initial = loop.operands
-    floats = [place for place, state in enumerate(initial) if _is_float_tensor(state)]
+    floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
     known, states = used_inside(loop), States(loop, initial)
     # What nobody uses behind the loop may have become larger in it.
     begin = [_or_zeros(region.arriving[place], loop.results[place]) for place in floats]
-    begin += [relax["zeros_like"](value) for value in region.captured]
+    begin += [zeros_for(value) for value in region.captured]
 
     count = _count(lower, upper, step)
     zero, one = constant(0, lower.type).value, constant(1, lower.type).value
@@ -111,7 +112,7 @@ def _while(region: Region) -> list[tuple[Value, Any]]:
     """A loop from the last turn to the first, behind what gave the results when there was no further turn."""
     loop, replaces_loops = region.operation, region.options.replaces_loops
     initial, known = list(loop.operands), used_inside(loop)
-    floats = [place for place, state in enumerate(initial) if _is_float_tensor(state)]
+    floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
     states = States(loop, initial)
     tests = stand_in(ir.IndexType.get())
     count = number(tests) - 1
@@ -158,16 +159,21 @@ CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {
 
 
 def _or_zeros(gradient: Value | None, like: Value) -> Value:
-    return relax["zeros_like"](like) if gradient is None else gradient
+    return zeros_for(like) if gradient is None else gradient
 
 
 def _split(values: list[Any], count: int) -> tuple[list[Any], list[Any]]:
     return values[:count], values[count:]
 
 
-def _is_float_tensor(value: Value) -> bool:
+def _has_gradient(value: Value) -> bool:
     info = decode(value.type)
-    return isinstance(info, TensorInfo) and is_float(info.dtype)
+    return isinstance(info, (ScalarInfo, TensorInfo)) and is_float(info.dtype)
+
+
+def _type_of_gradient(value: Value) -> Type:
+    info = decode(value.type)
+    return ir.RankedTensorType.get([], value.type) if isinstance(info, ScalarInfo) else value.type
 
 
 def _from_to(first: Operation, last: Operation) -> list[Operation]:

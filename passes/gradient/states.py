@@ -18,6 +18,7 @@ from ...bindings.rewriting import is_used, located_error, replace_op
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
+from ...dialects.core.substitute import symbols_of
 from ...dialects.relax import const, dialect
 from ...emit.numbers import Number, as_i64, number
 from ..canonicalize.support import is_known
@@ -48,10 +49,7 @@ def erase_unused(operations: Sequence[Operation]) -> None:
 
 def _names_sizes(operation: Operation) -> bool:
     """Whether an operation defines symbols, which others may use that do not use its result."""
-    if operation.name != "relax.match_cast":
-        return False
-    info = decode(operation.results[0].type)
-    return isinstance(info, TensorInfo) and any(not isinstance(size, (int, type(None))) for size in info.shape or ())
+    return operation.name == "relax.match_cast" and bool(symbols_of(operation.results[0].type))
 
 
 def stand_in(type_: Type, *needs: Value) -> Value:
@@ -117,7 +115,7 @@ class States:
         if not isinstance(info, TensorInfo) or info.shape is None:
             raise located_error(
                 f"'{self._loop.name}' cannot be differentiated: it carries {describe(info)}, which cannot be kept for "
-                "the way back: states must be numbers, or tensors with a rank",
+                "the way back: states must be numbers, or tensors with a rank (relax.match_cast)",
                 self._loop.location,
             )
         if is_known(info.shape):

@@ -9,7 +9,7 @@ from typing import Any
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ...emit.numbers import as_i64
@@ -99,6 +99,12 @@ def as_tensor(state: Value) -> Value:
     scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
     type_ = ir.RankedTensorType.get([], scalar.type)
     return ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result
+
+
+def zeros_for(value: Value) -> Value:
+    """The gradient of what nothing depends on; a scalar's is a tensor without axes."""
+    info = decode(value.type)
+    return const(0.0, info.dtype) if isinstance(info, ScalarInfo) else relax["zeros_like"](value)
 
 
 def shape_operand(value: Value) -> Value:

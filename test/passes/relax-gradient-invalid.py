@@ -93,14 +93,15 @@ class NotTwice:
 
 # -----
 @I.ir_module(ssa=True)
-class AnySize:
+class AnyRank:
     @R.function
-    def loss(n: T.index, x: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
+    def loss(n: T.index, x: R.Tensor("float32")) -> R.Tensor((), "float32"):
         y = x
-        # expected-error @+1 {{'scf.for' cannot be differentiated: it carries tensor<?xf32>, of which those of all turns cannot be kept side by side: sizes must be numbers or symbols}}
+        # expected-error @+1 {{'scf.for' cannot be differentiated: it carries tensor<*xf32>, which cannot be kept for the way back: states must be numbers, or tensors with a rank (relax.match_cast)}}
         for i in range(0, n, 1):
             y = R.sin(y)
-        s = R.sum(y)
+        f = R.flatten(y)
+        s = R.sum(f)
         return s
 
 

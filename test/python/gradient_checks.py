@@ -13,10 +13,10 @@ import relax_mlir as rx
 _STEP = 1e-6
 
 
-def compiled(source: str, **options: Any) -> tuple[Any, Any]:
-    """A script's function @loss, and @loss_adjoint."""
-    module = rx.grad(rx.Module.from_script(source), "loss", **options)
-    module.verify()
+def compiled(source: str | rx.Module, **options: Any) -> tuple[Any, Any]:
+    """A function @loss, a module's or a script's, and @loss_adjoint."""
+    module = rx.Module.from_script(source) if isinstance(source, str) else source
+    rx.grad(module, "loss", **options).verify()
     made = rx.compile(module, opt_level=0, jobs=1)
     return made["loss"], made["loss_adjoint"]
 

@@ -113,7 +113,8 @@ def test_rules_that_look_at_types_alone_are_asked_once_for_all_of_them(by_types:
 
 
 def test_every_rule_is_tested() -> None:
-    used = {"relax.dequantize"}  # of few bits: test_a_sum_of_other_elements
+    # Of few bits: test_a_sum_of_other_elements; of scalars: test_gradient_scalars.py.
+    used = {f"relax.{name}" for name in ("dequantize", "arange", "hamming_window", "one_hot", "scalar_to_tensor")}
     for use in USES:
         module = rx.Module()
         with module.function("f", [rx.tensor(shape, "float64") for shape in use.shapes]) as f:
