@@ -141,6 +141,24 @@ def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
     return known
 
 
+def size_of(size: Dim, dtype: str = "i64") -> Value:
+    """A size as a tensor without axes."""
+    if isinstance(size, int):
+        return const(size, dtype)
+    return cast(relax["reshape"](relax["shape_to_tensor"](relax["shape_expr"](dims=(size,))), ()), dtype)
+
+
+def scalar_of(x: Value) -> Value:
+    """The only element of a tensor without axes."""
+    return ir.Operation.create("tensor.extract", results=[x.type.element_type], operands=[x]).result
+
+
+def limited(x: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
+    """Between two bounds, numbers or tensors without axes."""
+    bounds = [scalar_of(each.value) if isinstance(each, Tensor) else each for each in (low, high)]
+    return Tensor(relax["clip"](x.value, *bounds))
+
+
 def reduced_axes(call: GradientCall, x: Value) -> list[int]:
     """The axes of a reduction, counted from the front."""
     rank = rank_of(call, x)
@@ -154,9 +172,6 @@ def count_over(x: Value, axes: Sequence[int]) -> Value:
     assert shape is not None
     sizes: list[Dim] = [shape[axis] for axis in axes]
     count = product(sizes)
-    if isinstance(count, int):
-        return const(count, dtype)
     if count is None:
         return relax["sum"](relax["ones_like"](x), axis=list(axes), keepdims=True)
-    number = relax["shape_to_tensor"](relax["shape_expr"](dims=(count,)))
-    return relax["astype"](relax["reshape"](number, ()), dtype=dtype)
+    return size_of(count, dtype)

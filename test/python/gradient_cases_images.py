@@ -82,6 +82,11 @@ for _padding in ("zeros", "border", "reflection"):
 call("image.grid_sample", (1, 3, 2, 4), (1, 2, 2, 2), low=-1.3, padding_mode="reflection", layout="NHWC")
 call("image.grid_sample", (1, 1, 2, 3, 2), (1, 3, 2, 1, 2), low=-1.2, high=1.1, layout="NCDHW")
 call("image.grid_sample", (2, 1, 2, 2), (2, 2, 2, 2), dims=[("n", 1, 2, 2), ("n", 2, "h", 2)])
+for _padding in ("zeros", "border", "reflection"):
+    call("image.grid_sample", (1, 2, 3, 2), (1, 2, 2, 3), low=-1.6, high=1.7, padding_mode=_padding,
+         method="bicubic" if _padding == "zeros" else "bilinear", align_corners=_padding == "reflection",
+         dims=[("n", "c", "h", "w"), ("n", 2, 2, 3)])  # fmt: skip
+call("image.grid_sample", (1, 1, 1, 3), (1, 2, 2, 2), low=-1.3, padding_mode="reflection", align_corners=True)
 
 
 # ---- regions: the first operand is data, the second moves the regions a little ----
@@ -102,9 +107,16 @@ for _mode in ("avg", "max", "max_share"):
         use(f"roi_align {_mode} {_aligned}",
             _regions("vision.roi_align", pooled_size=[2, 3], spatial_scale=0.9, sample_ratio=2, mode=_mode,
                      aligned=_aligned), (2, 2, 4, 5), (3, 5))  # fmt: skip
+    use(f"roi_align {_mode} of as many samples as each region has",
+        _regions("vision.roi_align", pooled_size=[2, 1], spatial_scale=1.2, sample_ratio=0, mode=_mode,
+                 aligned=_mode == "max"), (2, 1, 4, 5), (3, 5))  # fmt: skip
+use("roi_align of any size", _regions("vision.roi_align", pooled_size=[1, 2], spatial_scale=1.2, sample_ratio=-1,
+    layout="NHWC"), (2, 4, 5, 2), (3, 5), dims=[("n", "h", "w", 2), (3, 5)])  # fmt: skip
 use("roi_align NHWC", _regions("vision.roi_align", pooled_size=2, spatial_scale=1.0, sample_ratio=1, layout="NHWC"),
     (2, 4, 5, 2), (3, 5))  # fmt: skip
 use("roi_pool", _regions("vision.roi_pool", pooled_size=[2, 2], spatial_scale=0.8), (2, 2, 4, 5), (3, 5))
+use("roi_pool of any size", _regions("vision.roi_pool", pooled_size=[2, 2], spatial_scale=0.8), (2, 2, 4, 5), (3, 5),
+    dims=[("n", "c", "h", "w"), (3, 5)])  # fmt: skip
 use("multibox_transform_loc",
     lambda c, x, a: relax["vision.multibox_transform_loc"](c, x, a, variances=(0.1, 0.2, 1, 2)),
     (2, 3, 2), (2, 8), (1, 2, 4))  # fmt: skip

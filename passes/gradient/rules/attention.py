@@ -12,7 +12,7 @@ from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, same_known_shape
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, numbers, relax
+from ..tensors import cast, known_shape, numbers, relax, size_of
 
 
 @register_gradient(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
@@ -21,7 +21,7 @@ def attention(call: GradientCall) -> list[Any]:
     rows, columns = _numbers(queries, [1]), _numbers(keys, [])
     offset = None
     if call.causal_mask == "BottomRight":
-        offset = relax["subtract"](_size(keys), _size(queries))
+        offset = relax["subtract"](size_of(keys), size_of(queries))
     distance = relax["subtract"](columns, rows if offset is None else relax["add"](rows, offset))
     bias = call.bias if call.operation.name == "relax.nn.attention_bias" else None
     return _Attention(call, bias, _seen(call, distance)).gradients()
@@ -45,7 +45,7 @@ def attention_var_len(call: GradientCall) -> list[Any]:
     # What is in front of the first sequence or behind the last is in none.
     is_one = relax["logical_and"](
         relax["greater_equal"](row, const(0, "i64")),
-        relax["less"](row, relax["subtract"](_size(count), const(1, "i64"))),
+        relax["less"](row, relax["subtract"](size_of(count), const(1, "i64"))),
     )
     is_seen = relax["logical_and"](relax["equal"](upright(row), column), upright(is_one))
     near = _seen(call, relax["subtract"](columns, upright(rows)))
@@ -55,10 +55,6 @@ def attention_var_len(call: GradientCall) -> list[Any]:
 def _numbers(size: Dim, behind: Sequence[int]) -> Value:
     numbers = relax["arange"](0, size, 1, dtype="i64")
     return relax["expand_dims"](numbers, axis=list(behind)) if behind else numbers
-
-
-def _size(size: Dim) -> Value:
-    return relax["reshape"](relax["shape_to_tensor"](relax["shape_expr"](dims=(size,))), ())
 
 
 def _sequences(size: Dim, starts: Value) -> tuple[Value, Value]:
