@@ -25,9 +25,10 @@ from ..core.remembered import Made, Signatures, take_down
 from ..decompose.registry import decomposed, find_decomposition
 from .checkpoints import END, computed_again
 from .control_flow import CONTROL_FLOW, Options, Region
-from .registry import GradientCall, find_gradient, named, reason_against
+from .registry import GradientCall, UnknownSizes, find_gradient, named, reason_against
 from .scalars import SCALARS
 from .tensors import zeros_for
+from .unknown_sizes import with_named_sizes
 
 relax = dialect.ops
 _BESIDE = Options()
@@ -183,10 +184,24 @@ class _Reverse:
 
         # What is built by hand is followed, operation by operation.
         remembered = self._remembered if rule.by_types and building.get() is None else None
-        made = ask() if remembered is None else remembered.derived(operation, arriving, varies, ask)
+        try:
+            made = ask() if remembered is None else remembered.derived(operation, arriving, varies, ask)
+        except UnknownSizes:
+            if not self._pass_on_named(operation, arriving):
+                raise
+            return
         for operand, gradient in zip(operation.operands, made, strict=True):
             if gradient is not None:
                 self._add(operand, gradient)
+
+    def _pass_on_named(self, operation: Any, arriving: list[Any]) -> bool:
+        """The same where a rule wants names of sizes that have none; whether there were such."""
+        sizes = GradientCall(find_op(operation.name), operation, arriving).segments
+        pairs = with_named_sizes(operation, sizes, arriving, self._inside)
+        for value, gradient in pairs:
+            if value in self._varying:
+                self._add(value, gradient)
+        return bool(pairs)
 
     def _add(self, value: Value, gradient: Any) -> None:
         known = self._totals.get(value)
@@ -220,7 +235,7 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
         try:
             made = iter(gradients_at(list(compress(call.operands, is_float)), forward, call.arriving))
         except Decline as declined:
-            raise call.fail(str(declined)) from None
+            raise UnknownSizes(call.fail(str(declined)).message) from None
         return [next(made) if varies else None for varies in is_float]
 
     return found._replace(function=rule)

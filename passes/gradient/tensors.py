@@ -14,7 +14,7 @@ from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ...emit.numbers import as_i64
 from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
-from .registry import GradientCall
+from .registry import GradientCall, UnknownSizes
 
 relax = dialect.ops
 
@@ -122,14 +122,14 @@ def spread(value: Value, like: Value, axes: Sequence[int], keepdims: bool) -> Va
 def rank_of(call: GradientCall, x: Value, what: str = "its operand") -> int:
     shape = shape_of(x)
     if shape is None:
-        raise call.fail(f"the rank of {what} is not known")
+        raise call.fail(f"the rank of {what} is not known: relax.match_cast tells it")
     return len(shape)
 
 
 def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tuple[Dim, ...]:
     shape = shape_of(x)
     if shape is None or not is_known(shape):
-        raise call.fail(f"sizes of {what} are only known when the program runs")
+        raise UnknownSizes(call.fail(f"sizes of {what} are only known when the program runs").message)
     return shape
 
 

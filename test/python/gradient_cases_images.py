@@ -38,6 +38,14 @@ for _pool in ("max", "avg"):
         }
         call(f"nn.{_pool}_pool2d", (1, 1, _size, 9 - _size), **_free)
 call("nn.avg_pool2d", (1, 4, 5, 2), pool_size=2, layout="NHWC", padding=1, count_include_pad=True)
+# Windows with gaps between them: whether there is a last one depends on the size.
+for _size in (4, 5, 6, 7):
+    _gaps: Any = {"pool_size": 2, "strides": 4, "ceil_mode": True, "padding": [0, 1], "dims": [(1, 1, "w")]}
+    call("nn.max_pool1d", (1, 1, _size), **_gaps)
+    call("nn.avg_pool1d", (1, 1, _size), count_include_pad=_size % 2 == 0, **_gaps)
+# Large windows.
+call("nn.max_pool2d", (1, 1, 12, 14), pool_size=[11, 12], dims=[(1, 1, "h", "w")])
+call("nn.avg_pool2d", (1, 1, 27, 14), pool_size=[13, 10], strides=[2, 3], dilation=[2, 1], padding=[1, 0])
 call("nn.adaptive_avg_pool1d", (2, 2, 5), output_size=3)
 call("nn.adaptive_avg_pool2d", (1, 5, 4, 2), output_size=[2, 3], layout="NHWC", out_layout="NCHW")
 call("nn.adaptive_avg_pool2d", (2, 2, 3, 4), output_size=1, dims=[("n", 2, 3, 4)])
@@ -142,6 +150,8 @@ call(
     (2, 5, 2, 3),
     dims=[("b", "q", 2, 4), ("b", "k", 2, 4), ("b", "k", 2, 3)],
 )
+call("nn.attention", (1, 3, 4, 2), (1, 5, 2, 2), (1, 5, 1, 3), dims=[(1, 3, "h", "d"), (1, 5, "k", "d"), (1, 5, 1, 3)])
+call("nn.attention", (1, 3, 4, 2), (1, 2, 2, 2), (1, 2, 2, 3), causal_mask="BottomRight", dims=[(None,) * 4] * 3)
 call("nn.attention_bias", (2, 3, 2, 2), (2, 4, 2, 2), (2, 4, 2, 2), (1, 2, 3, 4), window_size=3)
 call("nn.attention_bias", (2, 3, 2, 2), (2, 4, 2, 2), (2, 4, 2, 2), (2, 1, 1, 4))
 for _mask in (None, "TopLeft", "BottomRight"):

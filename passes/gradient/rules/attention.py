@@ -12,7 +12,7 @@ from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, same_known_shape
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, numbers, relax, size_of
+from ..tensors import cast, known_shape, relax, size_of
 
 
 @register_gradient(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
@@ -94,10 +94,10 @@ class _Attention:
         shapes = [known_shape(call, each) for each in (call.query, call.key, call.value)]
         self._shapes = shapes
         self._wide = "f64" if dtype_of(call.query) == "f64" else "f32"
-        self._scale = call.scale
-        if self._scale is None:
-            (size,) = numbers(call, shapes[0][3:], "without a scale, the elements of a head")
-            self._scale = 1 / math.sqrt(size)
+        # Without one, by how many elements a head has.
+        self._scale = relax["rsqrt"](size_of(shapes[0][3], self._wide))
+        if call.scale is not None:
+            self._scale = const(call.scale, self._wide)
         self._bias = bias
         self.query = self._by_head(call.query)
         self.key, self.value = (self._for_each_head(each) for each in (call.key, call.value))
@@ -111,8 +111,14 @@ class _Attention:
         return dim_floordiv(self._shapes[0][2], known_shape(self._call, x)[2])
 
     def _for_each_head(self, x: Value) -> Value:
-        (count,) = numbers(self._call, [self._served(x)], "the heads of the query for each of key and value")
-        return self._by_head(x) if count == 1 else relax["repeat"](self._by_head(x), count, axis=1)
+        count = self._served(x)
+        if count == 1:
+            return self._by_head(x)
+        batch, length, heads, size = known_shape(self._call, x)
+        apart = relax["expand_dims"](self._by_head(x), axis=[2])
+        copies = relax["broadcast_to"](apart, relax["shape_expr"](dims=(batch, heads, count, length, size)))
+        together = (batch, self._shapes[0][2], length, size)
+        return relax["reshape"](copies, relax["shape_expr"](dims=together))
 
     def _softmax(self, bias: Value | None, is_seen: Value | None) -> Value:
         """0 in rows that see no key."""
@@ -130,7 +136,7 @@ class _Attention:
                                                        const(1, self._wide)))  # fmt: skip
 
     def _scaled(self, x: Value) -> Value:
-        return relax["multiply"](x, const(self._scale, self._wide))
+        return relax["multiply"](x, self._scale)
 
     def gradients(self) -> list[Any]:
         call, shares = self._call, self._probabilities
