@@ -13,6 +13,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, is_float
 from ...dialects.relax import const, dialect
 from ...emit.numbers import as_i64
+from ..canonicalize.support import shape_of
 from .control_flow import Region
 from .tensors import Tensor, apply, as_tensor
 
@@ -75,11 +76,11 @@ def _extracted(region: Region) -> Pairs:
 
 def _elements(region: Region) -> Pairs:
     """Each gets its own part, in row-major order."""
-    flat = relax["flatten"](region.arriving[0])
-    return [
-        (operand, relax["take"](flat, const(place, "i64"), axis=0))
-        for place, operand in enumerate(region.operation.operands)
-    ]
+    operands, arriving = list(region.operation.operands), region.arriving[0]
+    if not shape_of(arriving):
+        return [(operands[0], arriving)]
+    flat = relax["flatten"](arriving)
+    return [(operand, relax["take"](flat, const(place, "i64"), axis=0)) for place, operand in enumerate(operands)]
 
 
 def _is_float(value: Value) -> bool:

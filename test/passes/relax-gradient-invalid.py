@@ -58,9 +58,9 @@ class NoRule:
 @I.ir_module(ssa=True)
 class Refused:
     @R.function
-    def loss(x: R.Tensor((1, 1, "n"), "float32")) -> R.Tensor((), "float32"):
-        # expected-error @+1 {{'relax.nn.max_pool1d' (node 'y') cannot be differentiated: with ceil_mode, the spatial sizes of its data must be numbers, or windows at least as wide as their stride and the padding behind: n, and windows of 1 at every 2}}
-        y = R.nn.max_pool1d(x, pool_size=[1], strides=[2], ceil_mode=True)
+    def loss(x: R.Tensor((1, 1, 4, 4, 2), "float32")) -> R.Tensor((), "float32"):
+        # expected-error @+1 {{'relax.nn.max_pool2d' (node 'y') cannot be differentiated: only in layouts without blocks, not NCHW2c: differentiate before relax-convert-layout}}
+        y = R.nn.max_pool2d(x, pool_size=[2, 2], layout="NCHW2c")
         s = R.sum(y)
         return s
 

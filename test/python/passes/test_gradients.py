@@ -338,7 +338,7 @@ def test_refusals() -> None:
     [
         ("nn.avg_pool2d", [(1, 2, 4, 4, 2)], {"layout": "NCHW2c"}, "only in layouts without blocks, not NCHW2c"),
         ("image.affine_grid", [(None, 2, None)], {"size": (2, 2)}, "the rank of its result is not known"),
-        ("nn.prelu", [(2, None), (None,)], {}, "the sizes of a parameter and the data along axis 1 are not known to be"),
+        ("nn.prelu", [(2, None), (None,)], {}, "the sizes of a parameter and the data along axis 1 are not known"),
     ],
 )  # fmt: skip
 def test_refused_forms(op: str, shapes: list[Any], attributes: dict[str, Any], expected: str) -> None:
