@@ -55,7 +55,7 @@ class _Samples(NamedTuple):
     """Where regions are sampled along a dimension."""
 
     #: How many there are in each bin of each region, and which of them count: [regions, samples]; None where all do.
-    count: Dim
+    in_bin: Dim
     are_own: Value | None
     #: [regions, bins * samples]
     positions: Tensor
@@ -73,7 +73,7 @@ def roi_align(call: GradientCall) -> list[Any]:
         vertical = _sampled(regions, rois, 1, regions.rows)
         horizontal = _sampled(regions, rois, 0, regions.columns)
         read = _between(regions, flat, regions.images(rois), vertical.positions, horizontal.positions)
-        apart = (regions.count, regions.rows, vertical.count, regions.columns, horizontal.count, regions.channels)
+        apart = (regions.count, regions.rows, vertical.in_bin, regions.columns, horizontal.in_bin, regions.channels)
         pooled = _pooled(relax["reshape"](read, relax["shape_expr"](dims=apart)), vertical, horizontal, call.mode)
         return turned(pooled, "NHWC", regions.layout)
 
