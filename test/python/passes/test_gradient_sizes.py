@@ -86,6 +86,27 @@ return total
         check(functions, [rng.uniform(-1, 1, shape)], (count,))
 
 
+def test_a_name_that_a_turn_gives_a_size() -> None:
+    """On the way back it is read where the tensor is not; the state is not used behind the loop."""
+    functions = compiled(
+        script(
+            f"n: T.index, {_X}, {_W}",
+            f"""
+y = {_ANY}
+total = R.sum(x)
+for i in range(0, n, 1):
+    z = R.match_cast(y, R.Tensor(("m",), "float64"))
+    e = R.concat((z, R.multiply(w, w)), axis=0)
+    total = R.add(total, R.sum(e))
+    y = R.match_cast(e, R.Tensor(("?",), "float64"))
+return total
+""",
+        )
+    )
+    for count in (0, 1, 3):
+        check(functions, vectors(count), (count,))
+
+
 _STEPS = {
     "grow": ["y = R.concat((y, w), axis=0)"],
     "grow by itself": ["s = R.sin(y)", "y = R.concat((s, R.flip(y, axis=0)), axis=0)"],
