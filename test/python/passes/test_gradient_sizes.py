@@ -28,9 +28,8 @@ def test_a_state_that_grows(every: int) -> None:
 y = {_ANY}
 rows = R.match_cast(R.reshape(x, R.shape([1, 3])), R.Tensor(("?", 3), "float64"))
 for i in range(0, n, 1):
-    s = R.sin(y)
-    y = R.concat((s, w), axis=0)
-    m = R.multiply(R.sum(s), w)
+    m = R.multiply(R.sum(R.sin(y)), w)
+    y = R.concat((y, m), axis=0)
     rows = R.concat((rows, R.reshape(m, R.shape([1, 3]))), axis=0)
 c = R.cos(y)
 total = R.add(R.sum(R.multiply(c, c)), R.sum(R.sin(rows)))
