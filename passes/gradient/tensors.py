@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.context import load_dialects
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo
@@ -98,7 +99,7 @@ def as_tensor(state: Value) -> Value:
         return state
     scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
     type_ = ir.RankedTensorType.get([], scalar.type)
-    return ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result
+    return _between("tensor.from_elements", scalar, type_)
 
 
 def zeros_for(value: Value) -> Value:
@@ -150,7 +151,13 @@ def size_of(size: Dim, dtype: str = "i64") -> Value:
 
 def scalar_of(x: Value) -> Value:
     """The only element of a tensor without axes."""
-    return ir.Operation.create("tensor.extract", results=[x.type.element_type], operands=[x]).result
+    return _between("tensor.extract", x, x.type.element_type)
+
+
+def _between(name: str, operand: Value, type_: Type) -> Value:
+    """An operation between scalars and tensors; who builds by hand may not have loaded its dialect."""
+    load_dialects(operand.context, ["tensor"])
+    return ir.Operation.create(name, results=[type_], operands=[operand]).result
 
 
 def limited(x: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
