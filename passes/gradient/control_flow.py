@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives of scf.if, scf.for and scf.while: what they do is done once more, with what each turn began with.
 
-A loop keeps what its turns begin with as rows of tensors that grow. With `checkpoint_every` above 1 it becomes a loop
-over parts of so many turns: it keeps what they begin with, and a part makes its own rows when it is gone through
-backwards. Where only the run knows how many turns there are, they are counted, and all are kept.
+A loop keeps what its turns begin with, as far as the way back needs it (states.py). With `checkpoint_every` above 1 it
+becomes a loop over parts of so many turns: it keeps what they begin with, and a part keeps its own turns when it is
+gone through backwards. Where only the run knows how many turns there are, they are counted, and all are kept.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, constant_of, last_of, operations_in, operations_of, used_inside
+from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, used_inside
 from ...bindings.rewriting import located_error, replace_op
-from ...dialects.core.codec import decode, encode
+from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_float
+from ...dialects.core.infos import ScalarInfo, TensorInfo, is_float
 from ...dialects.relax import dialect
 from ...dialects.relax.function_attributes import TARGET
-from ...emit.numbers import Number, as_i64, constant, minimum, number, operation
-from ..canonicalize.support import is_known
-from .tensors import as_tensor
+from ...emit.numbers import Number, constant, minimum, number, operation
+from .states import Column, States, erase_unused, is_repeatable, stand_in
+from .tensors import zeros_for
 
 relax = dialect.ops
 
 #: On a loop that is one of the parts of another.
 _PART = "relax.part_of_loop"
-#: Dialects whose operations do the same when they are done again.
-_REPEATABLE = ("arith.", "math.", "tensor.", "scf.")
 
 
 class Options(NamedTuple):
@@ -58,7 +56,7 @@ class Region(NamedTuple):
 def _if(region: Region) -> list[tuple[Value, Any]]:
     """Another one with the same condition, whose branches give the gradients of what the first one's used."""
     operation = region.operation
-    types = [value.type for value in region.captured]
+    types = [_type_of_gradient(value) for value in region.captured]
     held = _target_of(operation)
     made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], attributes=held, regions=2)
     known = used_inside(operation)
@@ -68,6 +66,7 @@ def _if(region: Region) -> list[tuple[Value, Any]]:
             results = _again(operation, [], block, region=place)
             seeds = [(value, seed) for value, seed in zip(results, region.arriving, strict=True) if seed is not None]
             ir.Operation.create("scf.yield", operands=region.inside(seeds, region.captured, known))
+        erase_unused(operations_of(block))
     return list(zip(region.captured, made.results, strict=True))
 
 
@@ -77,15 +76,12 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     every, replaces_loops = region.options
     if every > 1 and replaces_loops and _PART not in loop.attributes:
         loop = _in_parts(loop, every)
-    states = list(body_of(loop).arguments)[1:]
-    end = last_of(body_of(loop))
-    kept = [place for place, state in enumerate(states) if any(use.owner.operation != end for use in state.uses)]
-    floats = [place for place, state in enumerate(states) if _is_float_tensor(state)]
-    known = used_inside(loop)
-    gathering, stacks = _gathering(loop, kept, replaces_loops)
     lower, upper, step, *initial = loop.operands
-    begin = [_or_zeros(region.arriving[place], initial[place]) for place in floats]
-    begin += [relax["zeros_like"](value) for value in region.captured]
+    floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
+    known, states = used_inside(loop), States(loop, initial)
+    # What nobody uses behind the loop may have become larger in it.
+    begin = [_or_zeros(region.arriving[place], loop.results[place]) for place in floats]
+    begin += [zeros_for(value) for value in region.captured]
 
     count = _count(lower, upper, step)
     zero, one = constant(0, lower.type).value, constant(1, lower.type).value
@@ -93,13 +89,8 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     block = body_of(back)
     with ir.InsertionPoint(block):
         turn = count - 1 - number(block.arguments[0])
-        # What no turn reads stands for itself alone.
-        own = set(floats) - set(kept)
-        values = [relax["zeros_like"](each) if place in own else each for place, each in enumerate(initial)]
-        for place, stack in zip(kept, stacks, strict=True):
-            values[place] = _row(stack, turn, initial[place].type)
-        arguments = [_index_of(turn, lower, step), *values]
-        results = _again(loop, arguments, block)
+        values = states.at(turn)
+        results = _again(loop, [_index_of(turn, lower, step), *values], block)
         arriving, sums = _split(list(block.arguments)[1:], len(floats))
         seeds = [(results[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
         by_state, by_captured = _split(
@@ -107,8 +98,13 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
         )
         more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
         ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    erase_unused(operations_of(block))
+    columns = states.columns()
+    with ir.InsertionPoint(loop if replaces_loops else back):
+        results, grown = _split(list(_gathering(loop, columns, replaces_loops).results), len(initial))
+    states.settle(grown)
     if replaces_loops:
-        replace_op(loop, list(gathering.results)[: len(states)])
+        replace_op(loop, results)
     return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
 
 
@@ -116,14 +112,14 @@ def _while(region: Region) -> list[tuple[Value, Any]]:
     """A loop from the last turn to the first, behind what gave the results when there was no further turn."""
     loop, replaces_loops = region.operation, region.options.replaces_loops
     initial, known = list(loop.operands), used_inside(loop)
-    floats = [place for place, state in enumerate(initial) if _is_float_tensor(state)]
-    gathering = _counting(loop, replaces_loops)
-    results, (tests, *stacks) = _split(list(gathering.results), len(loop.results))
+    floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
+    states = States(loop, initial)
+    tests = stand_in(ir.IndexType.get())
     count = number(tests) - 1
 
     def states_of(turn: Number) -> tuple[list[Value], list[Value]]:
         """What a turn began with, and what is differentiated by in it."""
-        values = [_row(stack, turn, state.type) for stack, state in zip(stacks, initial, strict=True)]
+        values = states.at(turn)
         return values, [*(values[place] for place in floats), *region.captured]
 
     values, xs = states_of(count)
@@ -141,6 +137,14 @@ def _while(region: Region) -> list[tuple[Value, Any]]:
         by_state, by_captured = _split(region.inside(seeds, xs, known), len(floats))
         more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
         ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    erase_unused(operations_of(block))
+    erase_unused(_from_to(tests.owner.operation, back))
+    columns = states.columns()
+    with ir.InsertionPoint(loop if replaces_loops else tests.owner):
+        gathering = _counting(loop, columns, replaces_loops)
+    results, (turns, *grown) = _split(list(gathering.results), len(loop.results))
+    replace_op(tests.owner, [turns])
+    states.settle(grown)
     if replaces_loops:
         replace_op(loop, results)
     return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
@@ -155,16 +159,27 @@ CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {
 
 
 def _or_zeros(gradient: Value | None, like: Value) -> Value:
-    return relax["zeros_like"](like) if gradient is None else gradient
+    return zeros_for(like) if gradient is None else gradient
 
 
 def _split(values: list[Any], count: int) -> tuple[list[Any], list[Any]]:
     return values[:count], values[count:]
 
 
-def _is_float_tensor(value: Value) -> bool:
+def _has_gradient(value: Value) -> bool:
     info = decode(value.type)
-    return isinstance(info, TensorInfo) and is_float(info.dtype)
+    return isinstance(info, (ScalarInfo, TensorInfo)) and is_float(info.dtype)
+
+
+def _type_of_gradient(value: Value) -> Type:
+    info = decode(value.type)
+    return ir.RankedTensorType.get([], value.type) if isinstance(info, ScalarInfo) else value.type
+
+
+def _from_to(first: Operation, last: Operation) -> list[Operation]:
+    """The operations of a block from one to another."""
+    together = operations_of(first.block)
+    return together[together.index(first) : together.index(last) + 1]
 
 
 def _target_of(operation: Operation) -> dict[str, Attribute]:
@@ -195,78 +210,42 @@ def _index_of(turn: Number, lower: Value, step: Value) -> Value:
 # ---- loops that keep what their turns begin with ----
 
 
-def _gathering(loop: Operation, kept: Sequence[int], replaces_loops: bool) -> tuple[Operation, list[Value]]:
-    """A loop that also gives some of the states with which each turn began, a row for each; where may be, instead."""
-    place = ir.InsertionPoint(loop) if replaces_loops else ir.InsertionPoint.current
+def _gathering(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
+    """A loop that also gives columns of the states with which its turns began."""
     count = len(loop.results)
-    with place:
-        stacks = [_no_rows(loop, loop.results[each].type) for each in kept]
-        made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *stacks])
-        for name in loop.attributes:
-            made.attributes[name] = loop.attributes[name]
+    made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *(each.empty() for each in columns)])
+    for name in loop.attributes:
+        made.attributes[name] = loop.attributes[name]
     block = body_of(made)
     index, *states = block.arguments
     states, held = _split(states, count)
     with ir.InsertionPoint(block):
-        rows = [as_tensor(states[place]) for place in kept]
-        appended = [_with_row(*pair) for pair in zip(held, rows, strict=True)]
-        results = _again(loop, [index, *states], block, has_effects=replaces_loops)
-        ir.Operation.create("scf.yield", operands=[*results, *appended])
-    return made, list(made.results)[count:]
+        grown = [column.grown(rows, states) for column, rows in zip(columns, held, strict=True)]
+        results = _again(loop, [index, *states], block, has_effects=has_effects)
+        ir.Operation.create("scf.yield", operands=[*results, *grown])
+    return made
 
 
-def _counting(loop: Operation, replaces_loops: bool) -> Operation:
-    """A loop that also gives how often its condition was asked, and the states that it was asked of, a row for each."""
+def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
+    """A loop that also gives how often its condition was asked, and columns of the states that it was asked of."""
     initial, given = list(loop.operands), len(loop.results)
-    with ir.InsertionPoint(loop) if replaces_loops else ir.InsertionPoint.current:
-        more = [constant(0, ir.IndexType.get()).value, *(_no_rows(loop, state.type) for state in initial)]
-        types = [*loop.results.types, *(value.type for value in more)]
-        made = ir.Operation.create("scf.while", results=types, operands=[*initial, *more], regions=2)
+    more = [constant(0, ir.IndexType.get()).value, *(each.empty() for each in columns)]
+    types = [*loop.results.types, *(value.type for value in more)]
+    made = ir.Operation.create("scf.while", results=types, operands=[*initial, *more], regions=2)
     for name in loop.attributes:
         made.attributes[name] = loop.attributes[name]
     before = made.regions[0].blocks.append(*(value.type for value in (*initial, *more)))
     states, (count, *held) = _split(list(before.arguments), len(initial))
     with ir.InsertionPoint(before):
-        appended = [_with_row(rows, as_tensor(state)) for rows, state in zip(held, states, strict=True)]
-        results = _again(loop, states, before, has_effects=replaces_loops)
-        ir.Operation.create("scf.condition", operands=[*results, (number(count) + 1).value, *appended])
+        grown = [column.grown(rows, states) for column, rows in zip(columns, held, strict=True)]
+        results = _again(loop, states, before, has_effects=has_effects)
+        ir.Operation.create("scf.condition", operands=[*results, (number(count) + 1).value, *grown])
     after = made.regions[1].blocks.append(*types)
     with ir.InsertionPoint(after):
         forwarded, kept = _split(list(after.arguments), given)
-        results = _again(loop, forwarded, after, region=1, has_effects=replaces_loops)
+        results = _again(loop, forwarded, after, region=1, has_effects=has_effects)
         ir.Operation.create("scf.yield", operands=[*results, *kept])
     return made
-
-
-def _no_rows(loop: Operation, type_: Type) -> Value:
-    info = decode(type_)
-    if isinstance(info, ScalarInfo):
-        info = TensorInfo((), "i64" if info.dtype == "index" else info.dtype)
-    if not isinstance(info, TensorInfo) or info.shape is None or not is_known(info.shape):
-        raise located_error(
-            f"'{loop.name}' cannot be differentiated: it carries {describe(info)}, of which those of all turns cannot "
-            "be kept side by side: sizes must be numbers or symbols",
-            loop.location,
-        )
-    empty = relax["zeros"]((0, *info.shape), dtype=info.dtype)
-    return relax["match_cast"](empty, ty=encode(TensorInfo((None, *info.shape), info.dtype), loop.context))
-
-
-def _with_row(rows: Value, row: Value) -> Value:
-    joined = relax["concat"]([rows, relax["expand_dims"](row, axis=[0])], axis=0)
-    return joined if joined.type == rows.type else relax["match_cast"](joined, ty=rows.type)
-
-
-def _row(rows: Value, turn: Number, type_: Type) -> Value:
-    row = relax["take"](rows, as_i64(turn).value, axis=0)
-    if isinstance(decode(type_), TensorInfo):
-        return row if row.type == type_ else relax["match_cast"](row, ty=type_)
-    element = ir.Operation.create("tensor.extract", results=[row.type.element_type], operands=[row]).result
-    return element if element.type == type_ else _index_cast(element, type_)
-
-
-def _index_cast(value: Value, type_: Type) -> Value:
-    return ir.Operation.create("arith.index_cast", results=[type_], operands=[value]).result
 
 
 def _in_parts(loop: Operation, every: int) -> Operation:
@@ -331,7 +310,7 @@ def leave_out_effects(root: Operation) -> None:
         row = row_of(inside)
         if row is not None and row.role == "effect":
             inside.erase()
-        elif not (inside.name.startswith(_REPEATABLE) if row is None else row.pure):
+        elif not is_repeatable(inside):
             raise located_error(
                 f"'{inside.name}' stands in control flow that is differentiated, which computes it once more: it must "
                 "do nothing but compute its results" + (" (relax-inline)" if inside.name == "func.call" else ""),

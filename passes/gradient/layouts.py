@@ -25,7 +25,7 @@ def plain_layouts(call: GradientCall) -> dict[str, Layout]:
     layouts = layouts_of(call.inferred)
     blocked = [layout.text for layout in layouts.values() if any(axis.block is not None for axis in layout.axes)]
     if blocked:
-        raise call.fail(f"only in layouts without blocks, not {blocked[0]}")
+        raise call.fail(f"only in layouts without blocks, not {blocked[0]}: differentiate before relax-convert-layout")
     return layouts
 
 

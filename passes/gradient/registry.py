@@ -33,14 +33,19 @@ def named(operation: Operation) -> str:
     return f"'{operation.name}' (node '{name}')" if name else f"'{operation.name}'"
 
 
+class UnknownSizes(RelaxError):
+    """A rule wants sizes that have no name: it is asked again of the operator on sizes with names."""
+
+
 class GradientCall:
     """Operands are values (None for an absent one, a tuple for a variadic one), attributes Python's, by their names."""
 
     def __init__(self, definition: OpDef, operation: Operation, gradients: list[Value]):
         #: As inference sees it.
         self.inferred = call = call_of(definition, operation)
-        sizes = [len(each) if type(each) is tuple else int(each is not None) for each in call.operands.values()]
-        self._named = {**definition.segment(list(operation.operands), sizes), **call.attributes}
+        #: How many values each operand is.
+        self.segments = [len(each) if type(each) is tuple else int(each is not None) for each in call.operands.values()]
+        self._named = {**definition.segment(list(operation.operands), self.segments), **call.attributes}
         self._gradients = gradients
         self.operation = operation
         #: The operands in the order of the operation.

@@ -25,10 +25,15 @@ from ..core.remembered import Made, Signatures, take_down
 from ..decompose.registry import decomposed, find_decomposition
 from .checkpoints import END, computed_again
 from .control_flow import CONTROL_FLOW, Options, Region
-from .registry import GradientCall, find_gradient, named, reason_against
+from .registry import GradientCall, UnknownSizes, find_gradient, named, reason_against
+from .scalars import SCALARS
+from .tensors import zeros_for
+from .unknown_sizes import with_named_sizes
 
 relax = dialect.ops
 _BESIDE = Options()
+#: What is no operator of a table.
+_BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 
 
 def gradients(y: Any, xs: Sequence[Any], seed: Any = None, *, options: Options = _BESIDE) -> list[Any]:
@@ -140,7 +145,7 @@ class _Reverse:
                 except RelaxError as error:
                     # Errors are about what is differentiated, unless they know better.
                     raise error if error.location else located_error(error.message, operation.location) from None
-        return [self._totals[x] if x in self._totals else relax["zeros_like"](x) for x in self._wanted]
+        return [self._totals[x] if x in self._totals else zeros_for(x) for x in self._wanted]
 
     def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[Any]:
         """The operations on the way from the xs to the ys, in their order; what varies there is noted."""
@@ -153,7 +158,7 @@ class _Reverse:
 
     def _pass_on(self, operation: Any, arriving: list[Any]) -> None:
         """Adds what arrives at an operation's results to what the values get that it uses."""
-        backwards = CONTROL_FLOW.get(operation.name)
+        backwards = _BACKWARDS.get(operation.name)
         if backwards is not None:
             captured = [each for each in used_inside(operation) if each in self._varying]
             for value, gradient in backwards(Region(operation, arriving, captured, self._inside, self._options)):
@@ -179,10 +184,24 @@ class _Reverse:
 
         # What is built by hand is followed, operation by operation.
         remembered = self._remembered if rule.by_types and building.get() is None else None
-        made = ask() if remembered is None else remembered.derived(operation, arriving, varies, ask)
+        try:
+            made = ask() if remembered is None else remembered.derived(operation, arriving, varies, ask)
+        except UnknownSizes:
+            if not self._pass_on_named(operation, arriving):
+                raise
+            return
         for operand, gradient in zip(operation.operands, made, strict=True):
             if gradient is not None:
                 self._add(operand, gradient)
+
+    def _pass_on_named(self, operation: Any, arriving: list[Any]) -> bool:
+        """The same where a rule wants names of sizes that have none; whether there were such."""
+        sizes = GradientCall(find_op(operation.name), operation, arriving).segments
+        pairs = with_named_sizes(operation, sizes, arriving, self._inside)
+        for value, gradient in pairs:
+            if value in self._varying:
+                self._add(value, gradient)
+        return bool(pairs)
 
     def _add(self, value: Value, gradient: Any) -> None:
         known = self._totals.get(value)
@@ -216,7 +235,7 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
         try:
             made = iter(gradients_at(list(compress(call.operands, is_float)), forward, call.arriving))
         except Decline as declined:
-            raise call.fail(str(declined)) from None
+            raise UnknownSizes(call.fail(str(declined)).message) from None
         return [next(made) if varies else None for varies in is_float]
 
     return found._replace(function=rule)
@@ -249,7 +268,7 @@ def _help_with(operation: Operation) -> str:
     if operation.name == "func.call":
         return "only calls of functions that have a body and may be inlined are differentiated"
     if row_of(operation) is None:
-        return "control flow and scalars that only the run decides cannot be differentiated"
+        return "it is no operator of relax, and not one of those on scalars whose derivatives are known"
     reason = reason_against(operation.name)
     return f'{f"{reason}; " if reason else ""}rx.register_gradient("{operation.name}") teaches it'
 
@@ -276,8 +295,10 @@ def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[An
 
 
 def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: Value) -> Any:
-    """A gradient as a tensor of the type of the operand that it is for."""
+    """A gradient as a tensor of the type of the operand that it is for; of a scalar without axes."""
     value, wanted = as_value(gradient), decode(operand.type)
+    if isinstance(wanted, ScalarInfo):
+        wanted = TensorInfo((), wanted.dtype)
     given = None if value is None else decode(value.type)
     if given == wanted:
         return value

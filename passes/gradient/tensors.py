@@ -6,15 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.context import load_dialects
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ...emit.numbers import as_i64
 from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
-from .registry import GradientCall
+from .registry import GradientCall, UnknownSizes
 
 relax = dialect.ops
 
@@ -98,7 +99,13 @@ def as_tensor(state: Value) -> Value:
         return state
     scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
     type_ = ir.RankedTensorType.get([], scalar.type)
-    return ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result
+    return _between("tensor.from_elements", scalar, type_)
+
+
+def zeros_for(value: Value) -> Value:
+    """The gradient of what nothing depends on; a scalar's is a tensor without axes."""
+    info = decode(value.type)
+    return const(0.0, info.dtype) if isinstance(info, ScalarInfo) else relax["zeros_like"](value)
 
 
 def shape_operand(value: Value) -> Value:
@@ -116,14 +123,14 @@ def spread(value: Value, like: Value, axes: Sequence[int], keepdims: bool) -> Va
 def rank_of(call: GradientCall, x: Value, what: str = "its operand") -> int:
     shape = shape_of(x)
     if shape is None:
-        raise call.fail(f"the rank of {what} is not known")
+        raise call.fail(f"the rank of {what} is not known: relax.match_cast tells it")
     return len(shape)
 
 
 def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tuple[Dim, ...]:
     shape = shape_of(x)
     if shape is None or not is_known(shape):
-        raise call.fail(f"sizes of {what} are only known when the program runs")
+        raise UnknownSizes(call.fail(f"sizes of {what} are only known when the program runs").message)
     return shape
 
 
@@ -133,6 +140,30 @@ def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
     if len(known) < len(sizes):
         raise call.fail(f"{what} must be numbers, and not 0: {', '.join(map(str, sizes))}")
     return known
+
+
+def size_of(size: Dim, dtype: str = "i64") -> Value:
+    """A size as a tensor without axes."""
+    if isinstance(size, int):
+        return const(size, dtype)
+    return cast(relax["reshape"](relax["shape_to_tensor"](relax["shape_expr"](dims=(size,))), ()), dtype)
+
+
+def scalar_of(x: Value) -> Value:
+    """The only element of a tensor without axes."""
+    return _between("tensor.extract", x, x.type.element_type)
+
+
+def _between(name: str, operand: Value, type_: Type) -> Value:
+    """An operation between scalars and tensors; who builds by hand may not have loaded its dialect."""
+    load_dialects(operand.context, ["tensor"])
+    return ir.Operation.create(name, results=[type_], operands=[operand]).result
+
+
+def limited(x: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
+    """Between two bounds, numbers or tensors without axes."""
+    bounds = [scalar_of(each.value) if isinstance(each, Tensor) else each for each in (low, high)]
+    return Tensor(relax["clip"](x.value, *bounds))
 
 
 def reduced_axes(call: GradientCall, x: Value) -> list[int]:
@@ -148,9 +179,6 @@ def count_over(x: Value, axes: Sequence[int]) -> Value:
     assert shape is not None
     sizes: list[Dim] = [shape[axis] for axis in axes]
     count = product(sizes)
-    if isinstance(count, int):
-        return const(count, dtype)
     if count is None:
         return relax["sum"](relax["ones_like"](x), axis=list(axes), keepdims=True)
-    number = relax["shape_to_tensor"](relax["shape_expr"](dims=(count,)))
-    return relax["astype"](relax["reshape"](number, ()), dtype=dtype)
+    return size_of(count, dtype)

@@ -58,9 +58,9 @@ class NoRule:
 @I.ir_module(ssa=True)
 class Refused:
     @R.function
-    def loss(x: R.Tensor((1, 1, "n"), "float32")) -> R.Tensor((), "float32"):
-        # expected-error @+1 {{'relax.nn.max_pool1d' (node 'y') cannot be differentiated: with ceil_mode, the spatial sizes of its data must be numbers, or windows at least as wide as their stride and the padding behind: n, and windows of 1 at every 2}}
-        y = R.nn.max_pool1d(x, pool_size=[1], strides=[2], ceil_mode=True)
+    def loss(x: R.Tensor((1, 1, 4, 4, 2), "float32")) -> R.Tensor((), "float32"):
+        # expected-error @+1 {{'relax.nn.max_pool2d' (node 'y') cannot be differentiated: only in layouts without blocks, not NCHW2c: differentiate before relax-convert-layout}}
+        y = R.nn.max_pool2d(x, pool_size=[2, 2], layout="NCHW2c")
         s = R.sum(y)
         return s
 
@@ -93,14 +93,15 @@ class NotTwice:
 
 # -----
 @I.ir_module(ssa=True)
-class AnySize:
+class AnyRank:
     @R.function
-    def loss(n: T.index, x: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
+    def loss(n: T.index, x: R.Tensor("float32")) -> R.Tensor((), "float32"):
         y = x
-        # expected-error @+1 {{'scf.for' cannot be differentiated: it carries tensor<?xf32>, of which those of all turns cannot be kept side by side: sizes must be numbers or symbols}}
+        # expected-error @+1 {{'scf.for' cannot be differentiated: it carries tensor<*xf32>, which cannot be kept for the way back: states must be numbers, or tensors with a rank (relax.match_cast)}}
         for i in range(0, n, 1):
             y = R.sin(y)
-        s = R.sum(y)
+        f = R.flatten(y)
+        s = R.sum(f)
         return s
 
 

@@ -2,6 +2,8 @@
 # RUN: relax-opt %s --relax-gradient='function=loop' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-gradient='function=loop checkpoint-every=8' --print-script | FileCheck %s --check-prefix=PARTS
 # RUN: relax-opt %s --relax-gradient='function=branches' --print-script | FileCheck %s --check-prefix=IF
+# RUN: relax-opt %s --relax-gradient='function=growing' --print-script | FileCheck %s --check-prefix=GROWING
+# RUN: relax-opt %s --relax-gradient='function=scalars' --print-script | FileCheck %s --check-prefix=SCALARS
 # RUN: relax-opt %s --relax-gradient='function=marked' --print-script | FileCheck %s --check-prefix=MARKED
 """Control flow that is differentiated: what it computes stands in the way back once more."""
 
@@ -72,6 +74,62 @@ class Module:
             y = R.multiply(x, w)
         s = R.sum(y)
         return s
+
+    # A state of another size in each turn: its sizes are kept, and its elements one after the other. Of `rows` only the
+    # sizes are read, and of `total` nothing at all.
+    # GROWING-LABEL: def growing_adjoint(
+    # GROWING: for i in range(n):
+    # GROWING-NEXT: [[OF_ROWS:shape_of_0]]: {{.*}} = R.shape_of(rows)
+    # GROWING-NEXT: R.shape_to_tensor([[OF_ROWS]])
+    # GROWING-NEXT: R.expand_dims(
+    # GROWING-NEXT: R.concat((match_cast_0,
+    # GROWING-NEXT: [[OF_Y:shape_of_1]]: {{.*}} = R.shape_of(y)
+    # GROWING-NEXT: R.shape_to_tensor([[OF_Y]])
+    # GROWING-NEXT: R.expand_dims(
+    # GROWING-NEXT: R.concat((match_cast_1,
+    # GROWING-NEXT: [[ELEMENTS:flatten_0]]: {{.*}} = R.flatten(y)
+    # GROWING-NEXT: R.concat((match_cast_2, [[ELEMENTS]]))
+    # GROWING-NEXT: R.sin(y)
+    # GROWING: [[LENGTHS:prod_0]]: {{.*}} = R.prod(match_cast_1, axis=(1,))
+    # GROWING-NEXT: [[ENDS:cumsum_0]]: {{.*}} = R.cumsum([[LENGTHS]], axis=0)
+    # GROWING-NEXT: [[BEGINS:subtract_0]]: {{.*}} = R.subtract([[ENDS]], [[LENGTHS]])
+    # GROWING: for i in range(n,
+    # GROWING-NEXT: [[TURN:v0]] = n - 1 - i
+    # GROWING-NEXT: R.take(match_cast_0, arith.index_cast([[TURN]], T.int64), axis=0)
+    # GROWING: R.take([[BEGINS]], arith.index_cast([[TURN]], T.int64), axis=0)
+    # GROWING: R.take([[ENDS]], arith.index_cast([[TURN]], T.int64), axis=0)
+    # GROWING: [[PIECE:dynamic_strided_slice_0]]: {{.*}} = R.dynamic_strided_slice(
+    # GROWING-NEXT: match_cast_2,
+    # GROWING: R.reshape([[PIECE]],
+    # GROWING-NOT: R.sum(
+    # GROWING: R.cos(
+    # GROWING: return t,
+    @R.function
+    def growing(n: T.index, x: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        y = R.match_cast(x, R.Tensor(("?",), "float32"))
+        rows = R.match_cast(x, R.Tensor(("?",), "float32"))
+        total = R.sum(x)
+        for i in range(0, n, 1):
+            s = R.sin(y)
+            total = R.add(total, R.sum(s))
+            rows = R.concat((rows, x), axis=0)
+            y = R.concat((s, x), axis=0)
+        t = R.add(total, R.sum(rows))
+        return t
+
+    # Scalars are differentiated as tensors without axes.
+    # SCALARS-LABEL: def scalars_adjoint(
+    # SCALARS: [[ARRIVING:ones_like_0]]: R.Tensor((), "float32") = R.ones_like(k)
+    # SCALARS-NEXT: [[V:from_elements_0]] = tensor.from_elements({{v[0-9]*}}, R.Tensor((), "float32"))
+    # SCALARS: R.multiply([[ARRIVING]], [[V]])
+    # SCALARS: return k,
+    @R.function
+    def scalars(x: R.Tensor((4,), "float32")) -> R.Tensor((), "float32"):
+        m = R.mean(x)
+        v = m[()]
+        u = v * v
+        k = tensor.from_elements(u, R.Tensor((), "float32"))
+        return k
 
     # Between the marks everything is computed again, behind all else; the other operators' results are kept.
     # MARKED-LABEL: def marked_adjoint(

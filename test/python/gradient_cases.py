@@ -165,6 +165,20 @@ call("nn.group_norm", (2, 4, 3), (4,), (4,), num_groups=2, channel_axis=1, axes=
 call("nn.batch_norm", (2, 2, 3), (2,), (2,), (2,), (2,), axis=1)
 call("nn.batch_norm", (2, 2, 3), (2,), (2,), (2,), (2,), axis=1, training=False)
 
+# Sizes that nobody knows before the run.
+call("cumprod", (2, 3), axis=1, dims=[(None, None)])
+call("prod", (2, 3, 2), axis=[0, 2], dims=[(None, 3, None)])
+call("tile", (2, 3), repeats=[2, 3], dims=[(None, 3)])
+call("repeat", (2, 3), repeats=2, axis=-1, dims=[(2, None)])
+call("nn.conv2d", (1, 2, 4, 5), (2, 2, 2, 2), strides=[2, 1], dims=[(None, 2, None, 5), (2, 2, 2, 2)])
+call("nn.max_pool2d", (1, 1, 5, 4), pool_size=[2, 2], strides=[2, 2], ceil_mode=True, dims=[(1, 1, None, None)])
+call("matmul", (2, 3), (3, 2), dims=[(None, None), (None, 2)])
+use("concat of any sizes", lambda x, y: relax["concat"]([x, y, x], axis=1), (2, 3), (2, 1), dims=[(None, None)] * 2)
+use("unique of any size", lambda x: relax["unique"](x, True, False, True, False, 0)[0], (3, 2), dims=[(None, 2)])
+use("two of the same unknown size", lambda x, y: relax["concat"]([relax["cumprod"](x, axis=0),
+    relax["cumprod"](y, axis=0)]), (2,), (3,), dims=[(None,), (None,)])  # fmt: skip
+
+use("nll_loss of any sizes", lambda x: relax["nn.nll_loss"](x, indices(0, 2)), (2, 3), dims=[(None, None)])
 use("nll_loss", lambda x: relax["nn.nll_loss"](x, indices(0, 2)), (2, 3))
 use("nll_loss weighted", lambda x, w: relax["nn.nll_loss"](x, indices(0, 2, 1), w, ignore_index=1), (3, 3), (3,))
 use("nll_loss none", lambda x: relax["nn.nll_loss"](x, indices([0, 2], [1, 1]), reduction="none"), (2, 3, 2))

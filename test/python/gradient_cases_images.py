@@ -38,6 +38,14 @@ for _pool in ("max", "avg"):
         }
         call(f"nn.{_pool}_pool2d", (1, 1, _size, 9 - _size), **_free)
 call("nn.avg_pool2d", (1, 4, 5, 2), pool_size=2, layout="NHWC", padding=1, count_include_pad=True)
+# Windows with gaps between them: whether there is a last one depends on the size.
+for _size in (4, 5, 6, 7):
+    _gaps: Any = {"pool_size": 2, "strides": 4, "ceil_mode": True, "padding": [0, 1], "dims": [(1, 1, "w")]}
+    call("nn.max_pool1d", (1, 1, _size), **_gaps)
+    call("nn.avg_pool1d", (1, 1, _size), count_include_pad=_size % 2 == 0, **_gaps)
+# Large windows.
+call("nn.max_pool2d", (1, 1, 12, 14), pool_size=[11, 12], dims=[(1, 1, "h", "w")])
+call("nn.avg_pool2d", (1, 1, 27, 14), pool_size=[13, 10], strides=[2, 3], dilation=[2, 1], padding=[1, 0])
 call("nn.adaptive_avg_pool1d", (2, 2, 5), output_size=3)
 call("nn.adaptive_avg_pool2d", (1, 5, 4, 2), output_size=[2, 3], layout="NHWC", out_layout="NCHW")
 call("nn.adaptive_avg_pool2d", (2, 2, 3, 4), output_size=1, dims=[("n", 2, 3, 4)])
@@ -82,6 +90,11 @@ for _padding in ("zeros", "border", "reflection"):
 call("image.grid_sample", (1, 3, 2, 4), (1, 2, 2, 2), low=-1.3, padding_mode="reflection", layout="NHWC")
 call("image.grid_sample", (1, 1, 2, 3, 2), (1, 3, 2, 1, 2), low=-1.2, high=1.1, layout="NCDHW")
 call("image.grid_sample", (2, 1, 2, 2), (2, 2, 2, 2), dims=[("n", 1, 2, 2), ("n", 2, "h", 2)])
+for _padding in ("zeros", "border", "reflection"):
+    call("image.grid_sample", (1, 2, 3, 2), (1, 2, 2, 3), low=-1.6, high=1.7, padding_mode=_padding,
+         method="bicubic" if _padding == "zeros" else "bilinear", align_corners=_padding == "reflection",
+         dims=[("n", "c", "h", "w"), ("n", 2, 2, 3)])  # fmt: skip
+call("image.grid_sample", (1, 1, 1, 3), (1, 2, 2, 2), low=-1.3, padding_mode="reflection", align_corners=True)
 
 
 # ---- regions: the first operand is data, the second moves the regions a little ----
@@ -102,9 +115,16 @@ for _mode in ("avg", "max", "max_share"):
         use(f"roi_align {_mode} {_aligned}",
             _regions("vision.roi_align", pooled_size=[2, 3], spatial_scale=0.9, sample_ratio=2, mode=_mode,
                      aligned=_aligned), (2, 2, 4, 5), (3, 5))  # fmt: skip
+    use(f"roi_align {_mode} of as many samples as each region has",
+        _regions("vision.roi_align", pooled_size=[2, 1], spatial_scale=1.2, sample_ratio=0, mode=_mode,
+                 aligned=_mode == "max"), (2, 1, 4, 5), (3, 5))  # fmt: skip
+use("roi_align of any size", _regions("vision.roi_align", pooled_size=[1, 2], spatial_scale=1.2, sample_ratio=-1,
+    layout="NHWC"), (2, 4, 5, 2), (3, 5), dims=[("n", "h", "w", 2), (3, 5)])  # fmt: skip
 use("roi_align NHWC", _regions("vision.roi_align", pooled_size=2, spatial_scale=1.0, sample_ratio=1, layout="NHWC"),
     (2, 4, 5, 2), (3, 5))  # fmt: skip
 use("roi_pool", _regions("vision.roi_pool", pooled_size=[2, 2], spatial_scale=0.8), (2, 2, 4, 5), (3, 5))
+use("roi_pool of any size", _regions("vision.roi_pool", pooled_size=[2, 2], spatial_scale=0.8), (2, 2, 4, 5), (3, 5),
+    dims=[("n", "c", "h", "w"), (3, 5)])  # fmt: skip
 use("multibox_transform_loc",
     lambda c, x, a: relax["vision.multibox_transform_loc"](c, x, a, variances=(0.1, 0.2, 1, 2)),
     (2, 3, 2), (2, 8), (1, 2, 4))  # fmt: skip
@@ -130,6 +150,8 @@ call(
     (2, 5, 2, 3),
     dims=[("b", "q", 2, 4), ("b", "k", 2, 4), ("b", "k", 2, 3)],
 )
+call("nn.attention", (1, 3, 4, 2), (1, 5, 2, 2), (1, 5, 1, 3), dims=[(1, 3, "h", "d"), (1, 5, "k", "d"), (1, 5, 1, 3)])
+call("nn.attention", (1, 3, 4, 2), (1, 2, 2, 2), (1, 2, 2, 3), causal_mask="BottomRight", dims=[(None,) * 4] * 3)
 call("nn.attention_bias", (2, 3, 2, 2), (2, 4, 2, 2), (2, 4, 2, 2), (1, 2, 3, 4), window_size=3)
 call("nn.attention_bias", (2, 3, 2, 2), (2, 4, 2, 2), (2, 4, 2, 2), (2, 1, 1, 4))
 for _mask in (None, "TopLeft", "BottomRight"):

@@ -12,7 +12,7 @@ from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, same_known_shape
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, numbers, relax
+from ..tensors import cast, known_shape, relax, size_of
 
 
 @register_gradient(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
@@ -21,7 +21,7 @@ def attention(call: GradientCall) -> list[Any]:
     rows, columns = _numbers(queries, [1]), _numbers(keys, [])
     offset = None
     if call.causal_mask == "BottomRight":
-        offset = relax["subtract"](_size(keys), _size(queries))
+        offset = relax["subtract"](size_of(keys), size_of(queries))
     distance = relax["subtract"](columns, rows if offset is None else relax["add"](rows, offset))
     bias = call.bias if call.operation.name == "relax.nn.attention_bias" else None
     return _Attention(call, bias, _seen(call, distance)).gradients()
@@ -45,7 +45,7 @@ def attention_var_len(call: GradientCall) -> list[Any]:
     # What is in front of the first sequence or behind the last is in none.
     is_one = relax["logical_and"](
         relax["greater_equal"](row, const(0, "i64")),
-        relax["less"](row, relax["subtract"](_size(count), const(1, "i64"))),
+        relax["less"](row, relax["subtract"](size_of(count), const(1, "i64"))),
     )
     is_seen = relax["logical_and"](relax["equal"](upright(row), column), upright(is_one))
     near = _seen(call, relax["subtract"](columns, upright(rows)))
@@ -55,10 +55,6 @@ def attention_var_len(call: GradientCall) -> list[Any]:
 def _numbers(size: Dim, behind: Sequence[int]) -> Value:
     numbers = relax["arange"](0, size, 1, dtype="i64")
     return relax["expand_dims"](numbers, axis=list(behind)) if behind else numbers
-
-
-def _size(size: Dim) -> Value:
-    return relax["reshape"](relax["shape_to_tensor"](relax["shape_expr"](dims=(size,))), ())
 
 
 def _sequences(size: Dim, starts: Value) -> tuple[Value, Value]:
@@ -98,10 +94,10 @@ class _Attention:
         shapes = [known_shape(call, each) for each in (call.query, call.key, call.value)]
         self._shapes = shapes
         self._wide = "f64" if dtype_of(call.query) == "f64" else "f32"
-        self._scale = call.scale
-        if self._scale is None:
-            (size,) = numbers(call, shapes[0][3:], "without a scale, the elements of a head")
-            self._scale = 1 / math.sqrt(size)
+        # Without one, by how many elements a head has.
+        self._scale = relax["rsqrt"](size_of(shapes[0][3], self._wide))
+        if call.scale is not None:
+            self._scale = const(call.scale, self._wide)
         self._bias = bias
         self.query = self._by_head(call.query)
         self.key, self.value = (self._for_each_head(each) for each in (call.key, call.value))
@@ -115,8 +111,14 @@ class _Attention:
         return dim_floordiv(self._shapes[0][2], known_shape(self._call, x)[2])
 
     def _for_each_head(self, x: Value) -> Value:
-        (count,) = numbers(self._call, [self._served(x)], "the heads of the query for each of key and value")
-        return self._by_head(x) if count == 1 else relax["repeat"](self._by_head(x), count, axis=1)
+        count = self._served(x)
+        if count == 1:
+            return self._by_head(x)
+        batch, length, heads, size = known_shape(self._call, x)
+        apart = relax["expand_dims"](self._by_head(x), axis=[2])
+        copies = relax["broadcast_to"](apart, relax["shape_expr"](dims=(batch, heads, count, length, size)))
+        together = (batch, self._shapes[0][2], length, size)
+        return relax["reshape"](copies, relax["shape_expr"](dims=together))
 
     def _softmax(self, bias: Value | None, is_seen: Value | None) -> Value:
         """0 in rows that see no key."""
@@ -134,7 +136,7 @@ class _Attention:
                                                        const(1, self._wide)))  # fmt: skip
 
     def _scaled(self, x: Value) -> Value:
-        return relax["multiply"](x, const(self._scale, self._wide))
+        return relax["multiply"](x, self._scale)
 
     def gradients(self) -> list[Any]:
         call, shares = self._call, self._probabilities

@@ -15,7 +15,7 @@ from ....dialects.core.infos import is_float
 from ...canonicalize.support import dtype_of, shape_of
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, rank_of, relax, summed_to
+from ..tensors import Tensor, apply, as_tensor, cast, rank_of, relax, summed_to
 
 Formula = Callable[..., Tensor]
 
@@ -127,9 +127,20 @@ def where(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.clip", by_types=True)
-def clip(call: GradientCall) -> Any:
-    """Where the operand is inside of the bounds, or on one, the result is the operand."""
-    return Tensor(call.x).equals(Tensor(call.result)).where(Tensor(call.gradient), 0.0).value
+def clip(call: GradientCall) -> list[Any]:
+    """Where the operand is inside of the bounds, or on one, the result is the operand; else it is a bound."""
+    x, g = Tensor(call.x), Tensor(call.gradient)
+
+    def by_bound(bound: Value, is_beyond: Callable[[Tensor, Tensor], Tensor]) -> Value:
+        wide = cast(as_tensor(bound), dtype_of(call.x))
+        total = relax["sum"](is_beyond(x, Tensor(wide)).where(g, 0.0).value)
+        return cast(total, dtype_of(as_tensor(bound)))
+
+    return [
+        lambda: x.equals(Tensor(call.result)).where(g, 0.0).value,
+        lambda: by_bound(call.min, lambda x, low: x < low),
+        lambda: by_bound(call.max, lambda x, high: x > high),
+    ]
 
 
 @register_gradient("relax.ewise_fma", by_types=True)

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....bindings.ir import Value
-from ...canonicalize.support import is_known, shape_of
 from ..positions import moved_back, moved_by_itself
 from ..registry import GradientCall, register_gradient
-from ..tensors import rank_of, relax
+from ..tensors import known_shape, rank_of, relax
 
 
 @register_gradient(["relax.dynamic_strided_slice", "relax.nn.pixel_shuffle", "relax.reverse_sequence"], by_types=True)
@@ -70,8 +69,7 @@ def unique(call: GradientCall) -> list[Any]:
     number = getattr(axis, "value", None)
     if axis is not None and not isinstance(number, int):
         raise call.fail("only along an axis that is a number")
-    if not is_known(shape_of(call.x)):
-        raise call.fail("only of a tensor whose sizes are known")
+    known_shape(call, call.x)
     given = [] if axis is None else [number]
     _, first = relax["unique"](call.x, call.sorted, True, False, False, *given)
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of pooling: a pool is the maximum, or the sum, of one slice for each tap of its window."""
+"""Derivatives of pooling: a pool is the maximum, or the sum, of one slice for each tap of its window.
+
+That of a large window is made dimension by dimension, of windows of one, two, four ... taps.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -17,7 +20,7 @@ from ...canonicalize.support import dtype_of
 from ..layouts import in_own_order
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import known_shape, relax
+from ..tensors import known_shape, relax, shape_operand
 
 # Each tap is several operations.
 _MOST_TAPS = 128
@@ -30,16 +33,16 @@ class _Window:
         windows = list(windows_of(call.inferred).values())
         self.size, self.strides, self.dilation, *padding = zip(*windows, strict=True)
         self.taps = math.prod(self.size)
-        if self.taps > _MOST_TAPS:
-            raise call.fail(f"its window has {self.taps} taps, more than {_MOST_TAPS}")
+        self._result = call.result
+        #: Whether there is a last window, or one window less, only the run knows.
+        self._is_cut = False
         before, after = padding
         #: What is added before and after each dimension, by the operator and for windows that reach over the end.
         self.padding = _flat(before, after)
         self.around = _flat(before, [one + more for one, more in zip(after, self._over(call, windows), strict=True)])
         self.axes = list(range(2, 2 + len(windows)))
 
-    @staticmethod
-    def _over(call: GradientCall, windows: Sequence[Any]) -> list[int]:
+    def _over(self, call: GradientCall, windows: Sequence[Any]) -> list[int]:
         """How far the last windows reach over the padded data."""
         if not call.ceil_mode:
             return [0] * len(windows)
@@ -49,28 +52,66 @@ class _Window:
         ):
             if isinstance(size, int) and isinstance(count, int):
                 over.append((count - 1) * window.stride + window.reach - size - window.before - window.after)
-            elif window.after + window.stride <= window.reach:
+            else:
                 # As far as the last one may; what is behind it is in none.
                 over.append(window.stride - 1)
-            else:
-                raise call.fail(
-                    f"with ceil_mode, the spatial sizes of its data must be numbers, or windows at least as wide as "
-                    f"their stride and the padding behind: {size}, and windows of {window.reach} "
-                    f"at every {window.stride}"
-                )
+                self._is_cut |= window.after + window.stride > window.reach
         return over
 
-    def slices(self, data: Any, padded_with: float, around: Sequence[int] | None = None) -> Iterator[Any]:
-        """What each tap sees, of the result's shape."""
+    def of_all(
+        self,
+        combine: Callable[[Value, Value], Value],
+        data: Value,
+        padded_with: float,
+        around: Sequence[int] | None = None,
+    ) -> Value:
+        """What windows have in them, combined, of the result's shape."""
         widths = self.around if around is None else around
         if any(widths):
             data = relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *widths], pad_value=padded_with)
+        whole = reduce(combine, self._slices(data)) if self.taps <= _MOST_TAPS else self._swept(combine, data)
+        return self._without_last(whole)
+
+    def _slices(self, data: Value) -> Iterator[Value]:
+        """What each tap sees."""
         for tap in itertools.product(*map(range, self.size)):
             begin = [place * gap for place, gap in zip(tap, self.dilation, strict=True)]
             # The windows behind it that still fit; an end of 0 would be the start.
             rest = [(size - 1) * gap - at for size, gap, at in zip(self.size, self.dilation, begin, strict=True)]
             end = [-each if each else OPEN for each in rest]
             yield relax["strided_slice"](data, axes=self.axes, begin=begin, end=end, strides=self.strides)
+
+    def _swept(self, combine: Callable[[Value, Value], Value], data: Value) -> Value:
+        for axis, size, gap in zip(self.axes, self.size, self.dilation, strict=True):
+            data = _swept_along(combine, data, axis, size, gap)
+        ends = [OPEN] * len(self.axes)
+        return relax["strided_slice"](data, axes=self.axes, begin=[0] * len(ends), end=ends, strides=self.strides)
+
+    def _without_last(self, whole: Value) -> Value:
+        if not self._is_cut:
+            return whole
+        rank = len(self.axes) + 2
+        end = relax["shape_to_tensor"](shape_operand(self._result))
+        return relax["dynamic_strided_slice"](whole, const([0] * rank, "i64"), end, const([1] * rank, "i64"))
+
+
+def _swept_along(combine: Callable[[Value, Value], Value], x: Value, axis: int, size: int, gap: int) -> Value:
+    """Windows that begin at every place along a dimension, of windows half as large."""
+
+    def moved(x: Value, begin: int, rest: int) -> Value:
+        end = -rest * gap if rest else OPEN
+        return relax["strided_slice"](x, axes=[axis], begin=[begin * gap], end=[end])
+
+    made, covered, width = None, 0, 1
+    while True:
+        if size & width:
+            made = x if made is None else combine(moved(made, 0, width), moved(x, covered, 0))
+            covered += width
+        if covered == size:
+            assert made is not None
+            return made
+        x = combine(moved(x, 0, width), moved(x, width, 0))
+        width *= 2
 
 
 @register_gradient([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
@@ -79,7 +120,7 @@ def max_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
     def forward(data: Value) -> Value:
-        return reduce(relax["maximum"], window.slices(data, -math.inf))
+        return window.of_all(relax["maximum"], data, -math.inf)
 
     return gradients_at([call.data], forward, call.gradient)
 
@@ -90,7 +131,7 @@ def avg_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
     def total(data: Value) -> Value:
-        return reduce(relax["add"], window.slices(data, 0.0))
+        return window.of_all(relax["add"], data, 0.0)
 
     def forward(data: Value) -> Value:
         if not any(window.around) or (call.count_include_pad and window.around == window.padding):
@@ -99,7 +140,7 @@ def avg_pool(call: GradientCall) -> list[Any]:
         if call.count_include_pad and any(window.padding):
             counted = relax["nn.pad"](counted, pad_width=[0, 0, 0, 0, *window.padding], pad_value=1.0)
         rest = [width - own for width, own in zip(window.around, window.padding, strict=True)]
-        counts = reduce(relax["add"], window.slices(counted, 0.0, rest if call.count_include_pad else None))
+        counts = window.of_all(relax["add"], counted, 0.0, rest if call.count_include_pad else None)
         # A window may see nothing.
         return relax["divide"](total(data), relax["maximum"](counts, const(1, dtype_of(data))))
 

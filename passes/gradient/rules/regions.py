@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....bindings.ir import Value
-from ....dialects.core.symbols import product
+from ....bindings.navigation import outermost
+from ....dialects.core.codec import encode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.substitute import symbols_in
+from ....dialects.core.symbols import Dim, dim_mul, product, sym
 from ....dialects.relax import const
+from ....emit.kernels import fresh_name
 from ...canonicalize.support import dtype_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, known_shape, numbers, relax
+from ..tensors import Tensor, apply, cast, known_shape, limited, relax, scalar_of, size_of
 
 
 class _Regions:
@@ -24,7 +29,7 @@ class _Regions:
         self.layout = plain_layouts(call)["data"].text
         sizes = dict(zip(self.layout, known_shape(call, call.data, "its data"), strict=True))
         self.batch, self.channels = sizes["N"], sizes["C"]
-        self.height, self.width = numbers(call, [sizes["H"], sizes["W"]], "the height and width of its data")
+        self.height, self.width = sizes["H"], sizes["W"]
         self.count = known_shape(call, call.rois, "its regions")[0]
         self.wide = dtype_of(call.rois)
         self.rows, self.columns = call.pooled_size[0], call.pooled_size[-1]
@@ -46,47 +51,90 @@ def _column(x: Tensor, after: int = 1) -> Tensor:
 # ---- roi_align ----
 
 
-@register_gradient("relax.vision.roi_align", by_types=True)
+class _Samples(NamedTuple):
+    """Where regions are sampled along a dimension."""
+
+    #: How many there are in each bin of each region, and which of them count: [regions, samples]; None where all do.
+    in_bin: Dim
+    are_own: Value | None
+    #: [regions, bins * samples]
+    positions: Tensor
+
+
+# Without sample_ratio how many samples there are has a name, each time another one.
+@register_gradient("relax.vision.roi_align")
 def roi_align(call: GradientCall) -> list[Any]:
-    if call.sample_ratio <= 0:
-        raise call.fail("the number of samples must be given: without sample_ratio each region has its own")
-    regions, samples = _Regions(call), call.sample_ratio
+    regions = _Regions(call)
 
     def forward(data: Value, rois: Value) -> Value:
         plain = turned(data, regions.layout, "NHWC")
         places = product((regions.batch, regions.height, regions.width))
         flat = relax["reshape"](plain, relax["shape_expr"](dims=(places, regions.channels)))
-        vertical = _positions(regions, rois, 1, regions.rows * samples)
-        horizontal = _positions(regions, rois, 0, regions.columns * samples)
-        read = _between(regions, flat, regions.images(rois), vertical, horizontal)
-        apart = (regions.count, regions.rows, samples, regions.columns, samples, regions.channels)
-        pooled = relax["mean" if call.mode == "avg" else "max"](
-            relax["reshape"](read, relax["shape_expr"](dims=apart)), axis=[2, 4]
-        )
+        vertical = _sampled(regions, rois, 1, regions.rows)
+        horizontal = _sampled(regions, rois, 0, regions.columns)
+        read = _between(regions, flat, regions.images(rois), vertical.positions, horizontal.positions)
+        apart = (regions.count, regions.rows, vertical.in_bin, regions.columns, horizontal.in_bin, regions.channels)
+        pooled = _pooled(relax["reshape"](read, relax["shape_expr"](dims=apart)), vertical, horizontal, call.mode)
         return turned(pooled, "NHWC", regions.layout)
 
     return gradients_at(call.operands, forward, call.gradient)
 
 
-def _positions(regions: _Regions, rois: Value, axis: int, count: int) -> Tensor:
-    """Of the samples of each region along a dimension: [regions, samples]."""
+def _pooled(read: Value, vertical: _Samples, horizontal: _Samples, mode: str) -> Value:
+    """[regions, rows, samples down, columns, samples across, channels] without the samples; 0 where there are none."""
+    if vertical.are_own is None or horizontal.are_own is None:
+        return relax["mean" if mode == "avg" else "max"](read, axis=[2, 4])
+    down = relax["expand_dims"](vertical.are_own, axis=[1, 3, 4, 5])
+    across = relax["expand_dims"](horizontal.are_own, axis=[1, 2, 3, 5])
+    are_own, dtype = relax["logical_and"](down, across), dtype_of(read)
+    counts = relax["sum"](relax["astype"](are_own, dtype=dtype), axis=[2, 4])
+    if mode == "avg":
+        total = relax["sum"](relax["where"](are_own, read, const(0, dtype)), axis=[2, 4])
+        return relax["divide"](total, relax["maximum"](counts, const(1, dtype)))
+    most = relax["max"](relax["where"](are_own, read, const(-math.inf, dtype)), axis=[2, 4])
+    return relax["where"](relax["greater"](counts, const(0, dtype)), most, const(0, dtype))
+
+
+def _sampled(regions: _Regions, rois: Value, axis: int, bins: int) -> _Samples:
     import numpy
 
-    call = regions.call
+    call, dtype = regions.call, regions.wide
     start, end = regions.edges(rois, axis)
-    whole = end - start if call.aligned else Tensor(relax["maximum"]((end - start).value, const(1, regions.wide)))
-    parts = const((numpy.arange(count) + 0.5) / count, regions.wide)
-    return _column(start) + _column(whole) * Tensor(parts)
+    whole = end - start if call.aligned else Tensor(relax["maximum"]((end - start).value, const(1, dtype)))
+    if call.sample_ratio > 0:
+        count = bins * call.sample_ratio
+        parts = const((numpy.arange(count) + 0.5) / count, dtype)
+        return _Samples(call.sample_ratio, None, _column(start) + _column(whole) * Tensor(parts))
+    length = whole / float(bins)
+    # Regions without end have no sample.
+    own = limited(apply("ceil", (length - length).equals(0.0).where(length, 0.0)), 0.0, math.inf)
+    numbers, most = _up_to_most(call, own)
+    within = (numbers + 0.5) / _column(limited(own, 1.0, math.inf))
+    places = Tensor(relax["expand_dims"](const(numpy.arange(bins), dtype), axis=[1]))
+    parts = places + Tensor(relax["expand_dims"](within.value, axis=[1]))
+    positions = _column(start, 2) + _column(length, 2) * parts
+    flat = relax["shape_expr"](dims=(regions.count, dim_mul(bins, most)))
+    return _Samples(most, (numbers < _column(own)).value, Tensor(relax["reshape"](positions.value, flat)))
+
+
+def _up_to_most(call: GradientCall, counts: Tensor) -> tuple[Tensor, Dim]:
+    """The numbers below the largest count, at least 0 alone, and their count, which gets a name."""
+    largest = relax["max"](relax["astype"](limited(counts, 1.0, math.inf).value, dtype="i64"))
+    size = sym(fresh_name("samples", symbols_in(outermost(call.operation))))
+    # Where there are no regions the largest is none of them.
+    numbers = relax["arange"](0, scalar_of(relax["maximum"](largest, const(1, "i64"))), 1, dtype="i64")
+    named = relax["match_cast"](numbers, ty=encode(TensorInfo((size,), "i64"), numbers.context))
+    return Tensor(relax["astype"](named, dtype=dtype_of(counts.value))), size
 
 
 def _between(regions: _Regions, flat: Value, images: Value, y: Tensor, x: Tensor) -> Value:
     """The data between its elements: [regions, samples down, samples across, channels]; 0 outside."""
     low_y, high_y, part_y = _neighbours(y, regions.height)
     low_x, high_x, part_x = _neighbours(x, regions.width)
-    first = relax["multiply"](images, const(regions.height, "i64"))
+    first = relax["multiply"](images, size_of(regions.height))
 
     def corner(row: Value, column: Value, share_y: Tensor, share_x: Tensor) -> Value:
-        line = relax["multiply"](relax["add"](relax["expand_dims"](first, axis=[1]), row), const(regions.width, "i64"))
+        line = relax["multiply"](relax["add"](relax["expand_dims"](first, axis=[1]), row), size_of(regions.width))
         places = relax["add"](relax["expand_dims"](line, axis=[2]), relax["expand_dims"](column, axis=[1]))
         share = relax["multiply"](_tall(share_y), _flat(share_x))
         read = relax["take"](flat, places, axis=0)
@@ -115,19 +163,19 @@ def _flat(x: Tensor) -> Value:
     return relax["expand_dims"](x.value, axis=[1])
 
 
-def _is_within(position: Tensor, size: int) -> Value:
+def _is_within(position: Tensor, size: Dim) -> Value:
     dtype = dtype_of(position.value)
     low = relax["greater_equal"](position.value, const(-1, dtype))
-    return relax["logical_and"](low, relax["less_equal"](position.value, const(size, dtype)))
+    return relax["logical_and"](low, relax["less_equal"](position.value, size_of(size, dtype)))
 
 
-def _neighbours(position: Tensor, size: int) -> tuple[Value, Value, Tensor]:
+def _neighbours(position: Tensor, size: Dim) -> tuple[Value, Value, Tensor]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
-    limited = Tensor(relax["clip"](position.value, 0.0, size - 1.0))
-    low = apply("floor", limited)
+    inside = limited(position, 0.0, Tensor(size_of(size, dtype_of(position.value))) - 1.0)
+    low = apply("floor", inside)
     place = relax["astype"](low.value, dtype="i64")
-    after = relax["minimum"](relax["add"](place, const(1, "i64")), const(size - 1, "i64"))
-    return place, after, limited - low
+    after = relax["minimum"](relax["add"](place, const(1, "i64")), (Tensor(size_of(size)) - 1).value)
+    return place, after, inside - low
 
 
 # ---- roi_pool ----
@@ -155,7 +203,7 @@ def roi_pool(call: GradientCall) -> list[Any]:
     return [*gradients_at([call.data], forward, call.gradient), None]
 
 
-def _bins(regions: _Regions, axis: int, count: int, size: int) -> Value:
+def _bins(regions: _Regions, axis: int, count: int, size: Dim) -> Value:
     """Which elements along a dimension are in which bin of a region: [regions, bins, elements]."""
     import numpy
 
@@ -164,7 +212,7 @@ def _bins(regions: _Regions, axis: int, count: int, size: int) -> Value:
     number = Tensor(const(numpy.arange(count, dtype="float64"), regions.wide))
     first = apply("floor", number * _column(length)) + _column(start)
     last = apply("ceil", (number + 1.0) * _column(length)) + _column(start)
-    elements = const(numpy.arange(size, dtype="float64"), regions.wide)
+    elements = relax["arange"](0, size, 1, dtype=regions.wide)
     is_behind = relax["greater_equal"](elements, relax["expand_dims"](first.value, axis=[2]))
     return relax["logical_and"](is_behind, relax["less"](elements, relax["expand_dims"](last.value, axis=[2])))
 

@@ -9,13 +9,12 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from ....bindings.ir import Value
-from ....dialects.core.symbols import product
-from ....dialects.relax import const
+from ....dialects.core.symbols import Dim, product
 from ...canonicalize.support import dtype_of, shape_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, known_shape, numbers, relax
+from ..tensors import Tensor, apply, cast, known_shape, limited, relax, size_of
 
 #: The coefficient of cubic interpolation, PyTorch's.
 _ALPHA = -0.75
@@ -28,20 +27,16 @@ class _Tap(NamedTuple):
     share: Tensor | None
 
 
-def limited(x: Tensor, low: float, high: float) -> Tensor:
-    return Tensor(relax["clip"](x.value, low, high))
-
-
 # ---- grid_sample ----
 
 
 class _Sampling:
-    """Where grid_sample looks along a dimension of a size."""
+    """Where grid_sample looks along a dimension of a size, a tensor without axes."""
 
     def __init__(self, call: GradientCall):
         self._call = call
 
-    def taps(self, position: Tensor, size: int) -> list[_Tap]:
+    def taps(self, position: Tensor, size: Tensor) -> list[_Tap]:
         x, method = self._coordinate(position, size), self._call.method
         if method == "nearest":
             return [_Tap(apply("round", self._moved_inside(x, size)), None)]
@@ -54,23 +49,22 @@ class _Sampling:
         shares = _cubic(x - base)
         return [_Tap(self._moved_inside(base + float(step), size), share) for step, share in enumerate(shares, -1)]
 
-    def _coordinate(self, position: Tensor, size: int) -> Tensor:
+    def _coordinate(self, position: Tensor, size: Tensor) -> Tensor:
         if self._call.align_corners:
             return (position + 1.0) * ((size - 1.0) * 0.5)
         return (position + 1.0) * (size * 0.5) - 0.5
 
-    def _moved_inside(self, x: Tensor, size: int) -> Tensor:
+    def _moved_inside(self, x: Tensor, size: Tensor) -> Tensor:
         last = size - 1.0
         if self._call.padding_mode == "zeros":
             return limited(x, -4.0, last + 4.0)
         return limited(self._reflected(x, size) if self._call.padding_mode == "reflection" else x, 0.0, last)
 
-    def _reflected(self, x: Tensor, size: int) -> Tensor:
-        start, span = (0.0, size - 1.0) if self._call.align_corners else (-0.5, float(size))
-        if span == 0:
-            return x * 0.0
+    def _reflected(self, x: Tensor, size: Tensor) -> Tensor:
+        start, span = (0.0, size - 1.0) if self._call.align_corners else (-0.5, size)
         distance = apply("abs", x - start)
-        times = apply("floor", distance / span)
+        # Of one element everything is that one; it is not divided by its length, which is 0.
+        times = apply("floor", distance / span.equals(0.0).where(1.0, span))
         rest = distance - times * span
         is_odd = (times - apply("floor", times * 0.5) * 2.0).equals(1.0)
         return is_odd.where(span - rest, rest) + start
@@ -94,14 +88,15 @@ def grid_sample(call: GradientCall) -> list[Any]:
     order = layout.dimensions
     named = dict(zip(layout.text, known_shape(call, call.data, "its data"), strict=True))
     batch, channels = named["N"], named["C"]
-    sizes = numbers(call, [named[letter] for letter in order[2:]], "the spatial sizes of its data")
+    sizes = [named[letter] for letter in order[2:]]
     count, sampling = len(sizes), _Sampling(call)
 
     def forward(data: Value, grid: Value) -> Value:
         flat = relax["reshape"](turned(data, layout.text, order), _shape(batch, channels, product(sizes)))
         parts = [relax["squeeze"](part, axis=[1]) for part in relax["split"](grid, count, axis=1)]
         # The grid's first coordinate belongs to the last dimension.
-        taps = [sampling.taps(Tensor(part), size) for part, size in zip(reversed(parts), sizes, strict=True)]
+        pairs = zip(reversed(parts), sizes, strict=True)
+        taps = [sampling.taps(Tensor(part), Tensor(size_of(size, dtype_of(part)))) for part, size in pairs]
         read = reduce(relax["add"], [_read(flat, chosen, sizes) for chosen in itertools.product(*taps)])
         shape = known_shape(call, grid, "its grid")
         return turned(relax["reshape"](read, _shape(batch, channels, *shape[2:])), order, layout.text)
@@ -113,13 +108,14 @@ def _shape(*sizes: Any) -> Value:
     return relax["shape_expr"](dims=sizes)
 
 
-def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[int]) -> Value:
+def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[Dim]) -> Value:
     """Of images [batch, channels, places] the elements at indices, times their shares; 0 outside."""
     batch, channels, _ = shape_of(data) or ()
-    limits = [limited(tap.at, 0.0, size - 1.0) for tap, size in zip(taps, sizes, strict=True)]
+    lasts = [Tensor(size_of(size, dtype_of(tap.at.value))) - 1.0 for tap, size in zip(taps, sizes, strict=True)]
+    limits = [limited(tap.at, 0.0, last) for tap, last in zip(taps, lasts, strict=True)]
     places = [relax["astype"](limit.value, dtype="i64") for limit in limits]
     place = reduce(lambda total, each: relax["add"](relax["multiply"](total, each[0]), each[1]),
-                   zip((const(size, "i64") for size in sizes[1:]), places[1:], strict=True), places[0])  # fmt: skip
+                   zip(map(size_of, sizes[1:]), places[1:], strict=True), places[0])  # fmt: skip
     are_inside = [tap.at.equals(limit).value for tap, limit in zip(taps, limits, strict=True)]
     share = relax["astype"](reduce(relax["logical_and"], are_inside), dtype=dtype_of(taps[0].at.value))
     share = reduce(relax["multiply"], [tap.share.value for tap in taps if tap.share is not None], share)

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add
+from ....dialects.relax import const
 from ....dialects.relax.infer.sizes import at_least
-from ...canonicalize.support import shape_of
+from ...canonicalize.support import is_known, shape_of
 from ..positions import moved_by_itself
 from ..registry import GradientCall, register_gradient
-from ..tensors import known_shape, relax, shape_operand
+from ..tensors import known_shape, rank_of, relax, shape_operand
 
 
 @register_gradient(
@@ -54,12 +55,30 @@ def flip(call: GradientCall) -> Any:
 @register_gradient("relax.concat", by_types=True)
 def concat(call: GradientCall) -> list[Any]:
     """Each tensor gets the part of the gradient where it lies."""
-    shapes = [known_shape(call, tensor) for tensor in call.tensors]
-    axis = call.axis % len(shapes[0])
+    axis = call.axis % rank_of(call, call.tensors[0], "an operand")
+    shapes = [shape_of(tensor) or () for tensor in call.tensors]
+    is_number = all(isinstance(shape[axis], int) for shape in shapes)
+    if not is_number and not all(map(is_known, shapes)):
+        return _parts_of_unknown_sizes(call, axis)
     begins: list[Dim] = [0]
     for shape in shapes:
         begins.append(dim_add(begins[-1], shape[axis]))
     return [lambda at=at: _part(call.gradient, axis, begins[at], begins[at + 1]) for at in range(len(shapes))]
+
+
+def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> list[Any]:
+    """As concat has put them one behind the other, by the sizes that the run has."""
+    sizes = [relax["shape_to_tensor"](shape_operand(tensor)) for tensor in call.tensors]
+    rank = rank_of(call, call.tensors[0])
+    along, ones = const([int(place == axis) for place in range(rank)], "i64"), const([1] * rank, "i64")
+    begins = [const([0] * rank, "i64")]
+    for each in sizes:
+        begins.append(relax["add"](begins[-1], relax["multiply"](each, along)))
+
+    def part(at: int) -> Any:
+        return relax["dynamic_strided_slice"](call.gradient, begins[at], relax["add"](begins[at], sizes[at]), ones)
+
+    return [lambda at=at: part(at) for at in range(len(sizes))]
 
 
 def _part(x: Any, axis: int, begin: Dim, end: Dim) -> Any:

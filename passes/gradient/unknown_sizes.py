@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""For rules that compute with sizes nobody knows before the run: the operator once more, on sizes with names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import outermost
+from ...dialects.core.builder import infer_types
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.dialect import find_op
+from ...dialects.core.infos import Info, ShapeInfo, TensorInfo
+from ...dialects.core.substitute import symbols_in
+from ...dialects.core.symbols import Dim, sym
+from ...dialects.relax import dialect
+from ...emit.kernels import fresh_name
+from .control_flow import Inside
+
+relax = dialect.ops
+
+
+def with_named_sizes(
+    operation: Operation, sizes: Sequence[int], arriving: Sequence[Any], inside: Inside
+) -> list[tuple[Value, Any]]:
+    """What arrives at the operands, of which each operand is so many; nothing where all sizes have names already."""
+    names = _Names(operation)
+    operands = [names.named(operand) for operand in operation.operands]
+    if operands == list(operation.operands):
+        return []
+    attributes = dict(operation.attributes)
+    types = infer_types(find_op(operation.name), operands, sizes, attributes, operation.context)
+    made = ir.Operation.create(operation.name, results=types, operands=operands, attributes=attributes)
+    pairs = zip(made.results, arriving, strict=True)
+    seeds = [(result, _of_type(gradient, result.type)) for result, gradient in pairs if gradient is not None]
+    xs = [each for each in dict.fromkeys(operation.operands) if isinstance(decode(each.type), TensorInfo)]
+    return list(zip(xs, inside(seeds, xs, ()), strict=True))
+
+
+def _of_type(value: Value, type_: Any) -> Value:
+    return value if value.type == type_ else relax["match_cast"](value, ty=type_)
+
+
+class _Names:
+    """New names for sizes."""
+
+    def __init__(self, operation: Operation):
+        self._taken = symbols_in(outermost(operation))
+
+    def named(self, value: Value) -> Value:
+        info = decode(value.type)
+        if isinstance(info, TensorInfo) and info.shape is not None and None in info.shape:
+            return self._cast(value, TensorInfo(tuple(map(self._name, info.shape)), info.dtype))
+        if isinstance(info, ShapeInfo) and info.dims is not None and None in info.dims:
+            return self._cast(value, ShapeInfo(tuple(map(self._name, info.dims))))
+        return value
+
+    def _cast(self, value: Value, info: Info) -> Value:
+        return relax["match_cast"](value, ty=encode(info, value.context))
+
+    def _name(self, size: Dim) -> Dim:
+        if size is not None:
+            return size
+        name = fresh_name("size", self._taken)
+        self._taken.add(name)
+        return sym(name)
