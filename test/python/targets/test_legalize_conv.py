@@ -142,21 +142,15 @@ def test_blocks_of_channels_have_loops_of_their_own(symbols: Any) -> None:
     assert str(module).count("relax.call_tir") == 1
 
 
-DEPTHWISE: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "padded and strided": {"strides": (2, 1), "padding": (1, 2, 0, 1)},
-    "dilated": {"padding": (2,), "dilation": (2,)},
-    "mostly padding": {"padding": (12,), "dilation": (12,)},
-}
-
-
 @pytest.mark.parametrize("symbols", [(), (("n", "c", "h", "w", 4), (3, 1, 3, 2, 4))], ids=["known", "symbolic"])
-@pytest.mark.parametrize("case", DEPTHWISE)
-def test_blocks_of_channels_with_kernels_of_their_own(case: str, symbols: Any) -> None:
-    data, weight = normal(2, 12, 7, 6), normal(12, 1, 3, 2, seed=4)
-    options = {**DEPTHWISE[case], "groups": 12}
-    layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
-    arrays = blocked(data, 1, 4), blocked(weight, 0, 4)
+@pytest.mark.parametrize("attributes", [{}, {"strides": (2, 1), "padding": (1, 2, 0, 1)}, {"dilation": (12,)}], ids=str)
+def test_blocks_of_channels_with_kernels_of_their_own(attributes: Any, symbols: Any) -> None:
+    data, weight, options = (
+        normal(2, 12, 7, 6),
+        normal(12, 1, 3, 2, seed=4),
+        {"padding": (12,), "groups": 12, **attributes},
+    )
+    arrays, layouts = (blocked(data, 1, 4), blocked(weight, 0, 4)), {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
     expected = blocked(of_onnx("conv2d", data, weight, **options), 1, 4)
     close(ran("conv2d", *arrays, symbols=symbols, **layouts, **options), expected)
     if symbols:
