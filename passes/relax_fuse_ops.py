@@ -26,6 +26,7 @@ class FuseOps(Pass):
     """Groups calls of PrimFuncs: what is computed element by element with what reads it, or a reduction of it."""
 
     name: ClassVar[str] = "relax-fuse-ops"
+    anchor: ClassVar[str] = "any"
 
     #: Calls in a group, and parameters of its function, at most.
     max_ops: int = 64

@@ -14,6 +14,7 @@ from ...bindings.navigation import (
     constant_of,
     function_type_of,
     functions_in,
+    innermost,
     made_by,
     operations_in,
     operations_of,
@@ -102,9 +103,10 @@ class PrimInfo:
 
 
 class PrimInfos:
-    """Those of a module's functions, each made when it is first asked for."""
+    """Those of the functions of the module around an operation, each made when it is first asked for."""
 
-    def __init__(self, module: Operation):
+    def __init__(self, op: Operation):
+        module = innermost(op, "builtin.module")
         self._functions = {symbol_name(function): function for function in functions_in(module)}
         self._infos: dict[str, PrimInfo | None] = {}
         self._fits: dict[Any, bool] = {}
