@@ -7,7 +7,7 @@ it there. The types of the graph's function stay as attributes, for whoever call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_array
@@ -320,7 +320,12 @@ def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
 
 def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
     """Whether a size can be computed from the inputs' when the function begins."""
-    symbols = input_symbols([decode(argument.type) for argument in body_of(function).arguments])
+    return knows_from(body_of(function).arguments)
+
+
+def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
+    """Whether a size can be computed from those of a function's arguments."""
+    symbols = input_symbols([decode(argument.type) for argument in arguments])
     return lambda dim: _is_told(dim, symbols)
 
 

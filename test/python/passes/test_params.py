@@ -60,6 +60,32 @@ def test_random_graphs_of_which_one_input_is_a_weight(module: rx.Module) -> None
     assert after == {"main", "main_transform_params"}
 
 
+@draws(15)
+@given(GRAPHS, st.integers(0, 2))
+def test_random_graphs_whose_weights_are_a_list(module: rx.Module, inputs: int) -> None:
+    x, y = random_arrays(module)
+    expected = results_of(module, [x, y])
+    rx.Pipeline(f"relax-bundle-params{{inputs={inputs} results}}").run(module)
+    (found,) = [rx.compile(module, opt_level=0)["main"](*[x, y][:inputs], [x, y][inputs:])]
+    same(found, expected)
+
+
+@draws(15)
+@given(GRAPHS)
+def test_random_graphs_whose_weights_become_parameters(module: rx.Module) -> None:
+    x, y = random_arrays(module)
+    expected = results_of(module, [x, y])
+    before = module.copy()
+    try:
+        weights = rx.unbind_params(module)
+    except rx.RelaxError as error:
+        assert "has no constants" in str(error) and str(module) == str(before)
+        return
+    same(results_of(module, [x, y, *weights.values()]), expected)
+    BindParams(arrays=weights)(module)
+    same(results_of(module, [x, y]), expected)
+
+
 @draws(20)
 @given(blocks.sequences())
 def test_random_graphs_of_a_length_that_is_known(module: rx.Module) -> None:
