@@ -77,14 +77,16 @@ class Before:
         return w
 
     # CHECK-LABEL: def prefill(
-    # CHECK-SAME: wt: R.Tensor((2, 4), "float32")
+    # CHECK-NEXT: x: R.Tensor({{.*}}, 2), "float32"),
+    # CHECK-NEXT: wt: R.Tensor((2, 4), "float32"),
     @R.function
     def prefill(x: R.Tensor(("n", 2), "float32"), w: R.Tensor((4, 2), "float32")) -> R.Tensor(("n", 4), "float32"):
         wt = R.permute_dims(w)
         return R.matmul(x, wt)
 
     # CHECK-LABEL: def decode(
-    # CHECK-SAME: wt: R.Tensor((2, 4), "float32")
+    # CHECK-NEXT: x: R.Tensor({{.*}}, 2), "float32"),
+    # CHECK-NEXT: wt: R.Tensor((2, 4), "float32"),
     @R.function
     def decode(x: R.Tensor((1, 2), "float32"), w: R.Tensor((4, 2), "float32")) -> R.Tensor((1, 4), "float32"):
         wt = R.permute_dims(w)
