@@ -16,7 +16,7 @@ from .fuse.functions import note_not_fused
 from .fuse.heads import with_heads
 from .fuse.kinds import Kinds, Limits
 from .fuse.marks import mark_apart, mark_group
-from .fuse.prim_info import PrimInfos
+from .fuse.prim_infos import PrimInfos
 from .fuse.reading import readings_in
 
 

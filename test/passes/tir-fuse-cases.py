@@ -90,3 +90,82 @@ class Calls:
         for i in range(4):
             X[i] = X[i] + T.float32(1)
         return
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Sizes:
+    # A function for any size, called with known ones: the fused function is of these, one for each.
+    # CHECK-LABEL: def known(
+    # CHECK: a_b = R.call_tir(cls.fused_double_exp, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+    # CHECK-LABEL: def other(
+    # CHECK: a_b = R.call_tir(cls.fused_double_exp_1, (x,), out_sinfo=R.Tensor(("n", 8), "float32"))
+    # CHECK-LABEL: def again(
+    # CHECK: a_b = R.call_tir(cls.fused_double_exp, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+    @R.function
+    def known(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
+        a = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+        b = R.exp(a)
+        return b
+
+    @R.function
+    def other(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
+        a = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor(("n", 8), "float32"))
+        b = R.exp(a)
+        return b
+
+    @R.function
+    def again(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
+        a = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+        b = R.exp(a)
+        return b
+
+    # Its sizes do not fit one another; and one that says how large something else is.
+    # CHECK-LABEL: def contradicting(
+    # CHECK: a = R.call_tir(cls.plus,
+    # CHECK: b = R.call_tir(cls.exp
+    # CHECK-LABEL: def more(
+    # CHECK: a = R.call_tir(cls.tall,
+    # CHECK: b = R.call_tir(cls.exp
+    @R.function
+    def contradicting(x: R.Tensor((4, 8), "float32"), y: R.Tensor((4, 9), "float32")) -> R.Tensor((4, 8), "float32"):
+        a = R.call_tir(cls.plus, (x, y), out_sinfo=R.Tensor((4, 8), "float32"))
+        b = R.exp(a)
+        return b
+
+    @R.function
+    def more(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
+        a = R.call_tir(cls.tall, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+        b = R.exp(a)
+        return b
+
+    # CHECK-LABEL: def double(
+    @T.prim_func
+    def double(X: T.Tensor(("?", 8), "float32"), Y: T.Tensor(("?", "?"), "float32")) -> T.Tensor(("?", "?"), "float32"):
+        for i, j in T.grid(X.shape[0], X.shape[1]):
+            Y[i, j] = X[i, j] + X[i, j]
+        return Y
+
+    @T.prim_func
+    def plus(
+        X: T.Tensor(("?", "?"), "float32"), Y: T.Tensor(("?", "?"), "float32"), Z: T.Tensor(("?", "?"), "float32")
+    ) -> T.Tensor(("?", "?"), "float32"):
+        for i, j in T.grid(X.shape[0], X.shape[1]):
+            Z[i, j] = X[i, j] + Y[i, j]
+        return Z
+
+    @T.prim_func
+    def tall(X: T.Tensor(("?", 8), "float32"), Y: T.Tensor(("?", 8), "float32")) -> T.Tensor(("?", 8), "float32"):
+        made = tensor.empty(X.shape[0], T.Tensor(("?", 8), "float32"))
+        for i, j in T.grid(X.shape[0], 8):
+            made[i, j] = X[i, j]
+        return made
+
+    # CHECK-LABEL: def fused_double_exp(
+    # CHECK-NEXT: A: T.Tensor((4, 8), "float32"),
+    # CHECK: for i, j in T.grid(4, 8): B[i, j] = T.exp(A[i, j] + A[i, j])
+    # CHECK-LABEL: def fused_double_exp_1(
+    # CHECK-NEXT: A: T.Tensor(("?", 8), "float32"),
+    # CHECK: for i, j in T.grid(A.shape[0], 8): B[i, j] = T.exp(A[i, j] + A[i, j])
