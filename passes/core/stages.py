@@ -47,14 +47,15 @@ class Stage:
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
         """Lowers a module, in place, for a target of that name. Where that fails, it is half done."""
         journal, statistics = Journal.active(), Statistics()
-        watching = [*instruments, *([] if journal is None else [statistics])]
+        watching = [*instruments] if journal is None else [*instruments, statistics]
         with timed(self.name):
             pipeline = self.pipeline(target, instruments=watching, verify_each=self.verify == "each")
             pipeline.run(module, all_or_nothing=False)
             if self.verify == "end":
                 verify_ir(module.operation, f"stage {self.name} produced invalid IR")
-        for fact in statistics.facts(self.name) if journal is not None else ():
-            journal.add(fact)
+        if journal is not None:
+            for fact in statistics.facts(self.name):
+                journal.add(fact)
 
 
 def _stage(name: str, passes: Passes) -> Stage:

@@ -122,6 +122,23 @@ class Sizes:
         b = R.exp(a)
         return b
 
+    # The same calls of the same function, of other sizes.
+    # CHECK-LABEL: def few(
+    # CHECK: a_b = R.call_tir(cls.fused_double_double, (x,), out_sinfo=R.Tensor((2, 8), "float32"))
+    # CHECK-LABEL: def many(
+    # CHECK: a_b = R.call_tir(cls.fused_double_double_1, (x,), out_sinfo=R.Tensor((3, 8), "float32"))
+    @R.function
+    def few(x: R.Tensor((2, 8), "float32")) -> R.Tensor((2, 8), "float32"):
+        a = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((2, 8), "float32"))
+        b = R.call_tir(cls.double, (a,), out_sinfo=R.Tensor((2, 8), "float32"))
+        return b
+
+    @R.function
+    def many(x: R.Tensor((3, 8), "float32")) -> R.Tensor((3, 8), "float32"):
+        a = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((3, 8), "float32"))
+        b = R.call_tir(cls.double, (a,), out_sinfo=R.Tensor((3, 8), "float32"))
+        return b
+
     # Its sizes do not fit one another; and one that says how large something else is.
     # CHECK-LABEL: def contradicting(
     # CHECK: a = R.call_tir(cls.plus,
