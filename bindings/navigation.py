@@ -126,6 +126,14 @@ def functions_in(module: OperationBase) -> Iterator[Operation]:
     return (op for op in operations_of(body_of(module)) if op.name == "func.func")
 
 
+def functions_at(op: OperationBase) -> Iterator[Operation]:
+    """The functions that a pass runs on: a module's, or the one that it is given; none in other operations."""
+    if op.name == "builtin.module":
+        yield from functions_in(op)
+    elif op.name == "func.func":
+        yield op.operation
+
+
 def has_body(function: OperationBase) -> bool:
     return len(function.regions[0].blocks) > 0
 

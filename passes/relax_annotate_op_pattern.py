@@ -19,6 +19,7 @@ class AnnotateOpPattern(Pass):
     """Says of PrimFuncs how they can be fused, by what they compute, where nobody has said it."""
 
     name: ClassVar[str] = "relax-annotate-op-pattern"
+    anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
         for function in prim_funcs_in(op):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
+from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.registry import register_pass
 from .params.signature import bundle_arguments, bundle_results, changing_copy, graph_function, input_count
@@ -27,6 +28,10 @@ class BundleParams(Pass):
     #: What the list is called.
     params: str = "params"
     results: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.params:
+            raise RelaxError(f"pass '{self.name}': params must name the list")
 
     def run(self, op: Operation) -> None:
         what = f"pass '{self.name}'"

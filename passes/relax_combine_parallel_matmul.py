@@ -16,6 +16,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, operations_in
 from ..dialects.core.symbols import Dim, dim_add
 from ..dialects.relax import dialect
+from ..support.errors import RelaxError
 from .canonicalize.constants import is_constant
 from .canonicalize.support import shape_of, stated
 from .combine.branches import Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
@@ -42,6 +43,10 @@ class CombineParallelMatmul(Pass):
     least: int = 2
     check: Check = field(default=lambda products: True, metadata={PYTHON_ONLY: True})
 
+    def __post_init__(self) -> None:
+        if self.least < 2:
+            raise RelaxError(f"pass '{self.name}': least must be 2 or more, got {self.least}")
+
     def run(self, op: Operation) -> None:
         blocks = [block for inner in (op, *operations_in(op)) if len(inner.regions) for block in blocks_of(inner)]
         for block in blocks:
@@ -51,7 +56,7 @@ class CombineParallelMatmul(Pass):
         for group in groups_in(block):
             chosen = [each for each in group if is_constant(each.weight)] if self.constants_only else group
             for members in _that_can_meet(chosen):
-                if len(members) >= max(self.least, 2) and self.check([each.op for each in members]):
+                if len(members) >= self.least and self.check([each.op for each in members]):
                     _combine(members)
 
 

@@ -16,7 +16,7 @@ from .fuse.functions import note_not_fused
 from .fuse.heads import with_heads
 from .fuse.kinds import Kinds, Limits
 from .fuse.marks import mark_apart, mark_group
-from .fuse.prim_info import PrimInfos
+from .fuse.prim_infos import PrimInfos
 from .fuse.reading import readings_in
 
 
@@ -26,6 +26,7 @@ class FuseOps(Pass):
     """Groups calls of PrimFuncs: what is computed element by element with what reads it, or a reduction of it."""
 
     name: ClassVar[str] = "relax-fuse-ops"
+    anchor: ClassVar[str] = "any"
 
     #: Calls in a group, and parameters of its function, at most.
     max_ops: int = 64

@@ -3,25 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from ..bindings.diagnostics import origins
-from ..bindings.ir import Attribute, Operation, Value
+from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, functions_in, is_private, parent_of, symbol_name, use_count
+from ..bindings.navigation import body_of, functions_in, is_private, last_of, operations_of, symbol_name, use_count
 from ..bindings.rewriting import copy_operation, is_used
-from ..dialects.relax.function_attributes import RESULT_NAMES, TARGET, argument_names, function_attributes
+from ..dialects.core.substitute import sizes_in, symbols_of
+from ..dialects.relax.function_attributes import (
+    RESULT_GROUPS,
+    RESULT_NAMES,
+    TARGET,
+    argument_names,
+    function_attributes,
+)
+from ..dialects.script.names import location_name
 from ..dialects.verification import verify_ir
 from ..support.errors import RelaxError
-from ..support.suggest import suggest
+from ..support.suggest import counted, suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .fold.constant_graph import ConstantGraph, Limits
+from .fold.constant_graph import Limits
+from .lower_calls.function import knows_from
+from .params.sharing import Consumer, consumers_of
 from .params.signature import (
     NUM_INPUT,
     add_arguments,
@@ -32,7 +42,7 @@ from .params.signature import (
     state_type,
 )
 
-_SUFFIX = "_transform_params"
+_NAME = "transform_params"
 
 
 @register_pass
@@ -40,37 +50,46 @@ _SUFFIX = "_transform_params"
 class LiftTransformParams(Pass):
     """Moves what depends on weights alone into a function <name>_transform_params, which gives what <name> then takes.
 
-    Weights are the parameters behind the first `inputs`, or those named in `weights`.
+    Weights are the parameters behind the first `inputs`, or those named in `weights`. Several functions that take the
+    same weights, in one order, get one function for all of them, transform_params: it makes what all of them make of
+    a weight that they use. What a function of this name makes of the weights already is made before.
     """
 
     name: ClassVar[str] = "relax-lift-transform-params"
 
     inputs: int | None = None
     weights: tuple[str, ...] = ()
-    function: str = "main"
+    function: tuple[str, ...] = ("main",)
     #: What is made beforehand has fewer than so many times the elements of the weights that it is made of.
     most_spread: float = 2.0
+    #: What stays where it is: operators by their names, with or without `relax.`, and nodes of the model by theirs.
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.most_spread < 0:
             raise RelaxError(f"pass '{self.name}': most-spread must be 0 or more, got {self.most_spread}")
+        if not self.function or len(set(self.function)) < len(self.function):
+            raise RelaxError(f"pass '{self.name}': function must name one function or several, each once")
 
     def run(self, op: Operation) -> None:
         what = f"pass '{self.name}'"
-        function = graph_function(op, self.function, what)
-        lifted = self.function + _SUFFIX
-        if any(symbol_name(each) == lifted for each in functions_in(op)):
-            raise RelaxError(f"{what}: there is a function @{lifted} already")
-        places = self._places(function, what)
-        with ExitStack() as undoing, changing_copy(function, what) as copy:
-            limits = Limits(0, self.most_spread, inf)
-            weights = [body_of(copy).arguments[place] for place in places]
-            graph = ConstantGraph(copy, limits, lambda each: parent_of(each) == copy, weights=weights)
-            made = _transforming(graph, weights, lifted, copy)
-            undoing.callback(made.function.erase)
-            _hand_over(copy, graph, made, places, what)
-            verify_ir(made.function, f"{what}: @{lifted} would be invalid")
-            undoing.pop_all()
+        functions = [graph_function(op, name, what) for name in self.function]
+        places = [self._places(function, what) for function in functions]
+        _check_alike(functions, places, what)
+        name = f"{self.function[0]}_{_NAME}" if len(functions) == 1 else _NAME
+        is_known = any(symbol_name(each) == name for each in functions_in(op))
+        before = graph_function(op, name, what) if is_known else None
+        with ExitStack() as changing:
+            copies = [changing.enter_context(changing_copy(function, what)) for function in functions]
+            consumers, keys = consumers_of(copies, places, Limits(0, self.most_spread, inf), self._can_lift)
+            transforming = changing.enter_context(
+                _new_function(name, consumers[0], what) if before is None else changing_copy(before, what)
+            )
+            _move(transforming, consumers, keys, what)
+
+    def _can_lift(self, op: Operation) -> bool:
+        names = op.name, op.name.removeprefix("relax."), location_name(op.location) if self.keep else ""
+        return not any(name in self.keep for name in names)
 
     def _places(self, function: Operation, what: str) -> list[int]:
         """Of the weights among the parameters."""
@@ -79,78 +98,143 @@ class LiftTransformParams(Pass):
             raise RelaxError(f"{what}: takes inputs= or weights=, not both")
         for name in self.weights:
             if name not in names:
-                raise RelaxError(f"{what}: @{self.function} has no parameter '{name}'{suggest(name, names)}")
+                raise RelaxError(f"{what}: @{symbol_name(function)} has no parameter '{name}'{suggest(name, names)}")
         if self.weights:
             return [place for place, name in enumerate(names) if name in self.weights]
         return list(range(input_count(function, self.inputs, what), len(names)))
 
 
-class _Transforming(NamedTuple):
-    """The function that transforms weights, without what it returns."""
+def _check_alike(functions: Sequence[Operation], places: Sequence[Sequence[int]], what: str) -> None:
+    """Refuses functions that do not take the same weights."""
+    first, *others = functions
+    types = [body_of(first).arguments[place].type for place in places[0]]
+    for other, own in zip(others, places[1:], strict=True):
+        found = [body_of(other).arguments[place].type for place in own]
+        between = f"{what}: @{symbol_name(first)} and @{symbol_name(other)} do not take the same weights"
+        if len(types) != len(found):
+            raise RelaxError(f"{between}: the one has {counted(len(types), 'weight')}, the other {len(found)}")
+        for place, (one, another) in enumerate(zip(types, found, strict=True)):
+            if one != another:
+                names = argument_names(first)[places[0][place]], argument_names(other)[own[place]]
+                raise RelaxError(f"{between}: '{names[0]}' is {one}, '{names[1]}' is {another}")
 
-    function: Operation
-    #: The values that it computes: where they were before, and in it.
-    values: dict[Value, Value]
 
-
-def _transforming(graph: ConstantGraph, weights: Sequence[Value], name: str, original: Operation) -> _Transforming:
-    names = dict(zip(body_of(original).arguments, argument_names(original), strict=True))
-    types = [weight.type for weight in weights]
-    attributes = function_attributes(name, types, [], [names[weight] for weight in weights], is_private(original))
+@contextmanager
+def _new_function(name: str, consumer: Consumer, what: str) -> Iterator[Operation]:
+    """A function that gives the weights as they are, in front of one that takes them."""
+    original = consumer.function
+    types = [weight.type for weight in consumer.weights]
+    names = _names_at(consumer, range(len(types)))
+    attributes = function_attributes(name, types, types, names, is_private(original))
+    attributes[NUM_INPUT] = _integer(0)
     if TARGET in original.attributes:
         attributes[TARGET] = original.attributes[TARGET]
     function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(original))
     body = function.regions[0].blocks.append(*types)
-    made = dict(zip(weights, body.arguments, strict=True))
-    values = graph.worth_keeping()
-    with ir.InsertionPoint(body):
-        for op in graph.needed_for(values, made):
-            copy_operation(op, made)
-    return _Transforming(function, {value: made[value] for value in values})
+    ir.Operation.create("func.return", operands=list(body.arguments), ip=ir.InsertionPoint(body))
+    try:
+        yield function
+        state_type(function)
+        verify_ir(function, f"{what}: @{name} would be invalid")
+    except BaseException:
+        function.erase()
+        raise
 
 
-def _hand_over(
-    function: Operation, graph: ConstantGraph, made: _Transforming, places: Sequence[int], what: str
-) -> None:
-    """Behind all that is no weight comes what is returned there: what was transformed, then the weights that stay."""
-    names = argument_names(function)
-    fresh = _fresh_names(list(made.values), names)
-    _replace_by_arguments(function, list(made.values), fresh)
-    for op in reversed(graph.operations.values()):
-        if not is_used(op):
-            op.erase()
-    arguments, inside = body_of(function).arguments, body_of(made.function)
-    kept = [number for number, place in enumerate(places) if use_count(arguments[place])]
-    kept_names = [names[places[number]] for number in kept]
-    _replace_by_arguments(function, [arguments[places[number]] for number in kept], kept_names)
-    remove_arguments(function, places, what)
-    with ir.InsertionPoint(inside):
-        ir.Operation.create(
-            "func.return", operands=[*made.values.values(), *(inside.arguments[number] for number in kept)]
+def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int], what: str) -> None:
+    """The values of these keys, and the weights that are still needed, are what is given and taken."""
+    made = _make(transforming, consumers, keys, what)
+    fresh = _fresh_names(consumers, keys)
+    for consumer in consumers:
+        _take(consumer.function, [(made[key].type, consumer.values.get(key, [])) for key in keys], fresh)
+        for op in reversed(consumer.graph.operations.values()):
+            if not is_used(op):
+                op.erase()
+    needed = sorted(frozenset().union(*map(_needed, consumers)))
+    kept = [_names_at(consumer, needed) for consumer in consumers]
+    for consumer, names in zip(consumers, kept, strict=True):
+        weights = consumer.weights
+        _take(consumer.function, [(weights[number].type, [weights[number]]) for number in needed], names)
+        remove_arguments(consumer.function, consumer.places, what)
+        inputs = len(body_of(consumer.function).arguments) - len(keys) - len(needed)
+        consumer.function.attributes[NUM_INPUT] = _integer(inputs)
+    _give(transforming, [made[key] for key in keys], needed, [*fresh, *kept[0]])
+
+
+def _names_at(consumer: Consumer, numbers: Sequence[int]) -> list[str]:
+    names = argument_names(consumer.function)
+    return [names[consumer.places[number]] for number in numbers]
+
+
+def _make(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int], what: str) -> dict[int, Value]:
+    """Computes the values of the keys from what the function has given up to now, which are the weights."""
+    first, returned = consumers[0], last_of(body_of(transforming))
+    is_list = RESULT_GROUPS in transforming.attributes
+    if is_list or [value.type for value in returned.operands] != [weight.type for weight in first.weights]:
+        raise RelaxError(
+            f"{what}: there is a function @{symbol_name(transforming)} already, which does not give the weights that "
+            f"@{symbol_name(first.function)} takes, one by one"
         )
-    state_type(made.function)
-    given = [ir.StringAttr.get(each) for each in (*fresh, *kept_names)]
-    made.function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(given)
-    made.function.attributes[NUM_INPUT] = _integer(0)
-    function.attributes[NUM_INPUT] = _integer(len(names) - len(places))
+    made: dict[int, Value] = {}
+    for consumer in consumers:
+        inside = dict(zip(consumer.weights, returned.operands, strict=True))
+        wanted = [consumer.values[key][0] for key in keys if key in consumer.values]
+        with ir.InsertionPoint(returned):
+            for op in consumer.graph.needed_for(wanted, consumer.weights):
+                results = {consumer.keys[result]: result for result in op.results}
+                if not made.keys() >= results.keys():
+                    copy_operation(op, inside)
+                    made.update((key, inside[result]) for key, result in results.items())
+                inside.update((result, made[key]) for key, result in results.items())
+    return made
 
 
-def _replace_by_arguments(function: Operation, values: Sequence[Value], names: Sequence[str]) -> None:
-    new = add_arguments(function, names, [value.type for value in values])
-    for value, argument in zip(values, new, strict=True):
-        value.replace_all_uses_with(argument)
+def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], names: Sequence[str]) -> None:
+    """New parameters of these types and names, in the place of values."""
+    new = add_arguments(function, names, [type_ for type_, _ in values])
+    for (_, replaced), argument in zip(values, new, strict=True):
+        for value in replaced:
+            value.replace_all_uses_with(argument)
+
+
+def _needed(consumer: Consumer) -> frozenset[int]:
+    """The weights that a function still reads, and those that tell sizes which nothing else tells."""
+    function, weights = consumer.function, consumer.weights
+    needed = {number for number, weight in enumerate(weights) if use_count(weight)}
+    telling = [number for number, weight in enumerate(weights) if number not in needed and symbols_of(weight.type)]
+    sizes = sizes_in(operations_of(body_of(function))) if telling else set()
+    for number in telling:
+        gone = {weights[other] for other in range(len(weights)) if other not in needed}
+        knows = knows_from(argument for argument in body_of(function).arguments if argument not in gone)
+        told = symbols_of(weights[number].type)
+        if any(not knows(size) and not told.isdisjoint(size.variables) for size in sizes):
+            needed.add(number)
+    return frozenset(needed)
+
+
+def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int], names: Sequence[str]) -> None:
+    """What was made, and of what it gave before the weights that are needed."""
+    returned = last_of(body_of(transforming))
+    before = list(returned.operands)
+    with ir.InsertionPoint(returned), returned.location:
+        ir.Operation.create("func.return", operands=[*made, *(before[number] for number in needed)])
+    returned.erase()
+    transforming.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in names])
 
 
 def _integer(number: int) -> Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
-def _fresh_names(values: Sequence[Value], taken: Sequence[str]) -> list[str]:
+def _fresh_names(consumers: Sequence[Consumer], keys: Sequence[int]) -> list[str]:
     """What values are called where they come from, each in its own way."""
-    used = dict.fromkeys(taken)
-    for value in values:
+    used = dict.fromkeys(name for consumer in consumers for name in argument_names(consumer.function))
+    found: list[str] = []
+    for key in keys:
+        (value, *_) = next(consumer.values[key] for consumer in consumers if key in consumer.values)
         origin = next((each.name for each in origins(value.owner.location)), "")
         stem = origin if origin.isidentifier() else "transformed"
         name = next(name for number in count() if (name := f"{stem}_{number}" if number else stem) not in used)
         used[name] = None
-    return list(used)[-len(values) :] if values else []
+        found.append(name)
+    return found

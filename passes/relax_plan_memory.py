@@ -20,6 +20,7 @@ class PlanMemory(Pass):
     """Gives each tensor of a graph function its place: in one arena, in a result, or in memory of its own."""
 
     name: ClassVar[str] = "relax-plan-memory"
+    anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
         kernels: Kernels = {}

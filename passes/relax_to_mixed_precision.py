@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..bindings.ir import Operation
+from ..dialects.core.dialect import find_op
 from ..dialects.core.opdef import OpDef
 from ..dialects.script.names import location_name
 from .core.base import Pass
@@ -32,6 +33,11 @@ class ToMixedPrecision(Pass):
     results: Literal["low", "f32"] = "low"
     #: What stays f32: operators by their names, with or without `relax.`, and nodes of the model by theirs.
     keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.keep:
+            if name.startswith("relax."):
+                find_op(name)  # nodes are called otherwise
 
     def run(self, op: Operation) -> None:
         kept = {*self.keep, *(f"relax.{name}" for name in self.keep)}

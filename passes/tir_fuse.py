@@ -13,7 +13,7 @@ from .core.registry import register_pass
 from .fuse.functions import FusedFunctions, note_kernels
 from .fuse.kinds import Kinds
 from .fuse.marks import unmark
-from .fuse.prim_info import PrimInfos
+from .fuse.prim_infos import PrimInfos
 from .fuse.reading import readings_in
 from .fuse.stated import StatedGroups, Wholes
 

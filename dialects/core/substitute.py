@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...bindings.ir import Attribute, Operation, OperationBase, Type, Value
 from ...bindings.mlir import ir
@@ -48,6 +48,18 @@ def symbols_in(operation: OperationBase) -> set[str]:
             with _at(inside):
                 found.update(_variables(_attribute_dims(inside)), *map(symbols_of, new))
     return found
+
+
+def sizes_in(operations: Iterable[Operation]) -> set[SymExpr]:
+    """The symbolic sizes in operations and in what is inside them, as they are written."""
+    found: set[Dim] = set()
+    types: set[Type] = set()
+    for inside in (each for operation in operations for each in _operations(operation)):
+        types.update(value.type for value in _values(inside))
+        if has_sized_attributes(inside):
+            found.update(_attribute_dims(inside))
+    found.update(dim for type_ in types for dim in dims_of(decode(type_)))
+    return {dim for dim in found if isinstance(dim, SymExpr)}
 
 
 def symbols_of_operation(operation: Operation) -> frozenset[str]:

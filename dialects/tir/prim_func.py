@@ -12,7 +12,7 @@ from typing import Any
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, function_type_of, functions_in, has_body, symbol_name
+from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
 from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
@@ -36,9 +36,9 @@ def is_prim_func(op: Operation) -> bool:
     return operation.name == "func.func" and PRIM_FUNC in operation.attributes
 
 
-def prim_funcs_in(module: Operation) -> list[Operation]:
-    """The PrimFuncs of a module that have a body."""
-    return [function for function in functions_in(module) if is_prim_func(function) and has_body(function)]
+def prim_funcs_in(op: Operation) -> list[Operation]:
+    """The PrimFuncs of a module that have a body, or the one that is given."""
+    return [function for function in functions_at(op) if is_prim_func(function) and has_body(function)]
 
 
 def op_pattern(op: Operation) -> OpPattern | None:

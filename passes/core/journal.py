@@ -21,7 +21,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar
@@ -50,6 +50,17 @@ class StageFact(Fact):
 
     name: str
     seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class PassFact(Fact):
+    """What a pass of a stage did to the graph: how many more, or fewer, of its operations there are behind it by their
+    names, and how often each pattern was applied."""
+
+    stage: str
+    name: str
+    operations: Mapping[str, int]
+    patterns: Mapping[str, int]
 
 
 class Journal:

@@ -183,6 +183,8 @@ class Pipeline:
                 for child in _selected_children(operation, step):
                     self._run_steps(child, step.steps)
             elif isinstance(step, Pass):
+                # Where the text says any(...), only here is it known on what.
+                check_anchor(step, operation.name)
                 run = functools.partial(run_pass, step, operation, verify=self.verify_each)
                 self._watched(step.name, operation, run)
             elif isinstance(step, Upstream) and self.instruments:

@@ -17,8 +17,9 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .base import Pass
 from .instruments import Instrument
-from .journal import timed
+from .journal import Journal, timed
 from .pipeline import Pipeline
+from .statistics import Statistics
 
 #: In a stage's text, what stands for the name of the target that is compiled for.
 TARGET_PLACE = "@target"
@@ -45,11 +46,16 @@ class Stage:
 
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
         """Lowers a module, in place, for a target of that name. Where that fails, it is half done."""
+        journal, statistics = Journal.active(), Statistics()
+        watching = [*instruments] if journal is None else [*instruments, statistics]
         with timed(self.name):
-            pipeline = self.pipeline(target, instruments=list(instruments), verify_each=self.verify == "each")
+            pipeline = self.pipeline(target, instruments=watching, verify_each=self.verify == "each")
             pipeline.run(module, all_or_nothing=False)
             if self.verify == "end":
                 verify_ir(module.operation, f"stage {self.name} produced invalid IR")
+        if journal is not None:
+            for fact in statistics.facts(self.name):
+                journal.add(fact)
 
 
 def _stage(name: str, passes: Passes) -> Stage:

@@ -7,12 +7,15 @@ MLIR's wheel is built without its passes' own counters; so these are taken from 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 from ...bindings.ir import Operation
 from ...bindings.navigation import operations_in
 from ...bindings.patterns import counting_applications
+from ...dialects.core.dialect import registered_dialects
 from .instruments import Instrument
+from .journal import PassFact
 
 _RUNS = ("runs", "how many operations the pass ran on")
 _CHANGE = "how many more of these operations there are"
@@ -52,6 +55,15 @@ class Statistics(Instrument):
         self._counting.pop().__exit__(None, None, None)
         return self._applied.pop()
 
+    def facts(self, stage: str) -> Iterator[PassFact]:
+        """What passes of a stage did to graphs and to functions; nothing of those that did nothing to them."""
+        for (_, name), numbers in self.numbers.items():
+            changes = {what: number for (what, kind), number in numbers.items() if kind == _CHANGE and number}
+            operations = {what: number for what, number in changes.items() if _is_of_graph(what)}
+            patterns = {what: number for (what, kind), number in numbers.items() if kind == _APPLIED}
+            if operations or patterns:
+                yield PassFact(stage, name, operations, patterns)
+
     def report(self, *, by_pass: bool = False) -> str:
         """All of it as text: under what the passes ran on, or, `by_pass`, by their names."""
         bar = "===" + "-" * 73 + "==="
@@ -74,6 +86,12 @@ class Statistics(Instrument):
             # Not `+`, which drops what is not positive.
             together.setdefault(name, Counter()).update(numbers)
         return [line for name in sorted(together) for line in _entry(name, together[name])]
+
+
+def _is_of_graph(name: str) -> bool:
+    """Functions, calls of them, and operators of dialects written in Python, but for what is in tensor programs."""
+    dialect = name.partition(".")[0]
+    return name in ("func.func", "func.call") or (dialect != "tir" and dialect in registered_dialects())
 
 
 def _entry(name: str, numbers: Counter[tuple[str, str]]) -> list[str]:

@@ -74,7 +74,9 @@ class FusedFunctions:
         with _fused_location([member.call for member in group.in_order]):
             name = self._made.get(_key(group, outputs), _name(group), lambda name: self._make(name, group, outputs))
             attributes = {"func": ir.FlatSymbolRefAttr.get(name)}
-        self._fused.update((member.info.name, member.info.function) for member in group.all_members)
+        self._fused.update(
+            (member.info.name, member.info.original or member.info.function) for member in group.all_members
+        )
         read: dict[Value, tuple[int, int]] = {}
         for place, member in enumerate(group.all_members):
             for operand, value in enumerate(member.call.operands):
@@ -138,7 +140,10 @@ def _key(group: Group, outputs: Sequence[Value]) -> Any:
         for place, result in enumerate(member.call.results)
     }
     names = {**inputs, **made}
-    wiring = tuple((member.info.name, *(names[operand] for operand in member.call.operands)) for member in members)
+    wiring = tuple(
+        (member.info.name, member.info.parameters, *(names[operand] for operand in member.call.operands))
+        for member in members
+    )
     return wiring, tuple(names[value] for value in outputs), group.head is not None
 
 

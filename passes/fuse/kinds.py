@@ -29,7 +29,7 @@ from .group import (
     sizes_are_told,
     with_head,
 )
-from .prim_info import PrimInfos
+from .prim_infos import PrimInfos
 from .reading import BlockReading
 
 
@@ -117,8 +117,8 @@ class Kinds:
     def _make_single(self, reading: BlockReading, position: int, values: tuple[int, ...]) -> Kind | None:
         call = reading.operations[position]
         name = call.opview.func
-        info = None if "::" in name else self._infos[name]
-        if info is None or not self._infos.fits(call, info):
+        info = None if "::" in name else self._infos.called(name, call)
+        if info is None:
             return None
         return _kind(single(call, info, position), reading, values)
 

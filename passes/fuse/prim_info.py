@@ -13,7 +13,6 @@ from ...bindings.navigation import (
     body_of,
     constant_of,
     function_type_of,
-    functions_in,
     made_by,
     operations_in,
     operations_of,
@@ -22,11 +21,9 @@ from ...bindings.navigation import (
     use_count,
     users_of,
 )
-from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.facts import OpPattern
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, is_prim_func, op_pattern
-from ...emit.kernels import parameter_info
 from ..intrinsics.registry import is_intrinsic
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .maps import plain_dim
@@ -82,6 +79,8 @@ class PrimInfo:
     moved_from: Any = None
     #: Whether an element takes a function like exp.
     is_heavy: bool = False
+    #: The module's function, where `function` is a copy of it.
+    original: Any = None
 
     @property
     def operator(self) -> str:
@@ -99,29 +98,6 @@ class PrimInfo:
 
     def generic(self, position: int) -> Operation:
         return body_of(self.function).operations[position].operation
-
-
-class PrimInfos:
-    """Those of a module's functions, each made when it is first asked for."""
-
-    def __init__(self, module: Operation):
-        self._functions = {symbol_name(function): function for function in functions_in(module)}
-        self._infos: dict[str, PrimInfo | None] = {}
-        self._fits: dict[Any, bool] = {}
-
-    def fits(self, call: Operation, info: PrimInfo) -> bool:
-        """Whether the PrimFunc's parameters have the very types that are passed."""
-        types = (info.name, *(value.type for value in (*call.operands, *call.results)))
-        if types not in self._fits:
-            passed = [parameter_info(decode(type_)) for type_ in types[1:]]
-            self._fits[types] = passed == [decode(type_) for type_ in info.parameters]
-        return self._fits[types]
-
-    def __getitem__(self, name: str) -> PrimInfo | None:
-        if name not in self._infos:
-            function = self._functions.get(name)
-            self._infos[name] = None if function is None else prim_info(function)
-        return self._infos[name]
 
 
 def prim_info(function: Operation) -> PrimInfo | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
-from ...bindings.navigation import body_of, functions_in, innermost, operations_in, operations_of
+from ...bindings.navigation import body_of, functions_at, innermost, operations_in, operations_of
 from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.substitute import symbols_of
 from ..inline.call_graph import UNITS, references_of, symbols_named_by
@@ -20,10 +20,10 @@ _KNOWN_ATTRIBUTES = frozenset({"func", GROUP, APART})
 OUTSIDE = -1
 
 
-def readings_in(module: Operation) -> Iterator[BlockReading]:
-    """The blocks in which graph functions call PrimFuncs, outer ones first."""
+def readings_in(op: Operation) -> Iterator[BlockReading]:
+    """The blocks in which graph functions, of a module or the one given, call PrimFuncs, outer ones first."""
     types: dict[Type, int] = {}
-    for function in functions_in(module):
+    for function in functions_at(op):
         if is_graph(function):
             yield from _readings_in(function, types)
 

@@ -7,11 +7,11 @@ it there. The types of the graph's function stay as attributes, for whoever call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_array
-from ...bindings.navigation import body_of, functions_in, has_body, last_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, functions_at, has_body, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
@@ -295,11 +295,11 @@ class FunctionLowering:
 _REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
 
-def graph_functions(module: Operation) -> list[Operation]:
-    """The functions with a body that are no PrimFuncs and not lowered yet."""
+def graph_functions(op: Operation) -> list[Operation]:
+    """The functions with a body, of a module or the one given, that are no PrimFuncs and not lowered yet."""
     return [
         function
-        for function in functions_in(module)
+        for function in functions_at(op)
         if not is_prim_func(function) and has_body(function) and INPUTS not in function.attributes
     ]
 
@@ -320,7 +320,12 @@ def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
 
 def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
     """Whether a size can be computed from the inputs' when the function begins."""
-    symbols = input_symbols([decode(argument.type) for argument in body_of(function).arguments])
+    return knows_from(body_of(function).arguments)
+
+
+def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
+    """Whether a size can be computed from those of a function's arguments."""
+    symbols = input_symbols([decode(argument.type) for argument in arguments])
     return lambda dim: _is_told(dim, symbols)
 
 

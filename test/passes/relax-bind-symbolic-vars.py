@@ -15,6 +15,8 @@
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=mian' 2>&1 | FileCheck %s --check-prefix=NO-FUNCTION
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=callee' 2>&1 | FileCheck %s --check-prefix=CALLED
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=caller' 2>&1 | FileCheck %s --check-prefix=CALLS
+"""Situations: test_transform_bind_symbolic_vars.py."""
+
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 # ABOVE: pass 'relax-bind-symbolic-vars': 'n' cannot be 65: @main is for 1..64

@@ -6,11 +6,16 @@
 # RUN: not relax-opt %s --relax-bundle-params='inputs=1 params=x' 2>&1 | FileCheck %s --check-prefix=TAKEN
 # RUN: not relax-opt %s --relax-bundle-params='inputs=1' --relax-bundle-params='inputs=2' 2>&1 | FileCheck %s --check-prefix=MIDDLE
 # RUN: not relax-opt %s --relax-bundle-params='inputs=1' --relax-bundle-params='inputs=0' 2>&1 | FileCheck %s --check-prefix=NESTED
+# RUN: not relax-opt %s --relax-bundle-params='inputs=1 params=' 2>&1 | FileCheck %s --check-prefix=NAMELESS
+# RUN: relax-opt %s --relax-bundle-params='inputs=3' --print-script | FileCheck %s --check-prefix=EMPTY
+"""The weights of a function as one list. Situations: test_transform_bundle_model_params.py."""
+
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 # SILENT: pass 'relax-bundle-params': nothing says which parameters of @main are weights: give inputs=N,
 # TAKEN: pass 'relax-bundle-params': @main has a parameter 'x' already: give params=NAME
 # MIDDLE: pass 'relax-bundle-params': the parameters before #2 end in the middle of a list
+# NAMELESS: pass 'relax-bundle-params': params must name the list
 # NESTED: pass 'relax-bundle-params': 'params' is a list or optional, which a list does not hold
 
 
@@ -22,6 +27,8 @@ class Module:
     # CHECK-NEXT: x: R.Tensor(("n", 4), "float32"),
     # CHECK-NEXT: w: R.Tensor((4, 4), "float32"),
     # CHECK-NEXT: b: R.Tensor((4,), "float32"),
+    # Where there are no weights, there is a list of none.
+    # EMPTY-LABEL: {"kind": "list", "name": "params", "size": 0}
     # ALL-LABEL: @R.function(attrs={"relax.input_groups": [{"kind": "list", "name": "all", "size": 3}], "relax.result_groups": [{"kind": "list", "name": "all", "size": 2}], "relax.result_names": ["all"]})
     @R.function
     def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"), b: R.Tensor((4,), "float32")) -> R.Tuple(

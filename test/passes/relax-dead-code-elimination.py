@@ -2,6 +2,9 @@
 # RUN: relax-opt %s --relax-dead-code-elimination --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-dead-code-elimination='entry-functions=unreached,narrow' --print-script | FileCheck %s --check-prefix=ENTRY
 # RUN: not relax-opt %s --relax-dead-code-elimination='entry-functions=unreched' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+"""Situations: test_transform_dead_code_elimination.py, test_transform_remove_unused_parameters.py,
+test_transform_remove_unused_outputs.py."""
+
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 # UNKNOWN: pass 'relax-dead-code-elimination': there is no function @unreched; did you mean 'unreached'?
@@ -101,6 +104,21 @@ class Module:
     @R.function(private=True)
     def sized(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("n",), "float32"):
         return R.zeros(R.shape(["n"]), "float32")
+
+    # So may a shape, or a number; where another parameter tells it too, they are passed no more, nor made.
+    # CHECK-LABEL: def shapes(
+    # CHECK: made = cls.shaped(x)
+    # CHECK-NEXT: return made
+    # CHECK-LABEL: def shaped(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("n", "m"), "float32"):
+    @R.function
+    def shapes(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("n", "m"), "float32"):
+        s = R.shape(["n", "m"])
+        made = cls.shaped(x, s)
+        return made
+
+    @R.function(private=True)
+    def shaped(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(("n", "m"))) -> R.Tensor(("n", "m"), "float32"):
+        return R.add(x, R.zeros(R.shape(["n", "m"]), "float32"))
 
     # PrimFuncs on tensors: an output that nobody uses, with what is only for it, and an input that nobody reads. Those
     # on buffers write all of them.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true})' --split-input-file --print-script | FileCheck %s
+# RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,func.func(relax-fuse-ops{epilogues=true reasons=true}))' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=FUSED
 """Groups of calls, a number on each, which tir-fuse makes one kernel each. Situations: test_transform_fuse_ops.py."""
 

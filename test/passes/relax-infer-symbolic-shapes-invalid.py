@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-infer-symbolic-shapes --split-input-file --verify-diagnostics
+# RUN: not relax-opt %s --relax-infer-symbolic-shapes --split-input-file 2>&1 | FileCheck %s
 """Sizes that no call can have: an error at the operation that cannot run, notes at those that it contradicts."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
+# Each is said once.
+# CHECK: error: 'relax.matmul' op can never run: sizes that must be the same are 3 and 4
+# CHECK: note: n = 3 is needed by relax.matmul
+# CHECK-NOT: n = 3 is needed by relax.matmul
+# CHECK: error: 'relax.matmul' op can never run: sizes that must be the same are 60*n and 80
 @I.ir_module(ssa=True)
 class TwoNumbers:
     @R.function

@@ -7,7 +7,13 @@
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 weights=w' 2>&1 | FileCheck %s --check-prefix=BOTH
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 most-spread=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 # RUN: not relax-opt %s --relax-lift-transform-params='weights=v' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-# RUN: not relax-opt %s --relax-lift-transform-params='inputs=1' --relax-lift-transform-params='inputs=1' 2>&1 | FileCheck %s --check-prefix=TWICE
+# What is lifted already is not lifted again.
+# RUN: relax-opt %s --relax-lift-transform-params='inputs=1' --relax-lift-transform-params='inputs=1' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-lift-transform-params='inputs=1 keep=permute_dims,s' --print-script | FileCheck %s --check-prefix=KEPT
+# RUN: relax-opt %s --relax-lift-transform-params='function=told inputs=1' --print-script | FileCheck %s --check-prefix=TOLD
+"""What is done with weights alone goes into a function that is called once: when a program is built, or loaded.
+Situations: test_transform_lift_transform_params.py; functions that share their weights: the file beside this one."""
+
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 # SILENT: pass 'relax-lift-transform-params': nothing says which parameters of @main are weights: give inputs=N,
@@ -15,7 +21,6 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 # BOTH: pass 'relax-lift-transform-params': takes inputs= or weights=, not both
 # NEGATIVE: pass 'relax-lift-transform-params': most-spread must be 0 or more, got -1.0
 # UNKNOWN: pass 'relax-lift-transform-params': @main has no parameter 'v'
-# TWICE: pass 'relax-lift-transform-params': there is a function @main_transform_params already
 
 
 @I.ir_module(ssa=True)
@@ -63,6 +68,15 @@ class Module:
     # NAMED-NEXT: k: R.Tensor(("m",), "float32"),
     # NAMED-NEXT: wt: R.Tensor((4, 8), "float32"),
     # NAMED-NEXT: ) ->
+
+    # Operators and nodes of these names stay, and what is made of them; what they are made of does not.
+    # KEPT-LABEL: def main_transform_params(
+    # KEPT: scaled: {{.*}} = R.multiply(
+    # KEPT-NOT: R.permute_dims
+    # KEPT-NOT: R.sum(
+    # KEPT-LABEL: def main(
+    # KEPT: R.permute_dims(scaled)
+    # KEPT: R.sum(
     @R.function
     def main(
         x: R.Tensor(("n", 4), "float32"),
@@ -111,3 +125,24 @@ class Module:
         else:
             r = R.negative(pure)
         return seen, pure, r
+
+    # A size that only a weight tells: it is passed on for that, though nobody reads it.
+    # TOLD-LABEL: def told_transform_params(
+    # TOLD: return [[SUM:s]], w, k
+    # TOLD-LABEL: def told(
+    # TOLD-NEXT: x: R.Tensor(("n",), "float32"),
+    # TOLD-NEXT: s: R.Tensor((), "float32"),
+    # TOLD-NEXT: w: R.Tensor(("m",), "float32"),
+    # TOLD-NEXT: k: R.Tensor(("n",), "float32"),
+    # TOLD-NEXT: ) ->
+    @R.function
+    def told(
+        x: R.Tensor(("n",), "float32"),
+        w: R.Tensor(("m",), "float32"),
+        v: R.Tensor(("m",), "float32"),
+        k: R.Tensor(("n",), "float32"),
+    ) -> R.Tuple(R.Tensor(("n",), "float32"), R.Tensor(("m",), "float32")):
+        s = R.sum(R.multiply(w, v))
+        y = R.add(R.add(x, s), k)
+        z = R.full(R.shape(["m"]), R.sum(x), dtype="float32")
+        return y, z

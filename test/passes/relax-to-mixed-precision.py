@@ -2,10 +2,13 @@
 # RUN: relax-opt %s --relax-to-mixed-precision --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-to-mixed-precision='results=f32' --print-script | FileCheck %s --check-prefix=WIDE
 # RUN: relax-opt %s --relax-to-mixed-precision='dtype=bf16 keep=nn.gelu,up' --print-script | FileCheck %s --check-prefix=KEEP
+# RUN: relax-opt %s --relax-to-mixed-precision --relax-lift-transform-params='function=weights weights=w' --print-script | FileCheck %s --check-prefix=LIFTED
 # RUN: not relax-opt %s --relax-to-mixed-precision='dtype=f8' 2>&1 | FileCheck %s --check-prefix=DTYPE
+# RUN: not relax-opt %s --relax-to-mixed-precision='keep=relax.nn.geluu' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 """Results are compared in test/python/passes/test_to_mixed_precision.py.
 Counterpart: test_transform_to_mixed_precision.py."""
 
+# UNKNOWN: unknown operator 'relax.nn.geluu'; did you mean 'relax.nn.gelu'?
 # DTYPE: option 'dtype' expects one of f16, bf16, got 'f8'
 
 from relax_mlir.script import ir as I, relax as R, tir as T
@@ -118,3 +121,27 @@ class Module:
         i = R.matmul(k, k)
         e = R.matmul(d, d)
         return i, e
+
+    # A parameter is converted once, for all that read it, in branches too; where it is a weight, before the first call.
+    # CHECK-LABEL: def weights(
+    # CHECK: [[LOW:astype_[01]]]: R.Tensor((4, 4), "float16") = R.astype(w, dtype="float16")
+    # CHECK-NOT: R.astype(w,
+    # CHECK: if c:
+    # CHECK-NOT: R.astype(w,
+    # CHECK: return r
+    # LIFTED-LABEL: def weights_transform_params(
+    # LIFTED: R.astype(w, dtype="float16")
+    # LIFTED-LABEL: def weights(
+    # LIFTED: transformed: R.Tensor((4, 4), "float16"),
+    # LIFTED-NOT: R.astype(transformed
+    @R.function
+    def weights(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"), c: T.bool) -> R.Tensor(
+        ("n", 4), "float32"
+    ):
+        a = R.matmul(x, w)
+        b = R.matmul(a, w)
+        if c:
+            r = R.matmul(b, w)
+        else:
+            r = R.matmul(x, w)
+        return r

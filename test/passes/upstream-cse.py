@@ -2,6 +2,8 @@
 # Upstream's cse and symbol-dce know our operators by their effects and symbols.
 # RUN: relax-opt %s --cse --print-script | FileCheck %s
 # RUN: relax-opt %s --symbol-dce --print-script | FileCheck %s --check-prefix=SYMBOLS
+"""Situations: test_transform_cse.py."""
+
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
@@ -73,6 +75,54 @@ class Module:
         else:
             r = R.negative(R.tanh(x))
         return rows, columns, one, other, half, double, mine, yours, r
+
+    # What a branch has computed is not there behind it; what is there before it serves it. Equal constants are one.
+    # CHECK-LABEL: def branches(
+    # CHECK: before: {{.*}} = R.add(x, R.const([1.0, 2.0], "float32"))
+    # CHECK-NEXT: if c:
+    # CHECK-NEXT: r_1: {{.*}} = R.exp(before)
+    # CHECK: else:
+    # CHECK-NEXT: r = before
+    # CHECK-NEXT: behind: {{.*}} = R.exp(before)
+    # CHECK-NEXT: return r, behind, before
+    @R.function
+    def branches(x: R.Tensor((2,), "float32"), c: T.bool) -> R.Tuple(
+        R.Tensor((2,), "float32"), R.Tensor((2,), "float32"), R.Tensor((2,), "float32")
+    ):
+        before = R.add(x, R.const([1.0, 2.0], "float32"))
+        if c:
+            r = R.exp(R.add(x, R.const([1.0, 2.0], "float32")))
+        else:
+            r = R.add(x, R.const([1.0, 2.0], "float32"))
+        behind = R.exp(before)
+        again = R.add(x, R.const([1.0, 2.0], "float32"))
+        return r, behind, again
+
+    # Sizes that were found out are names for later; each check stays. Lists of several results are compared as a whole.
+    # CHECK-LABEL: def sizes(
+    # CHECK: R.match_cast(x, out_sinfo=R.Tensor(("k",), "float32"))
+    # CHECK: R.match_cast(x, out_sinfo=R.Tensor(("k",), "float32"))
+    # CHECK: R.split(
+    # CHECK-NOT: R.split(
+    # CHECK: R.call_dps_packed(func="mine"
+    # CHECK-NOT: R.call_dps_packed(func="mine"
+    # CHECK: return
+    @R.function
+    def sizes(x: R.Tensor(("?",), "float32"), y: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor(("k",), "float32"),
+        R.Tensor(("k",), "float32"),
+        R.Tensor((2,), "float32"),
+        R.Tensor((2,), "float32"),
+        R.Tensor((4,), "float32"),
+        R.Tensor((4,), "float32"),
+    ):
+        a = R.match_cast(x, out_sinfo=R.Tensor(("k",), "float32"))
+        b = R.match_cast(x, out_sinfo=R.Tensor(("k",), "float32"))
+        left, _ = R.split(y, 2)
+        _, right = R.split(y, 2)
+        one = R.call_dps_packed(func="mine", args=(y,), out_sinfo=R.Tensor((4,), "float32"))
+        other = R.call_dps_packed(func="mine", args=(y,), out_sinfo=R.Tensor((4,), "float32"))
+        return a, b, left, right, one, other
 
     # What has an effect is done as often as it is said.
     # CHECK-LABEL: def effects(

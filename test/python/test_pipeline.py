@@ -215,6 +215,16 @@ def test_a_pipeline_on_another_operation() -> None:
     rx.Pipeline("cse", anchor="any").run(function.operation)
 
 
+@pytest.mark.parametrize("name", ["relax-legalize-ops", "relax-inline", "relax-lower-calls"])
+def test_any_operation_is_one_that_the_pass_runs_on(name: str) -> None:
+    module = rx.Module.parse(TWICE)
+    before = str(module)
+    with pytest.raises(rx.RelaxError, match=f"pass '{name}' runs on builtin.module, not on func.func: write builtin"):
+        rx.Pipeline(f"test-mark,any(cse,{name})").run(module)
+    assert str(module) == before
+    rx.Pipeline("any(relax-inline)").run(module)
+
+
 def test_a_pass_can_be_called() -> None:
     module = rx.Module.parse(TWICE)
     assert Mark(key="test.called")(module) is module

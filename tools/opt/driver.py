@@ -170,8 +170,9 @@ class Driver:
 
     def _error_text(self, error: RelaxError, sources: dict[str, str]) -> str:
         texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [as_diagnostic(error)]]
-        # Without diagnostics the notes are part of the one made above.
-        notes = error.notes if error.diagnostics else ()
+        # Those of a diagnostic are shown with it; without diagnostics all are part of the one made above.
+        shown = {note.message for each in error.diagnostics for note in each.notes}
+        notes = [note for note in error.notes if note not in shown] if error.diagnostics else []
         return "".join([*texts, *(render(Diagnostic("note", note, "relax-opt"), {}) + "\n" for note in notes)])
 
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:

@@ -20,7 +20,9 @@ from .roofline import UNKNOWN, Roofline
 from .work import add_work
 
 #: The kinds of facts that have their own place on the page; the others are shown in tables.
-_SHOWN = frozenset("model node operator legalized kernel fused not-fused call memory schedule loops code stage".split())
+_SHOWN = frozenset(
+    "model node operator legalized kernel fused not-fused call memory schedule loops code stage pass".split()
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def report_data(
         "kernels": links.kernels,
         "memory": memory,
         "stages": [{"name": fact["name"], "seconds": fact["seconds"]} for fact in journal.of("stage")],
+        "passes": journal.of("pass"),
         "pieces": _pieces(journal.of("code")),
         "others": {kind: journal.of(kind) for kind in journal.kinds if kind not in _SHOWN},
     }

@@ -71,6 +71,7 @@ function start() {
   }
   showComparison();
   showStages();
+  showPasses();
   showOthers();
   showSections();
 }

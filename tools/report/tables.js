@@ -151,6 +151,22 @@ function showStages() {
     piecesText() ? el("p", { class: "muted hint" }, piecesText()) : null);
 }
 
+// What passes did: operators and functions that are fewer or more behind each, and the patterns that it applied.
+function showPasses() {
+  at("passes").hidden = data.passes.length === 0;
+  const changes = (pass) => Object.entries(pass.operations).map(([name, count]) => `${name} ${count > 0 ? "+" : "−"}${Math.abs(count)}`).join(", ");
+  const patterns = (pass) => Object.entries(pass.patterns).map(([name, count]) => `${name} ${count}×`).join(", ");
+  const columns = [
+    { name: "Number", isNumber: true, value: (pass) => pass.number, show: (pass) => String(pass.number) },
+    { name: "Stage", value: (pass) => pass.stage, show: (pass) => pass.stage },
+    { name: "Pass", value: (pass) => pass.name, show: (pass) => el("span", { class: "name" }, el("span", {}, breakable(pass.name))) },
+    { name: "Operators", value: changes, show: changes },
+    { name: "Patterns applied", value: patterns, show: patterns },
+  ];
+  const rows = data.passes.map((pass, place) => ({ ...pass, number: place + 1 }));
+  new SortedTable(at("pass-table"), columns, rows, { column: 0, isDown: false });
+}
+
 function piecesText() {
   const { made, found, seconds } = data.pieces;
   if (made + found < 2) return "";

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.dialects.tir.prim_func import OP_PATTERN
 from relax_mlir.passes.fuse.marks import GROUP
 from relax_mlir.runtime import to_numpy
 
@@ -111,6 +112,20 @@ def test_random_graphs(module: rx.Module) -> None:
     is_one = len(functions_by_name(module)["main"].attributes["function_type"].value.results) == 1
     for one, other in zip([fused] if is_one else fused, [plain] if is_one else plain, strict=True):
         numpy.testing.assert_allclose(to_numpy(one), to_numpy(other), rtol=1e-4, atol=1e-4)
+
+
+@draws(15, deadline=None)
+@given(st.one_of(blocks.images(), blocks.sequences()), st.sampled_from(["{}", "func.func({})"]))
+def test_random_graphs_of_which_nobody_has_said_how_they_fuse(module: rx.Module, anchor: str) -> None:
+    def change(module: rx.Module) -> None:
+        rx.Pipeline("relax-legalize-ops").run(module)
+        for function in functions_by_name(module).values():
+            if OP_PATTERN in function.attributes:
+                del function.attributes[OP_PATTERN]
+        passes = [anchor.format(each) for each in ("relax-annotate-op-pattern", "relax-fuse-ops{epilogues=true}")]
+        rx.Pipeline([*passes, "tir-fuse"]).run(module)
+
+    keeps_results(module, change)
 
 
 # ---- passes between relax-fuse-ops and tir-fuse ----

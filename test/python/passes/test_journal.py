@@ -143,6 +143,23 @@ def test_every_stage_tells_its_time(journal: rx.Journal) -> None:
     assert [fact["name"] for fact in journal.of("stage")] == [*rx.stages("llvm").names, "code"]
 
 
+def test_every_pass_tells_what_it_did_to_the_graph() -> None:
+    told, made = rx.Journal(), rx.Module()
+    relax: Any = rx.relax
+    with made.function("main", {"x": rx.tensor((8, 4))}) as f:
+        (x,) = f
+        f.returns(relax.add(relax.exp(relax.permute_dims(relax.permute_dims(x))), relax.exp(x)))
+    rx.compile(made, journal=told)
+    done = {fact["name"]: fact for fact in told.of("pass")}
+    assert done["relax-canonicalize"]["operations"] == {"relax.permute_dims": -2}
+    assert sum(done["relax-canonicalize"]["patterns"].values()) > 0
+    assert done["cse"]["operations"] == {"relax.exp": -1}
+    legalized = {"func.func": 2, "relax.add": -1, "relax.call_tir": 2, "relax.exp": -1}
+    assert (done["relax-legalize-ops"]["stage"], done["relax-legalize-ops"]["operations"]) == ("legalize", legalized)
+    assert done["tir-fuse"]["operations"] == {"func.func": -1, "relax.call_tir": -1}
+    assert "tir-plan" not in done, "it does nothing to the graph"
+
+
 def test_operators_and_the_rule_that_took_each(journal: rx.Journal) -> None:
     operators = {fact["index"]: fact for fact in journal.of("operator")}
     assert [fact["operator"] for fact in operators.values()] == [

@@ -60,6 +60,51 @@ def test_random_graphs_of_which_one_input_is_a_weight(module: rx.Module) -> None
     assert after == {"main", "main_transform_params"}
 
 
+@draws(10)
+@given(GRAPHS, st.sampled_from(["relax-canonicalize", "relax-decompose-ops{ops=nn.batch_norm,nn.layer_norm,nn.gelu}"]))
+def test_random_graphs_that_share_their_weights(module: rx.Module, change: str) -> None:
+    """One of the two does what the other does in another way, in part."""
+    x, y = random_arrays(module)
+    expected = results_of(module, [x, y])
+    main = module.body.operations[0].operation
+    other = main.clone(ip=rx.ir.InsertionPoint.after(main)).operation
+    other.attributes["sym_name"] = rx.ir.StringAttr.get("other", module.context)
+    rx.Pipeline(f"func.func{{sym_name=other}}({change})").run(module)
+    LiftTransformParams(inputs=1, function=("main", "other"))(module)
+    program = rx.compile(module, opt_level=0)
+    transformed = program["transform_params"](y)
+    weights = transformed if isinstance(transformed, tuple) else [each for each in (transformed,) if each is not None]
+    for name in ("main", "other"):
+        results = program[name](x, *weights)
+        same(results if isinstance(results, tuple) else [results], expected)
+
+
+@draws(15)
+@given(GRAPHS, st.integers(0, 2))
+def test_random_graphs_whose_weights_are_a_list(module: rx.Module, inputs: int) -> None:
+    x, y = random_arrays(module)
+    expected = results_of(module, [x, y])
+    rx.Pipeline(f"relax-bundle-params{{inputs={inputs} results}}").run(module)
+    (found,) = [rx.compile(module, opt_level=0)["main"](*[x, y][:inputs], [x, y][inputs:])]
+    same(found, expected)
+
+
+@draws(15)
+@given(GRAPHS)
+def test_random_graphs_whose_weights_become_parameters(module: rx.Module) -> None:
+    x, y = random_arrays(module)
+    expected = results_of(module, [x, y])
+    before = module.copy()
+    try:
+        weights = rx.unbind_params(module)
+    except rx.RelaxError as error:
+        assert "has no constants" in str(error) and str(module) == str(before)
+        return
+    same(results_of(module, [x, y, *weights.values()]), expected)
+    BindParams(arrays=weights)(module)
+    same(results_of(module, [x, y]), expected)
+
+
 @draws(20)
 @given(blocks.sequences())
 def test_random_graphs_of_a_length_that_is_known(module: rx.Module) -> None:

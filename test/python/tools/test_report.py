@@ -194,6 +194,8 @@ def test_stages_weights_and_sizes(static: tuple[Path, Path], data: dict[str, Any
     names = [stage["name"] for stage in data["stages"]]
     assert names[:5] == ["import", "simplify", "norms", "fold", "legalize"]
     assert names[-1] == "code"
+    (legalized,) = [each for each in data["passes"] if each["name"] == "relax-legalize-ops"]
+    assert legalized["stage"] == "legalize" and legalized["operations"]["relax.call_tir"] > 0
     assert data["model"]["weights"] == 3
     assert data["model"]["weight_bytes"] == 16 * 4 + 4 * 4 + 8
     assert 0 < data["code_bytes"] < static[0].stat().st_size
@@ -434,6 +436,9 @@ def test_a_browser_draws_the_page(evil: Path, tmp_path: Path) -> None:
     assert '<h1 id="title">evil &lt;b&gt;.onnx</h1>' in drawn
     assert 'id="evil"' not in drawn
     assert all(f"<span>{stage['name']}</span>" in drawn for stage in content["stages"])
+    passes = re.search(r'id="pass-table".*?</table>', drawn, re.S)
+    assert passes is not None
+    assert [passes[0].count(f">{each['stage']}<") > 0 for each in content["passes"]] == [True] * len(content["passes"])
 
 
 # ---- the option ----

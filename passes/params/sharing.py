@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What functions of the same weights compute of them alike: such work is done once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import body_of, parent_of, use_count
+from ..fold.constant_graph import ConstantGraph, Limits
+
+#: Numbers what is computed: the same number for the same work on the same weights, in whatever function.
+Numbers = dict[Hashable, int]
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """A function that takes the weights, and the places of these among its parameters."""
+
+    function: Operation
+    places: Sequence[int]
+    graph: ConstantGraph
+    numbers: Numbers
+
+    @property
+    def weights(self) -> list[Value]:
+        arguments = body_of(self.function).arguments
+        return [arguments[place] for place in self.places]
+
+    @cached_property
+    def keys(self) -> dict[Value, int]:
+        """What each value is that depends on constants and weights alone."""
+        found = {weight: self._number(("weight", place)) for place, weight in enumerate(self.weights)}
+        for op in self.graph.operations.values():
+            attributes = tuple((name, op.attributes[name]) for name in sorted(op.attributes))
+            work = op.name, attributes, tuple(found[operand] for operand in op.operands), tuple(op.results.types)
+            for place, result in enumerate(op.results):
+                found[result] = self._number((work, place))
+        return found
+
+    @cached_property
+    def values(self) -> dict[int, list[Value]]:
+        """The values of each key."""
+        found: dict[int, list[Value]] = {}
+        for value, key in self.keys.items():
+            found.setdefault(key, []).append(value)
+        return found
+
+    @cached_property
+    def used_weights(self) -> frozenset[int]:
+        return frozenset(place for place, weight in enumerate(self.weights) if use_count(weight))
+
+    def weights_of(self, value: Value) -> frozenset[int]:
+        """The weights that a value is made of."""
+        given = {weight: place for place, weight in enumerate(self.weights)}
+        needed = self.graph.needed_for([value], given)
+        return frozenset(given[operand] for op in needed for operand in op.operands if operand in given)
+
+    def _number(self, work: Hashable) -> int:
+        return self.numbers.setdefault(work, len(self.numbers))
+
+
+def consumers_of(
+    functions: Sequence[Operation],
+    places: Sequence[Sequence[int]],
+    limits: Limits,
+    can_lift: Callable[[Operation], bool],
+) -> tuple[list[Consumer], list[int]]:
+    """The functions, and the keys of what is worth making beforehand: what all that use its weights make of them."""
+    apart: set[Operation] = set()
+    while True:
+        numbers: Numbers = {}
+        consumers = [
+            _consumer(function, own, limits, can_lift, apart, numbers)
+            for function, own in zip(functions, places, strict=True)
+        ]
+        worth = [each.graph.worth_keeping() for each in consumers]
+        refused = {
+            value.owner.operation
+            for one, values in zip(consumers, worth, strict=True)
+            for value in values
+            if not _is_made_by_all(value, one, consumers)
+        }
+        if not refused:
+            keys = [one.keys[value] for one, values in zip(consumers, worth, strict=True) for value in values]
+            return consumers, list(dict.fromkeys(keys))
+        apart |= refused
+
+
+def _consumer(
+    function: Operation,
+    places: Sequence[int],
+    limits: Limits,
+    can_lift: Callable[[Operation], bool],
+    apart: Collection[Operation],
+    numbers: Numbers,
+) -> Consumer:
+    arguments = body_of(function).arguments
+    graph = ConstantGraph(
+        function,
+        limits,
+        lambda op: parent_of(op) == function and op not in apart and can_lift(op),
+        weights=[arguments[place] for place in places],
+    )
+    return Consumer(function, places, graph, numbers)
+
+
+def _is_made_by_all(value: Value, consumer: Consumer, consumers: Sequence[Consumer]) -> bool:
+    if len(consumers) == 1:
+        return True
+    key, weights = consumer.keys[value], consumer.weights_of(value)
+    return all(key in other.values or other.used_weights.isdisjoint(weights) for other in consumers)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: not relax-opt %s --relax-lift-transform-params='function=main,fewer inputs=1' 2>&1 | FileCheck %s --check-prefix=FEWER
+# RUN: not relax-opt %s --relax-lift-transform-params='function=main,smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=SMALLER
+# RUN: not relax-opt %s --relax-lift-transform-params='function=main,other inputs=1' 2>&1 | FileCheck %s --check-prefix=DTYPE
+# RUN: not relax-opt %s --relax-lift-transform-params='function=main,main inputs=1' 2>&1 | FileCheck %s --check-prefix=TWICE
+# RUN: not relax-opt %s --relax-lift-transform-params='function=main,fewr inputs=1' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+# RUN: not relax-opt %s --relax-lift-transform-params='function=smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=TAKEN
+# RUN: not relax-opt %s --relax-lift-transform-params='function=caller inputs=1' 2>&1 | FileCheck %s --check-prefix=CALLED
+"""Weights that are not the same, and a function that is there already. Situations: test_transform_lift_transform_params.py."""
+
+from relax_mlir.script import ir as I, relax as R
+
+# FEWER: pass 'relax-lift-transform-params': @main and @fewer do not take the same weights: the one has 2 weights, the other 1
+# SMALLER: pass 'relax-lift-transform-params': @main and @smaller do not take the same weights: 'b' is tensor<4xf32>, 'b' is tensor<2xf32>
+# DTYPE: pass 'relax-lift-transform-params': @main and @other do not take the same weights: 'b' is tensor<4xf32>, 'c' is tensor<4xf16>
+# TWICE: pass 'relax-lift-transform-params': function must name one function or several, each once
+# UNKNOWN: pass 'relax-lift-transform-params': there is no graph function @fewr with a body;
+# UNKNOWN-SAME: did you mean 'fewer'?
+# TAKEN: pass 'relax-lift-transform-params': there is a function @smaller_transform_params already, which does not give the weights that @smaller takes, one by one
+# CALLED: pass 'relax-lift-transform-params': @caller_transform_params is called here, by arguments as they are now: inline it first (relax-inline)
+
+
+@I.ir_module(ssa=True)
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32"), b: R.Tensor((4,), "float32")) -> R.Tensor(
+        (4,), "float32"
+    ):
+        return R.add(x, R.exp(R.add(a, b)))
+
+    @R.function
+    def fewer(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.add(x, R.exp(a))
+
+    @R.function
+    def smaller(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32"), b: R.Tensor((2,), "float32")) -> R.Tensor(
+        (4,), "float32"
+    ):
+        return R.add(x, R.exp(a))
+
+    @R.function
+    def smaller_transform_params(a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return a
+
+    @R.function
+    def other(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32"), c: R.Tensor((4,), "float16")) -> R.Tensor(
+        (4,), "float32"
+    ):
+        return R.add(x, R.exp(a))
+
+    @R.function
+    def caller(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.add(x, cls.caller_transform_params(a))
+
+    @R.function
+    def caller_transform_params(a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.exp(a)
