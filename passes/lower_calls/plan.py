@@ -97,7 +97,7 @@ class Plan:
     slots: list[SymExpr] = field(default_factory=list)
     #: Whose memory a value has; values that are not in it have memory from elsewhere.
     memory_of: dict[Value, Buffer] = field(default_factory=dict)
-    #: The operations with their positions.
+    #: The operations with their positions, constants left out.
     operations: list[tuple[int, Operation]] = field(default_factory=list)
     #: Results that are written over an operand: which one.
     over: dict[Value, int] = field(default_factory=dict)
@@ -146,10 +146,10 @@ class _Planner:
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
         for op in operations_of(block):
             self._position += 1
-            self.plan.operations.append((self._position, op))
             if op.name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
                 continue
+            self.plan.operations.append((self._position, op))
             operands = list(op.operands)
             for operand in operands:
                 self._use(operand, path)
