@@ -18,8 +18,9 @@ from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
 from .gradient.control_flow import Options
-from .gradient.remembered import Remembered, erase_unused, unused_in
+from .gradient.remembered import Remembered, erase_unused
 from .gradient.reverse import gradients
+from .gradient.steps import forwards, unused_in
 from .relax_inline import inline_calls_in
 
 
@@ -126,18 +127,20 @@ def _is_float(value: Value) -> bool:
 def _append_gradients(function: Operation, places: list[int], target_index: int, options: Options) -> None:
     block = body_of(function)
     end = last_of(block)
-    arguments, unused = list(block.arguments), unused_in(function)
+    arguments = list(block.arguments)
+    xs = [arguments[place] for place in places]
+    remembered = Remembered()
+    depending, unused = forwards(block, xs)
     with ir.InsertionPoint(end):
-        xs = [arguments[place] for place in places]
-        remembered = Remembered()
-        made = gradients(end.operands[target_index], xs, options=options, block=block, remembered=remembered)
+        y = end.operands[target_index]
+        made = gradients(y, xs, options=options, step_of=depending.get, remembered=remembered)
     with end.location, ir.InsertionPoint(end):
         # Loops have been replaced on the way, so the results are looked up again.
         returned = [*end.operands, *made]
         ir.Operation.create("func.return", operands=returned)
-    end.erase()
     # Rules compute again what the gradients need only a part of.
     erase_unused(unused_in(function) if remembered.has_unused else unused)
+    end.erase()
     types = ir.FunctionType.get([argument.type for argument in arguments], [value.type for value in returned])
     function.attributes["function_type"] = ir.TypeAttr.get(types)
     # How many results there are, and of what kinds, has changed.

@@ -47,10 +47,9 @@ class Signatures:
             is_scalar = [isinstance(decode(type_), ScalarInfo) for type_ in types]
             known = self._types[types] = len(self._types), list(compress(count(), is_scalar))
         key = (operation.name, known[0], len(operands), *items_of(operation.attributes))
-        places = [place for place in known[1] if place < len(operands)]
-        if not places:
+        if not known[1]:
             return key
-        scalars = [operand_info(operation.operands[place]) for place in places]
+        scalars = [operand_info(operation.operands[place]) for place in known[1] if place < len(operands)]
         # As text: 0.0 and -0.0, 1 and True are different numbers here.
         return (*key, *(repr(getattr(info, "value", None)) for info in scalars))
 
@@ -61,7 +60,7 @@ class Step(NamedTuple):
     name: str
     operands: tuple[int, ...]
     types: list[Type]
-    attributes: dict[str, Attribute]
+    attributes: dict[str, Attribute] | None
 
 
 class Made(NamedTuple):
@@ -105,7 +104,7 @@ def take_down(
         known = tuple(index for index in chosen if index is not None)
         if len(known) < len(chosen):
             return None
-        steps.append(Step(made.name, known, list(made.results.types), dict(made.attributes)))
+        steps.append(Step(made.name, known, list(made.results.types), dict(made.attributes) or None))
         values.update((result, len(values)) for result in made.results)
     places = tuple(values[value] for value in results if value in values)
     return Made(tuple(steps), places) if len(places) == len(results) else None

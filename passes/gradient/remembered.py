@@ -13,9 +13,8 @@ from ...bindings.navigation import made_by, operations_of, used_by
 from ...bindings.rewriting import is_used
 from ...dialects.core.dialect import row_of
 from ...dialects.relax import dialect
-from ...support.callbacks import fragile
 from ..core.remembered import Made, Signatures, take_down
-from .steps import Step, steps_to
+from .steps import Step, steps_to, unused_in
 
 relax = dialect.ops
 
@@ -50,7 +49,7 @@ class Remembered:
         given = [*operands, *others]
         distinct = list(dict.fromkeys(given))
         same = () if len(distinct) == len(given) else [distinct.index(value) for value in given]
-        arrives = [each is not None for each in arriving]
+        arrives = () if len(arrived) == len(arriving) else [each is not None for each in arriving]
         key = (self._signatures.of(operation, operands, others), *varies, *arrives, *same)
         known = self._known.get(key)
         if known is not None:
@@ -66,20 +65,6 @@ class Remembered:
         if taken is None or not taken.uses(map(distinct.index, arrived)):
             self.has_unused = True
         return gradients
-
-
-def unused_in(root: Operation) -> list[Operation]:
-    """The operations in an operation of which nobody uses anything."""
-    found: list[Operation] = []
-
-    @fragile
-    def visit(operation: Operation) -> object:
-        if not is_used(operation):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def erase_unused(unused: Iterable[Operation], kept: Collection[Value] = ()) -> None:

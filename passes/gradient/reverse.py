@@ -8,7 +8,7 @@ from itertools import compress
 from typing import Any
 
 from ...bindings.handles import building
-from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.rewriting import Decline, located_error
 from ...dialects.core.codec import decode
@@ -25,7 +25,7 @@ from .checkpoints import END, computed_again
 from .control_flow import CONTROL_FLOW, Options, Region
 from .registry import GradientCall, find_gradient, named, reason_against
 from .remembered import Remembered
-from .steps import Step, StepMaking, depending, step_making, steps_to
+from .steps import Step, StepMaking, step_making, steps_to
 
 relax = dialect.ops
 _BESIDE = Options()
@@ -37,16 +37,15 @@ def gradients(
     seed: Any = None,
     *,
     options: Options = _BESIDE,
-    block: Block | None = None,
+    step_of: StepMaking = step_making,
     remembered: Remembered | None = None,
 ) -> list[Any]:
     """How the sum of y's elements changes with each of the xs; zeros where it does not depend on one.
 
     `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
     each operation of it where the one that it differentiates is from. The xs are taken as independent of each other.
-    `block` holds all that depends on them, if that is known.
+    `step_of` may leave out what does not depend on them.
     """
-    step_of = step_making if block is None else depending(block, xs).get
     return _Reverse(xs, options, remembered or Remembered(), step_of).gradients([(y, seed)])
 
 

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, used_inside
+from ...bindings.rewriting import is_used
+from ...support.callbacks import fragile
 
 #: An operation, its operands, what else it uses inside, and its results: each is read once.
 Step = tuple[Operation, list[Value], list[Value], list[Value]]
@@ -25,19 +28,36 @@ def _step(operation: Operation) -> Step:
     return operation, list(operation.operands), captured, list(operation.results)
 
 
-def depending(block: Block, xs: Iterable[Value]) -> dict[Value, Step]:
-    """The operations of a block that depend on the xs, by what they give."""
-    found: dict[Value, Step] = {}
-    waiting = list(xs)
-    while waiting:
-        for use in waiting.pop().uses:
-            operation = use.owner.operation
-            while operation.block != block:
-                operation = operation.parent.operation
-            step = _step(operation)
-            if found.keys().isdisjoint(step[3]):
-                found.update(dict.fromkeys(step[3], step))
-                waiting += step[3]
+def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list[Operation]]:
+    """The operations of a block that depend on the xs, by what they give, and those of which nobody uses anything."""
+    depending: dict[Value, Any] = dict.fromkeys(xs)
+    values, unused = depending.keys(), []
+    for view in block.operations:
+        operation = view.operation
+        if operation.name == "arith.constant":
+            # There may be more of these than of all others.
+            continue
+        step = _step(operation)
+        if len(operation.regions):
+            unused += unused_in(operation)
+        elif not is_used(operation):
+            unused.append(operation)
+        if not (values.isdisjoint(step[1]) and values.isdisjoint(step[2])):
+            depending.update(dict.fromkeys(step[3], step))
+    return depending, unused
+
+
+def unused_in(root: Operation) -> list[Operation]:
+    """An operation and those in it, if nobody uses anything of them."""
+    found: list[Operation] = []
+
+    @fragile
+    def visit(operation: Operation) -> object:
+        if not is_used(operation):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
 
 

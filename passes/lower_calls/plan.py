@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
+from ...bindings.navigation import blocks_of, body_of, last_of
 from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -144,7 +144,8 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
-        for op in operations_of(block):
+        for view in block.operations:
+            op = view.operation
             self._position += 1
             if op.name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
