@@ -47,8 +47,10 @@ class Remembered:
         arrived = [each for each in arriving if each is not None]
         others = [*results, *arrived]
         given = [*operands, *others]
-        distinct = list(dict.fromkeys(given))
-        same = () if len(distinct) == len(given) else [distinct.index(value) for value in given]
+        distinct, same = given, []
+        if len(set(given)) < len(given):
+            distinct = list(dict.fromkeys(given))
+            same = [distinct.index(value) for value in given]
         arrives = () if len(arrived) == len(arriving) else [each is not None for each in arriving]
         key = (self._signatures.of(operation, operands, others), *varies, *arrives, *same)
         known = self._known.get(key)

@@ -93,8 +93,8 @@ class _Reverse:
         #: The values on the way that change with the xs.
         self._varying = set(xs)
         self._totals: dict[Any, Any] = {}
-        self._continuous: dict[Type, bool] = {}
-        self._rules: dict[str, OperatorRule | None] = {}
+        self._is_continuous = _Continuous()
+        self._rules: dict[str, OperatorRule] = {}
 
     def gradients(self, seeds: Sequence[tuple[Value, Any]], known: Iterable[Value] = ()) -> list[Any]:
         """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
@@ -128,14 +128,8 @@ class _Reverse:
             varies = [operand in varying for operand in operands]
             if True in varies or not varying.isdisjoint(captured):
                 path.append((step, varies))
-                varying.update([result for result in results if self._is_continuous(result.type)])
+                varying.update([result for result in results if self._is_continuous[result.type]])
         return path
-
-    def _is_continuous(self, type_: Type) -> bool:
-        found = self._continuous.get(type_)
-        if found is None:
-            found = self._continuous[type_] = _is_continuous(type_)
-        return found
 
     def _pass_on(self, step: Step, varies: list[bool], arriving: list[Any]) -> None:
         """Adds what arrives at an operation's results to what the values get that it uses."""
@@ -156,11 +150,10 @@ class _Reverse:
                 self._add(value, gradient)
             if again:
                 return
-        if name not in self._rules:
-            self._rules[name] = find_gradient(name) or _rule_of_decomposition(name)
-        rule = self._rules[name]
+        rule = self._rules.get(name) or find_gradient(name) or _rule_of_decomposition(name)
         if rule is None:
             raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
+        self._rules[name] = rule
 
         def ask() -> list[Any]:
             return _derived(rule, operation, list(arriving), varies)
@@ -195,7 +188,8 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
         return None
 
     def rule(call: GradientCall) -> list[Any]:
-        is_float = [_is_continuous(operand.type) for operand in call.operands]
+        is_continuous = _Continuous()
+        is_float = [is_continuous[operand.type] for operand in call.operands]
 
         def forward(*floats: Value) -> list[Value]:
             rest = iter(floats)
@@ -212,12 +206,14 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
     return found._replace(function=rule)
 
 
-def _is_continuous(type_: Type) -> bool:
+class _Continuous(dict[Type, bool]):
     """Whether values of a type can change a little: shapes, integers and truths cannot."""
-    info = decode(type_)
-    if isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
-        return is_float(info.dtype)
-    return not isinstance(info, ShapeInfo)
+
+    def __missing__(self, type_: Type) -> bool:
+        info = decode(type_)
+        is_number = isinstance(info, (TensorInfo, ScalarInfo, VectorInfo))
+        found = self[type_] = is_float(info.dtype) if is_number else not isinstance(info, ShapeInfo)
+        return found
 
 
 def _help_with(operation: Operation) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, used_inside
-from ...bindings.rewriting import is_used
+from ...bindings.rewriting import are_used, is_used
 from ...support.callbacks import fragile
 
 #: An operation, its operands, what else it uses inside, and its results: each is read once.
@@ -38,12 +38,13 @@ def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list
             # There may be more of these than of all others.
             continue
         step = _step(operation)
+        _, operands, captured, results = step
+        if not (values.isdisjoint(operands) and values.isdisjoint(captured)):
+            depending.update(dict.fromkeys(results, step))
         if len(operation.regions):
             unused += unused_in(operation)
-        elif not is_used(operation):
+        elif not are_used(results):
             unused.append(operation)
-        if not (values.isdisjoint(step[1]) and values.isdisjoint(step[2])):
-            depending.update(dict.fromkeys(step[3], step))
     return depending, unused
 
 
