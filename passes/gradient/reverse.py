@@ -211,9 +211,11 @@ class _Continuous(dict[Type, bool]):
 
     def __missing__(self, type_: Type) -> bool:
         info = decode(type_)
-        is_number = isinstance(info, (TensorInfo, ScalarInfo, VectorInfo))
-        found = self[type_] = is_float(info.dtype) if is_number else not isinstance(info, ShapeInfo)
-        return found
+        if isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
+            self[type_] = is_float(info.dtype)
+        else:
+            self[type_] = not isinstance(info, ShapeInfo)
+        return self[type_]
 
 
 def _help_with(operation: Operation) -> str:
