@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..support.callbacks import fragile
 from .ir import Block, Operation, OperationBase, OpView, Type, Value
 from .mlir import ir, string_value
 
@@ -59,14 +60,19 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
     found: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
+    @fragile
     def visit(operation: Operation) -> object:
+        found.append(operation)
+        return advance
+
+    def visit_outside(operation: Operation) -> object:
         found.append(operation)
         # The first is the root.
         if is_opaque is None or len(found) == 1 or not len(operation.regions):
             return advance
         return skip if is_opaque(operation) else advance
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    root.walk(visit if is_opaque is None else visit_outside, ir.WalkOrder.PRE_ORDER)
     return found[1:]
 
 

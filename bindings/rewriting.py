@@ -212,8 +212,13 @@ def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
 
 
 def is_used(operation: Operation) -> bool:
-    for result in operation.results:
-        for _ in result.uses:
+    return are_used(operation.results)
+
+
+def are_used(values: Iterable[Value]) -> bool:
+    """Whether anybody uses any of these."""
+    for value in values:
+        for _ in value.uses:
             return True
     return False
 

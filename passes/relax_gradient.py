@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, functions_in, has_body, last_of, operations_in, symbol_name
-from ..bindings.rewriting import is_used, located_error
+from ..bindings.navigation import body_of, functions_in, has_body, last_of, symbol_name
+from ..bindings.rewriting import located_error
 from ..dialects.core.codec import decode
-from ..dialects.core.dialect import row_of
 from ..dialects.core.infos import TensorInfo, describe, is_float
 from ..dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, VISIBILITY, argument_names
 from ..support.errors import RelaxError
@@ -19,7 +18,9 @@ from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
 from .gradient.control_flow import Options
+from .gradient.remembered import Remembered, erase_unused
 from .gradient.reverse import gradients
+from .gradient.steps import forwards, unused_in
 from .relax_inline import inline_calls_in
 
 
@@ -65,7 +66,7 @@ def add_adjoint(function: Operation, wrt: tuple[str, ...], target_index: int, op
         adjoint.attributes["sym_name"] = ir.StringAttr.get(name)
         if VISIBILITY in adjoint.attributes:
             del adjoint.attributes[VISIBILITY]
-        inline_calls_in(adjoint)
+        inline_calls_in(adjoint, function)
         _append_gradients(adjoint, places, target_index, options)
     except BaseException:
         adjoint.erase()
@@ -127,25 +128,22 @@ def _append_gradients(function: Operation, places: list[int], target_index: int,
     block = body_of(function)
     end = last_of(block)
     arguments = list(block.arguments)
+    xs = [arguments[place] for place in places]
+    remembered = Remembered()
+    depending, unused = forwards(block, xs)
     with ir.InsertionPoint(end):
-        made = gradients(end.operands[target_index], [arguments[place] for place in places], options=options)
+        y = end.operands[target_index]
+        made = gradients(y, xs, options=options, step_of=depending.get, remembered=remembered)
     with end.location, ir.InsertionPoint(end):
         # Loops have been replaced on the way, so the results are looked up again.
         returned = [*end.operands, *made]
         ir.Operation.create("func.return", operands=returned)
+    # Rules compute again what the gradients need only a part of.
+    erase_unused(unused_in(function) if remembered.has_unused else unused)
     end.erase()
-    _erase_unused(function)
     types = ir.FunctionType.get([argument.type for argument in arguments], [value.type for value in returned])
     function.attributes["function_type"] = ir.TypeAttr.get(types)
     # How many results there are, and of what kinds, has changed.
     for name in (RESULT_NAMES, RESULT_GROUPS, "res_attrs"):
         if name in function.attributes:
             del function.attributes[name]
-
-
-def _erase_unused(function: Operation) -> None:
-    """Rules compute again what the gradients need only a part of."""
-    for operation in reversed(operations_in(function)):
-        row = row_of(operation)
-        if row is not None and row.pure and not is_used(operation):
-            operation.erase()

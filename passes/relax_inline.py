@@ -66,9 +66,13 @@ def may_be_inlined(function: Operation, *, composites: bool = False) -> bool:
     return has_body(function) and not any(name in function.attributes for name in kept)
 
 
-def inline_calls_in(function: Operation) -> None:
-    """Puts bodies where calls stand, in this function alone; public ones too, but none into itself."""
-    functions = {symbol_name(each): each for each in functions_in(function.parent) if each != function}
+def inline_calls_in(function: Operation, original: Operation | None = None) -> None:
+    """Puts bodies where calls stand, in this function alone; public ones too, but none into itself.
+
+    `original` is what it is a copy of, if that is still there.
+    """
+    itself = (function, original or function)
+    functions = {symbol_name(each): each for each in functions_in(function.parent) if each not in itself}
     names: set[str] = set()
     for _ in functions:
         calls = [each for each in operations_in(function) if each.name == "func.call"]

@@ -167,10 +167,13 @@ for _method in (Entrance.__enter__, Entrance.__exit__, Entrance._defer_signals, 
 def callback(failed: Any, clean_up: Callable[[], None] | None = None) -> Callable[[Any], Any]:
     """For a function that MLIR calls. When it raises, MLIR gets `failed` instead, then and until the entrance ends.
 
-    `clean_up` is called after it has raised.
+    `clean_up` is called after it has raised. A `fragile` function raises nothing itself, and is called as it is.
     """
 
     def decorate(function: Any) -> Any:
+        if getattr(function, "__code__", None) in _fragile:
+            return function
+
         def call(*arguments: Any) -> Any:
             entrance = _thread.entrance
             try:

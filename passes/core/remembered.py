@@ -16,6 +16,7 @@ It is right for rules that look at types, attributes and the values of scalar co
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import compress, count
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Type, Value
@@ -31,24 +32,26 @@ class Signatures:
     """Keys of operations, which are equal where names, types, attributes and known scalars are."""
 
     def __init__(self) -> None:
-        self._scalar_types: dict[Type, bool] = {}
+        #: A number for each list of types, which is compared faster, and the places of the scalars in it.
+        self._types: dict[tuple[Type, ...], tuple[int, list[int]]] = {}
 
-    def of(self, operation: Operation, operands: Sequence[Value]) -> Hashable:
-        """`operands` are the operation's, or what stands for them and has the same types."""
-        types = [value.type for value in operands]
-        key = (operation.name, *types, None, *operation.results.types, None, *items_of(operation.attributes))
-        places = [place for place, type_ in enumerate(types) if self._is_scalar(type_)]
-        if not places:
+    def of(self, operation: Operation, operands: Sequence[Value], others: Sequence[Value] | None = None) -> Hashable:
+        """`operands` are the operation's, or what stands for them and has the same types.
+
+        `others` are values whose types count, too: its results, if not more are given.
+        """
+        values = [*operands, *(operation.results if others is None else others)]
+        types = tuple([value.type for value in values])
+        known = self._types.get(types)
+        if known is None:
+            is_scalar = [isinstance(decode(type_), ScalarInfo) for type_ in types]
+            known = self._types[types] = len(self._types), list(compress(count(), is_scalar))
+        key = (operation.name, known[0], len(operands), *items_of(operation.attributes))
+        if not known[1]:
             return key
-        scalars = [operand_info(operation.operands[place]) for place in places]
+        scalars = [operand_info(operation.operands[place]) for place in known[1] if place < len(operands)]
         # As text: 0.0 and -0.0, 1 and True are different numbers here.
         return (*key, *(repr(getattr(info, "value", None)) for info in scalars))
-
-    def _is_scalar(self, type_: Type) -> bool:
-        found = self._scalar_types.get(type_)
-        if found is None:
-            found = self._scalar_types[type_] = isinstance(decode(type_), ScalarInfo)
-        return found
 
 
 class Step(NamedTuple):
@@ -57,7 +60,7 @@ class Step(NamedTuple):
     name: str
     operands: tuple[int, ...]
     types: list[Type]
-    attributes: dict[str, Attribute]
+    attributes: dict[str, Attribute] | None
 
 
 class Made(NamedTuple):
@@ -68,11 +71,17 @@ class Made(NamedTuple):
 
     def again(self, operands: Sequence[Value], **place: Any) -> list[Value]:
         """The values for other operands; `place` (loc, ip) is where the operations go, if not where one is."""
-        values = list(operands)
+        values, create = list(operands), ir.Operation.create
         for name, chosen, types, attributes in self.steps:
-            given = [values[index] for index in chosen]
-            values += ir.Operation.create(name, types, given, attributes, **place).results
+            made = create(name, types, [values[index] for index in chosen], attributes, **place)
+            # Most give one value, which is read faster than a list.
+            values += [made.result] if len(types) == 1 else made.results
         return [values[index] for index in self.results]
+
+    def uses(self, places: Iterable[int]) -> bool:
+        """Whether all of these operands are used, or given back."""
+        used = {index for step in self.steps for index in step.operands}
+        return used.union(self.results).issuperset(places)
 
 
 def take_down(
@@ -95,7 +104,7 @@ def take_down(
         known = tuple(index for index in chosen if index is not None)
         if len(known) < len(chosen):
             return None
-        steps.append(Step(made.name, known, list(made.results.types), dict(made.attributes)))
+        steps.append(Step(made.name, known, list(made.results.types), dict(made.attributes) or None))
         values.update((result, len(values)) for result in made.results)
     places = tuple(values[value] for value in results if value in values)
     return Made(tuple(steps), places) if len(places) == len(results) else None

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any
 
 from ...bindings.handles import building
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import made_by, used_by, used_inside
 from ...bindings.rewriting import Decline, located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
@@ -21,12 +20,13 @@ from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
 from ..canonicalize.support import stated
-from ..core.remembered import Made, Signatures, take_down
 from ..decompose.registry import decomposed, find_decomposition
 from .checkpoints import END, computed_again
 from .control_flow import CONTROL_FLOW, Options, Region
 from .registry import GradientCall, UnknownSizes, find_gradient, named, reason_against
+from .remembered import Remembered
 from .scalars import SCALARS
+from .steps import Step, StepMaking, step_making, steps_to
 from .tensors import zeros_for
 from .unknown_sizes import with_named_sizes
 
@@ -36,13 +36,22 @@ _BESIDE = Options()
 _BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 
 
-def gradients(y: Any, xs: Sequence[Any], seed: Any = None, *, options: Options = _BESIDE) -> list[Any]:
+def gradients(
+    y: Any,
+    xs: Sequence[Any],
+    seed: Any = None,
+    *,
+    options: Options = _BESIDE,
+    step_of: StepMaking = step_making,
+    remembered: Remembered | None = None,
+) -> list[Any]:
     """How the sum of y's elements changes with each of the xs; zeros where it does not depend on one.
 
     `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
     each operation of it where the one that it differentiates is from. The xs are taken as independent of each other.
+    `step_of` may leave out what does not depend on them.
     """
-    return _Reverse(xs, options, _Remembered()).gradients([(y, seed)])
+    return _Reverse(xs, options, remembered or Remembered(), step_of).gradients([(y, seed)])
 
 
 def gradients_at(values: Sequence[Value], function: Callable[..., Any], seeds: Any = None) -> list[Value]:
@@ -71,61 +80,26 @@ def gradients_at(values: Sequence[Value], function: Callable[..., Any], seeds: A
             cast.erase()
 
 
-class _Remembered:
-    """What rules have made of operations, made again of those of the same types."""
-
-    def __init__(self) -> None:
-        self._signatures = Signatures()
-        self._known: dict[Hashable, tuple[list[bool], Made]] = {}
-        self._sums: dict[tuple[Type, Type], Type] = {}
-
-    def sum(self, one: Value, other: Value) -> Any:
-        """relax.add of both, of the type that is inferred once."""
-        types = one.type, other.type
-        if types not in self._sums:
-            made = relax["add"](one, other)
-            self._sums[types] = made.type
-            return made
-        return ir.Operation.create("relax.add", results=[self._sums[types]], operands=[one, other]).results[0]
-
-    def derived(
-        self,
-        operation: Operation,
-        arriving: Sequence[Value | None],
-        varies: Sequence[bool],
-        ask: Callable[[], list[Any]],
-    ) -> list[Any]:
-        """What `ask` makes, a gradient or None for each operand; `varies` tells for which ones there may be any."""
-        operands = list(operation.operands)
-        given = [*operands, *operation.results, *(each for each in arriving if each is not None)]
-        places = {value: place for place, value in enumerate(dict.fromkeys(given))}
-        types = [None if each is None else each.type for each in arriving]
-        key = (self._signatures.of(operation, operands), *varies, *types, *(places[value] for value in given))
-        known = self._known.get(key)
-        if known is not None:
-            is_there, made = known
-            again = iter(made.again(list(places)))
-            return [next(again) if each else None for each in is_there]
-        gradients = ask()
-        values = [each for each in gradients if each is not None]
-        taken = take_down(list(places), values, _made_by(values, set(places)))
-        if taken is not None:
-            self._known[key] = [each is not None for each in gradients], taken
-        return gradients
-
-
 class _Reverse:
     """One way back, from some tensors to those that are differentiated by."""
 
-    def __init__(self, xs: Sequence[Value], options: Options, remembered: _Remembered | None = None):
+    def __init__(
+        self,
+        xs: Sequence[Value],
+        options: Options,
+        remembered: Remembered | None = None,
+        step_of: StepMaking = step_making,
+    ):
         self._wanted = xs
         self._xs = set(xs)
         self._options = options
         self._remembered = remembered
+        self._step_of = step_of
         #: The values on the way that change with the xs.
         self._varying = set(xs)
         self._totals: dict[Any, Any] = {}
-        self._rules: dict[str, OperatorRule | None] = {}
+        self._is_continuous = _Continuous()
+        self._rules: dict[str, OperatorRule] = {}
 
     def gradients(self, seeds: Sequence[tuple[Value, Any]], known: Iterable[Value] = ()) -> list[Any]:
         """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
@@ -136,61 +110,70 @@ class _Reverse:
         for value, seed in seeds:
             if value in self._varying:
                 self._add(value, relax["ones_like"](value) if seed is None else seed)
-        for operation in reversed(path):
-            arriving = [None if each in self._xs else self._totals.pop(each, None) for each in operation.results]
-            if any(each is not None for each in arriving):
+        for step, varies in reversed(path):
+            operation, _, _, results = step
+            arriving = [None if each in self._xs else self._totals.pop(each, None) for each in results]
+            if [each for each in arriving if each is not None]:
                 try:
                     with operation.location:
-                        self._pass_on(operation, arriving)
+                        self._pass_on(step, varies, arriving)
                 except RelaxError as error:
                     # Errors are about what is differentiated, unless they know better.
                     raise error if error.location else located_error(error.message, operation.location) from None
         return [self._totals[x] if x in self._totals else zeros_for(x) for x in self._wanted]
 
-    def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[Any]:
-        """The operations on the way from the xs to the ys, in their order; what varies there is noted."""
-        path = []
-        for operation in _made_by(ys, self._xs.union(known)):
-            if any(value in self._varying for value in used_by(operation)):
-                path.append(operation)
-                self._varying.update(result for result in operation.results if _may_vary(result))
+    def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[tuple[Step, list[bool]]]:
+        """The operations on the way from the xs to the ys, in their order, with which of their operands vary.
+
+        What varies there is noted.
+        """
+        path, varying = [], self._varying
+        for step in steps_to(ys, self._xs.union(known), self._step_of):
+            _, operands, captured, results = step
+            varies = [operand in varying for operand in operands]
+            if True in varies or not varying.isdisjoint(captured):
+                path.append((step, varies))
+                varying.update([result for result in results if self._is_continuous[result.type]])
         return path
 
-    def _pass_on(self, operation: Any, arriving: list[Any]) -> None:
+    def _pass_on(self, step: Step, varies: list[bool], arriving: list[Any]) -> None:
         """Adds what arrives at an operation's results to what the values get that it uses."""
-        backwards = _BACKWARDS.get(operation.name)
+        operation, operands, used, _ = step
+        name = operation.name
+        backwards = _BACKWARDS.get(name)
+        if self._remembered is not None and (backwards is not None or name == END):
+            self._remembered.has_unused = True
         if backwards is not None:
-            captured = [each for each in used_inside(operation) if each in self._varying]
+            captured = [each for each in used if each in self._varying]
             for value, gradient in backwards(Region(operation, arriving, captured, self._inside, self._options)):
                 if value in self._varying:
                     self._add(value, gradient)
             return
-        if operation.name == END:
+        if name == END:
             again = computed_again(operation, arriving[0], self._varying, self._inside)
             for value, gradient in again:
                 self._add(value, gradient)
             if again:
                 return
-        name = operation.name
-        if name not in self._rules:
-            self._rules[name] = find_gradient(name) or _rule_of_decomposition(name)
-        rule = self._rules[name]
+        rule = self._rules.get(name) or find_gradient(name) or _rule_of_decomposition(name)
         if rule is None:
             raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
-        varies = [operand in self._varying for operand in operation.operands]
+        self._rules[name] = rule
 
         def ask() -> list[Any]:
             return _derived(rule, operation, list(arriving), varies)
 
         # What is built by hand is followed, operation by operation.
         remembered = self._remembered if rule.by_types and building.get() is None else None
+        if remembered is None and self._remembered is not None:
+            self._remembered.has_unused = True
         try:
-            made = ask() if remembered is None else remembered.derived(operation, arriving, varies, ask)
+            made = ask() if remembered is None else remembered.derived(step, arriving, varies, ask)
         except UnknownSizes:
             if not self._pass_on_named(operation, arriving):
                 raise
             return
-        for operand, gradient in zip(operation.operands, made, strict=True):
+        for operand, gradient in zip(operands, made, strict=True):
             if gradient is not None:
                 self._add(operand, gradient)
 
@@ -224,7 +207,8 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
         return None
 
     def rule(call: GradientCall) -> list[Any]:
-        is_float = [_may_vary(operand) for operand in call.operands]
+        is_continuous = _Continuous()
+        is_float = [is_continuous[operand.type] for operand in call.operands]
 
         def forward(*floats: Value) -> list[Value]:
             rest = iter(floats)
@@ -241,27 +225,16 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
     return found._replace(function=rule)
 
 
-def _made_by(ys: Sequence[Value], known: set[Any]) -> Iterator[Any]:
-    """The operations that compute values out of known ones, each after those whose results it uses."""
-    done = set(known)
-    waiting: list[Any] = list(reversed(ys))
-    while waiting:
-        following = waiting.pop()
-        if isinstance(following, ir.Operation):
-            # Its operands have been made.
-            yield following
-        elif following not in done and (operation := made_by(following)) is not None:
-            done.update(operation.results)
-            waiting.append(operation)
-            waiting += used_by(operation)
+class _Continuous(dict[Type, bool]):
+    """Whether values of a type can change a little: shapes, integers and truths cannot."""
 
-
-def _may_vary(value: Value) -> bool:
-    """Whether a value can change continuously: shapes, integers and truths do not."""
-    info = decode(value.type)
-    if isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
-        return is_float(info.dtype)
-    return not isinstance(info, ShapeInfo)
+    def __missing__(self, type_: Type) -> bool:
+        info = decode(type_)
+        if isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
+            self[type_] = is_float(info.dtype)
+        else:
+            self[type_] = not isinstance(info, ShapeInfo)
+        return self[type_]
 
 
 def _help_with(operation: Operation) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
+from ...bindings.navigation import blocks_of, body_of, last_of
 from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -97,7 +97,7 @@ class Plan:
     slots: list[SymExpr] = field(default_factory=list)
     #: Whose memory a value has; values that are not in it have memory from elsewhere.
     memory_of: dict[Value, Buffer] = field(default_factory=dict)
-    #: The operations with their positions.
+    #: The operations with their positions, constants left out.
     operations: list[tuple[int, Operation]] = field(default_factory=list)
     #: Results that are written over an operand: which one.
     over: dict[Value, int] = field(default_factory=dict)
@@ -144,12 +144,13 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
-        for op in operations_of(block):
+        for view in block.operations:
+            op = view.operation
             self._position += 1
-            self.plan.operations.append((self._position, op))
             if op.name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
                 continue
+            self.plan.operations.append((self._position, op))
             operands = list(op.operands)
             for operand in operands:
                 self._use(operand, path)

@@ -73,19 +73,20 @@ class Sharing:
         for index, operand in enumerate(operands):
             if not self._is_wanted(made, OPERAND, index):
                 continue
-            problem = self._against_overwriting(position, op, result, index, operands)
+            problem = self._against_overwriting(position, op, result, made, index, operands)
             if made is not None and not problem:
                 read = self._plan.memory_of[operand]
                 _put(made, read.root, read.start)
                 self._plan.over[result] = index
                 self._plan.written_over.add((op.opview.func, index, _parameter(op, result)))
                 return
-            self.problems[result] = problem
+            if self._stated is not None:
+                self.problems[result] = problem
 
     def _against_overwriting(
-        self, position: int, op: Operation, result: Value, index: int, operands: Sequence[Value]
+        self, position: int, op: Operation, result: Value, made: Buffer | None, index: int, operands: Sequence[Value]
     ) -> str:
-        made, read = self._plan.buffers.get(result), self._plan.memory_of.get(operands[index])
+        read = self._plan.memory_of.get(operands[index])
         if made is None or read is None:
             return "is no memory of this function"
         root = read.root
@@ -102,7 +103,7 @@ class Sharing:
         kernel = self._kernel(op)
         if kernel is None:
             return "goes to something that is no PrimFunc on memrefs"
-        written, is_alike = _parameter(op, result), _are_alike(operands[index], made)
+        written, is_alike = len(operands) + result.result_number, _are_alike(operands[index], made)
         for other, held in enumerate(map(self._plan.memory_of.get, operands)):
             if held is None or held.root is not root:
                 continue
@@ -125,7 +126,7 @@ class Sharing:
         if made is None or made.within is not None or made.output is not None or made.first < position:
             return
         held = list(map(self._plan.memory_of.get, operands))
-        roots = {read.root for read in held if read is not None and read.root.last == position}
+        roots = {root for read in held if read is not None and (root := read.root).last == position}
         for root in roots.difference(other.root for other in self._made_by(op)) if roots else ():
             places = [index for index, read in enumerate(held) if read is not None and read.root is root]
             if made.room is not None and root.room is not None and self._is_read_first(op, places, result):

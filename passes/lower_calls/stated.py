@@ -32,8 +32,8 @@ def state_plan(function: Operation, plan: Plan) -> None:
     """Writes a plan on the function and its operations."""
     for _, operation in plan.operations:
         own = [(value, plan.buffers.get(value)) for value in operation.results]
-        if any(buffer is not None for _, buffer in own):
-            texts = ["" if buffer is None else _text(value, buffer, plan) for value, buffer in own]
+        texts = ["" if buffer is None else _text(value, buffer, plan) for value, buffer in own]
+        if any(texts):
             operation.attributes[MEMORY] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]

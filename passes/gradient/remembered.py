@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What rules have made of operations, made again of those of the same types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from itertools import count
+from typing import Any
+
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import made_by, operations_of, used_by
+from ...bindings.rewriting import is_used
+from ...dialects.core.dialect import row_of
+from ...dialects.relax import dialect
+from ..core.remembered import Made, Signatures, take_down
+from .steps import Step, steps_to, unused_in
+
+relax = dialect.ops
+
+
+class Remembered:
+    """What is known of operations, which one run shares."""
+
+    def __init__(self) -> None:
+        self._signatures = Signatures()
+        #: Of a rule's gradients, where in what was made they are.
+        self._known: dict[Hashable, tuple[list[int | None], Made]] = {}
+        self._sums: dict[tuple[Type, Type], Type] = {}
+        #: Whether there may be operations that have been made in vain.
+        self.has_unused = False
+
+    def sum(self, one: Value, other: Value) -> Any:
+        """relax.add of both, of the type that is inferred once."""
+        types = one.type, other.type
+        if types not in self._sums:
+            made = relax["add"](one, other)
+            self._sums[types] = made.type
+            return made
+        return ir.Operation.create("relax.add", [self._sums[types]], [one, other]).result
+
+    def derived(
+        self, step: Step, arriving: Sequence[Value | None], varies: Sequence[bool], ask: Callable[[], list[Any]]
+    ) -> list[Any]:
+        """What `ask` makes, a gradient or None for each operand; `varies` tells for which ones there may be any."""
+        operation, operands, _, results = step
+        arrived = [each for each in arriving if each is not None]
+        others = [*results, *arrived]
+        given = [*operands, *others]
+        distinct, same = given, []
+        if len(set(given)) < len(given):
+            distinct = list(dict.fromkeys(given))
+            same = [distinct.index(value) for value in given]
+        arrives = () if len(arrived) == len(arriving) else [each is not None for each in arriving]
+        key = (self._signatures.of(operation, operands, others), *varies, *arrives, *same)
+        known = self._known.get(key)
+        if known is not None:
+            places, made = known
+            again = made.again(distinct)
+            return [None if place is None else again[place] for place in places]
+        gradients = _without_unused(ask, distinct)
+        values = [each for each in gradients if each is not None]
+        taken = take_down(distinct, values, [made[0] for made in steps_to(values, distinct)])
+        if taken is not None:
+            following = count()
+            self._known[key] = [None if each is None else next(following) for each in gradients], taken
+        if taken is None or not taken.uses(map(distinct.index, arrived)):
+            self.has_unused = True
+        return gradients
+
+
+def erase_unused(unused: Iterable[Operation], kept: Collection[Value] = ()) -> None:
+    """Those of these that have no effects and give no value that is kept, and what is not used any more then."""
+    waiting = dict.fromkeys(unused)
+    while waiting:
+        operation, _ = waiting.popitem()
+        row = row_of(operation)
+        if row is None or not row.pure or is_used(operation) or any(result in kept for result in operation.results):
+            continue
+        makers = [maker for maker in map(made_by, used_by(operation)) if maker is not None]
+        operation.erase()
+        waiting.update(dict.fromkeys(makers))
+
+
+def _without_unused(ask: Callable[[], list[Any]], given: Iterable[Value]) -> list[Any]:
+    """What is made of the given values, without vain operations: rules compute again what they need a part of."""
+    here, aside = ir.InsertionPoint.current, ir.Module.create(ir.Location.current)
+    with ir.InsertionPoint(aside.body):
+        gradients = ask()
+    erase_unused(unused_in(aside.operation), {*given, *(each for each in gradients if each is not None)})
+    for made in operations_of(aside.body):
+        made.detach_from_parent()
+        here.insert(made)
+    return gradients

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The way from some values to others: operations in an order in which each comes after those whose results it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import made_by, used_inside
+from ...bindings.rewriting import are_used, is_used
+from ...support.callbacks import fragile
+
+#: An operation, its operands, what else it uses inside, and its results: each is read once.
+Step = tuple[Operation, list[Value], list[Value], list[Value]]
+#: Gives what makes a value, if it counts.
+StepMaking = Callable[[Value], Step | None]
+
+
+def step_making(value: Value) -> Step | None:
+    operation = made_by(value)
+    return None if operation is None else _step(operation)
+
+
+def _step(operation: Operation) -> Step:
+    captured = used_inside(operation) if len(operation.regions) else []
+    return operation, list(operation.operands), captured, list(operation.results)
+
+
+def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list[Operation]]:
+    """The operations of a block that depend on the xs, by what they give, and those of which nobody uses anything."""
+    depending: dict[Value, Any] = dict.fromkeys(xs)
+    values, unused = depending.keys(), []
+    for view in block.operations:
+        operation = view.operation
+        if operation.name == "arith.constant":
+            # There may be more of these than of all others.
+            continue
+        step = _step(operation)
+        _, operands, captured, results = step
+        if not (values.isdisjoint(operands) and values.isdisjoint(captured)):
+            depending.update(dict.fromkeys(results, step))
+        if len(operation.regions):
+            unused += unused_in(operation)
+        elif not are_used(results):
+            unused.append(operation)
+    return depending, unused
+
+
+def unused_in(root: Operation) -> list[Operation]:
+    """An operation and those in it, if nobody uses anything of them."""
+    found: list[Operation] = []
+
+    @fragile
+    def visit(operation: Operation) -> object:
+        if not is_used(operation):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def steps_to(ys: Sequence[Value], known: Iterable[Value], step_of: StepMaking = step_making) -> Iterator[Step]:
+    """The operations that compute values out of known ones, each after those whose results it uses."""
+    done = set(known)
+    waiting: list[Any] = list(reversed(ys))
+    while waiting:
+        following = waiting.pop()
+        if type(following) is tuple:
+            # Its operands have been made.
+            yield following
+        elif following not in done and (step := step_of(following)) is not None:
+            done.update(step[3])
+            waiting.append(step)
+            waiting += step[1]
+            waiting += step[2]
