@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..bindings.ir import Operation, Type, Value
+from ..bindings.ir import Location, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of
 from ..dialects.core.codec import decode
