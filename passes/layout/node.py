@@ -29,8 +29,8 @@ class Kind:
         self.rule: LayoutRule | None = None
         self.rank = 0
         self.plain = Placement((None,) * operands, (None,) * results, wanted=(None,) * operands)
-        #: The attributes and the results' types in each placement that operations have been made in, by its identity.
-        self.made: dict[int, tuple[dict[str, Attribute], list[Type]]] = {}
+        #: The attributes and results' types that are others in a placement, by its identity.
+        self.made: dict[int, tuple[dict[str, Attribute | None], list[Type]]] = {}
         self._placements: dict[Layout, Placement | None] = {}
         self._asked: dict[Sequence[str], Placement | None] = {}
 

@@ -11,6 +11,7 @@ producer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import starmap
 from math import prod
 
@@ -48,12 +49,12 @@ class Plan:
         self.is_empty = not any(node.is_changed for node in self.nodes)
         if self.is_empty:
             return
-        for node in self.nodes:
-            self._settle(node, node.placement)
+        self._settle_all(is_changed=True)
         free = [
             node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
         ]
         self._follow(free)
+        self._settle_all(is_changed=False)
         self._sweep(free[::-1], upwards=True)
         self._sweep(free, upwards=False)
 
@@ -76,31 +77,29 @@ class Plan:
         """What arrives decides, users have not been asked yet."""
         for node in nodes:
             options = node.placements(self._arriving(node))
-            if options:
-                self._choose(node, [*options, node.plain], self._cost_to_make)
+            best = _cheapest([*options, node.plain], partial(self._cost_to_make, node)) if options else node.plain
+            if best is not node.plain:
+                self._settle(node, best)
 
     def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
         for node in nodes:
             if not self._is_at_ease(node):
-                self._choose(node, self._options(node, upwards), self._cost)
+                self._withdraw(node)
+                self._settle(node, _cheapest(self._options(node, upwards), partial(self._cost, node)))
 
     def _is_at_ease(self, node: Node) -> bool:
         """Whether everything around an operation lies as it does."""
         placement = node.placement
-        return (
-            not (node.rule is not None and node.rule.moves and not placement.is_view)
-            and all(self.layouts.get(value) == layout for value, layout in self._uses(node, placement))
-            and all(
-                wanted == layout or not count
-                for result, layout in zip(node.results, placement.results, strict=True)
-                for wanted, count in self._needs.get(result, _NOBODY).items()
-            )
-        )
-
-    def _choose(self, node: Node, options: Sequence[Placement], cost: Callable[[Node, Placement], int]) -> None:
-        """The cheapest; of equals the first."""
-        self._withdraw(node)
-        self._settle(node, min(options, key=lambda option: cost(node, option)))
+        if node.rule is not None and node.rule.moves and not placement.is_view:
+            return False
+        for value, layout in self._uses(node, placement):
+            if self.layouts.get(value) != layout:
+                return False
+        for result, layout in zip(node.results, placement.results, strict=True):
+            for wanted, count in self._needs.get(result, _NOBODY).items():
+                if count and wanted != layout:
+                    return False
+        return True
 
     def _options(self, node: Node, upwards: bool) -> list[Placement]:
         """How an operation may lie; what is preferred among equals comes first."""
@@ -119,6 +118,11 @@ class Plan:
             layout for result in node.results for layout, count in self._needs.get(result, _NOBODY).items() if count
         )
         return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
+
+    def _settle_all(self, *, is_changed: bool) -> None:
+        for node in self.nodes:
+            if node.is_changed is is_changed:
+                self._settle(node, node.placement)
 
     def _settle(self, node: Node, placement: Placement) -> None:
         node.placement = placement
@@ -183,6 +187,18 @@ class Plan:
 
 
 _NOBODY: dict[Layout | None, int] = {}
+
+
+def _cheapest(options: Sequence[Placement], cost: Callable[[Placement], int]) -> Placement:
+    """Of equals the first; nothing is cheaper than what costs nothing."""
+    best, least = options[0], -1
+    for option in options:
+        price = cost(option)
+        if not price:
+            return option
+        if least < 0 or price < least:
+            best, least = option, price
+    return best
 
 
 def _bytes(value: Value) -> int:
