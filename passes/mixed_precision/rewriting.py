@@ -7,7 +7,8 @@ cast behind it, once for all of them. So no value is cast there and back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import compress
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
@@ -18,7 +19,7 @@ from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.constants import elements_attribute, storage_dtype
-from ..canonicalize.constants import constant_op, floats_in
+from ..canonicalize.constants import floats_in
 from ..canonicalize.support import is_valid, with_dtype
 from ..scales.weights import are_numbers
 from .registry import Precision
@@ -57,12 +58,15 @@ class TwoPrecisions:
         self._made_types: dict[Hashable, Sequence[Type] | None] = {}
 
     def run(self, root: Operation) -> None:
-        operations = operations_in(root)
-        self._constants = {each.result: each for each in operations if each.name == _CONSTANT}
-        for operation in operations:
+        self._element = element_type(self._low, root.context)
+        others = []
+        for operation in operations_in(root):
+            if operation.name == _CONSTANT:
+                self._constants[operation.result] = operation
+            else:
+                others.append(operation)
+        for operation in others:
             given = list(operation.operands)
-            if not given:
-                continue
             row = row_of(operation)
             is_done = operation.name == _CAST and self._pass_cast(operation)
             if not is_done and (row is None or not self._make_low(operation, row, given)) and self._gone:
@@ -108,9 +112,11 @@ class TwoPrecisions:
         if numbers is None or not are_numbers(numbers, self._low):
             return None
         lower = numbers.astype(storage_dtype(self._low))
-        attribute = elements_attribute(lower, element_type(self._low, constant.context))
+        attribute = elements_attribute(lower, self._element)
+        attributes, point = {"value": attribute}, ir.InsertionPoint(constant)
         self._superfluous.append(constant)
-        return constant_op(attribute, loc=constant.location, ip=ir.InsertionPoint(constant)).result
+        made = ir.Operation.create(_CONSTANT, [attribute.type], (), attributes, loc=constant.location, ip=point)
+        return made.result
 
     # ---- operations ----
 
@@ -143,11 +149,11 @@ class TwoPrecisions:
         if precision == "never" or row.infer is None:
             return False
         dtypes = self._dtypes
-        floats = [value for value in given if dtypes[value.type] == _HIGH]
-        if not floats or precision == "follow" and not self._are_there(floats):
+        are_floats = [dtypes[value.type] == _HIGH for value in given]
+        if True not in are_floats or precision == "follow" and not self._are_there(compress(given, are_floats)):
             return False
-        lows = {value: self._to_low(value) for value in floats}
-        operands = [low for value in given if (low := lows.get(value, value)) is not None]
+        lows = [self._to_low(value) if is_float else value for value, is_float in zip(given, are_floats, strict=True)]
+        operands = [low for low in lows if low is not None]
         if len(operands) != len(given):
             return False
         stated = list(operation.results.types)
@@ -163,10 +169,15 @@ class TwoPrecisions:
         self._superfluous.append(operation)
         return True
 
-    def _are_there(self, values: Sequence[Value]) -> bool:
+    def _are_there(self, values: Iterable[Value]) -> bool:
         """Whether values that the run computes have been computed in 16 bits, one of them at least."""
-        others = [value for value in values if value not in self._gone]
-        return len(others) < len(values) and all(value in self._constants for value in others)
+        is_one = False
+        for value in values:
+            if value in self._gone:
+                is_one = True
+            elif value not in self._constants:
+                return False
+        return is_one
 
     def _made(
         self, operation: Operation, row: OpDef, operands: Sequence[Value], stated: Sequence[Type]
