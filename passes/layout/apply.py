@@ -16,7 +16,7 @@ from ...dialects.relax.infer.layouts import Layout
 from ..canonicalize.constants import elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
-from .node import Node
+from .node import Node, Wire
 from .plan import Plan
 from .relations import as_it_is, keeps_order, shape_in, widened
 
@@ -30,38 +30,38 @@ class _Application:
     def __init__(self, plan: Plan):
         self._plan = plan
         #: Values by what they are in the program and how they lie; None as there.
-        self._made: dict[tuple[Value, Layout | None], Value] = {}
+        self._made: dict[tuple[Wire, Layout | None], Value] = {}
         #: The types in the program of values that lie otherwise now, or are gone.
-        self._types: dict[Value, Type] = {}
+        self._types: dict[Wire, Type] = {}
 
     def run(self) -> None:
         for node in self._plan.nodes:
             if node.is_changed:
                 self._change(node)
                 continue
-            for index, value in enumerate(node.operands):
-                if value in self._types:
-                    node.operation.operands[index] = self._value(value, None, node.operation)
-        originals = dict.fromkeys(value for value, _ in self._made if value not in self._types)
+            for index, wire in enumerate(node.inputs):
+                if wire in self._types:
+                    node.operation.operands[index] = self._value(wire, None, node.operation)
+        originals = dict.fromkeys(wire for wire, _ in self._made if wire not in self._types)
         for node in reversed(self._plan.nodes):
             if node.placement.is_view:
                 node.operation.erase()
-        for value in originals:
-            constant = made_by(value, "arith.constant", "relax.constant")
+        for wire in originals:
+            constant = made_by(wire.value, "arith.constant", "relax.constant")
             if constant is not None and not is_used(constant):
                 constant.erase()
 
     def _change(self, node: Node) -> None:
         operation, placement = node.operation, node.placement
         operands: list[Value] = []
-        for index, (value, layout) in enumerate(zip(node.operands, placement.operands, strict=True)):
+        for index, (wire, layout) in enumerate(zip(node.inputs, placement.operands, strict=True)):
             if layout is None or isinstance(layout, Layout):
-                operand = self._value(value, layout, operation)
+                operand = self._value(wire, layout, operation)
             else:
                 with operation.location, ir.InsertionPoint(operation):
-                    operand = layout(self._value(value, None, operation))
+                    operand = layout(self._value(wire, None, operation))
             operands.append(operand)
-            if operand != value:
+            if operand is not wire.value:
                 operation.operands[index] = operand
         attributes, types = _changes(node)
         for name, attribute in attributes.items():
@@ -69,24 +69,24 @@ class _Application:
                 operation.attributes[name] = attribute
             elif name in operation.attributes:
                 del operation.attributes[name]
-        made = operands[:1] if placement.is_view else node.results
-        for result, layout, value, type_ in zip(node.results, placement.results, made, types, strict=True):
-            if value is not result or layout is not None:
-                self._made[result, layout], self._types[result] = value, result.type
-                result.set_type(type_)
+        made = operands[:1] if placement.is_view else [wire.value for wire in node.outputs]
+        for wire, layout, value, type_ in zip(node.outputs, placement.results, made, types, strict=True):
+            if value is not wire.value or layout is not None:
+                self._made[wire, layout], self._types[wire] = value, wire.value.type
+                wire.value.set_type(type_)
 
-    def _value(self, value: Value, layout: Layout | None, user: Operation) -> Value:
+    def _value(self, wire: Wire, layout: Layout | None, user: Operation) -> Value:
         """A value of the program as it lies in a layout, for an operation."""
-        if layout is None and value not in self._types:
+        value = wire.value
+        if layout is None and wire not in self._types:
             return value
-        found = self._made.get((value, layout))
+        found = self._made.get((wire, layout))
         if found is None:
-            own = self._plan.layouts.get(value)
-            given = self._made.get((value, own), value)
+            given = self._made.get((wire, wire.layout), value)
             point, location = _place(value, user)
             with location, point:
-                type_ = self._types.get(value, value.type)
-                found = self._made[value, layout] = _conversion(type_, given, own, layout)
+                type_ = self._types.get(wire, value.type)
+                found = self._made[wire, layout] = _conversion(type_, given, wire.layout, layout)
         return found
 
 
@@ -96,7 +96,7 @@ def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
     found = made.get(id(node.placement))
     if found is None:
         types = [
-            _type_in(result.type, layout) for result, layout in zip(node.results, node.placement.results, strict=True)
+            _type_in(wire.value.type, layout) for wire, layout in zip(node.outputs, node.placement.results, strict=True)
         ]
         found = made[id(node.placement)] = _attributes(node), types
     return found
