@@ -151,14 +151,18 @@ class Wires(dict[Value, Wire]):
 class Node:
     """An operation, and how its operands and results lie."""
 
-    def __init__(self, operation: Operation, is_reached: bool, kinds: Kinds, wires: Wires):
+    def __init__(self, operation: Operation, is_reached: bool, kinds: Kinds):
         self.operation = operation
-        operands = list(operation.operands)
-        self.inputs = [wires[value] for value in operands]
-        self.outputs = [wires[value] for value in operation.results]
-        self.kind = kinds.of(operation, operands, len(self.outputs), is_reached)
+        self._operands = list(operation.operands)
+        self.inputs: list[Wire] = []
+        self.outputs: list[Wire] = []
+        self.kind = kinds.of(operation, self._operands, len(operation.results), is_reached)
         self.row, self.rule, self.rank = self.kind.row, self.kind.rule, self.kind.rank
         self.plain = self.placement = self.kind.plain
+
+    def connect(self, wires: Wires) -> None:
+        self.inputs = [wires[value] for value in self._operands]
+        self.outputs = [wires[value] for value in self.operation.results]
 
     @property
     def is_changed(self) -> bool:

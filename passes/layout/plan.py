@@ -34,14 +34,17 @@ class Plan:
     """How the values in an operation lie."""
 
     def __init__(self, root: OperationBase, asked: Asked):
-        kinds, wires = Kinds(), Wires()
+        kinds = Kinds()
         #: What takes nothing, a constant for example, lies as it does; who wants it otherwise has it converted.
-        self.nodes = [Node(*each, kinds, wires) for each in in_order(root) if len(each[0].operands)]
+        self.nodes = [Node(*each, kinds) for each in in_order(root) if len(each[0].operands)]
         self._prices: dict[tuple[Type, Layout | None, Layout | None], int] = {}
         fixed = [self._is_asked(node, asked) for node in self.nodes]
         self.is_empty = not any(node.is_changed for node in self.nodes)
         if self.is_empty:
             return
+        wires = Wires()
+        for node in self.nodes:
+            node.connect(wires)
         self._settle_all(is_changed=True)
         free = [
             node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
