@@ -86,8 +86,11 @@ def defining_op(value: Value, *names: str) -> OpView | None:
 
 def made_by(value: Value, *names: str) -> Operation | None:
     """As `defining_op`, the operation itself instead of the view of its class."""
-    view = defining_op(value, *names)
-    return None if view is None else view.operation
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    operation: Operation = owner.operation
+    return operation if not names or operation.name in names else None
 
 
 def constant_of(value: Value) -> int | None:

@@ -188,8 +188,8 @@ class PatternCall:
 
 def made_again(op: Operation, operands: Sequence[Value], results: Sequence[Type], name: str = "") -> Operation:
     """The operation on other operands, or one of another name with its attributes, with results of these types."""
-    attributes = dict(op.attributes)
-    return ir.Operation.create(name or op.name, list(results), operands=list(operands), attributes=attributes)
+    attributes = dict(op.attributes.items())
+    return ir.Operation.create(name or op.name, results, operands, attributes)
 
 
 def replace_op(op: Operation, values: Iterable[Value]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..bindings.ir import Operation, Type, Value
+from ..bindings.ir import Location, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of
 from ..dialects.core.codec import decode
@@ -67,16 +67,17 @@ class BindParams(Pass):
             self._check_type(name, type_, array, sizes)
         for name, type_, array in kinds.values():
             self._check_sizes(name, type_, array, sizes)
-        with changing_copy(function, what) as copy:
+        with changing_copy(function, what, retypes=bool(sizes)) as copy:
             bind_sizes(copy, sizes, what)
             body = body_of(copy)
             arguments = list(body.arguments)
+            around = copy.location
             with ir.InsertionPoint.at_block_begin(body):
-                around = copy.location
                 for place, array in given.items():
-                    with ir.Location.name(names[place], around):
-                        made = _constant(arguments[place].type, array)
-                    arguments[place].replace_all_uses_with(made)
+                    argument = arguments[place]
+                    argument.replace_all_uses_with(
+                        _constant(argument.type, array, ir.Location.name(names[place], around))
+                    )
             remove_arguments(copy, given, what)
 
     def _read(self) -> dict[str, ndarray]:
@@ -151,14 +152,11 @@ def _holds(array: ndarray, dtype: str) -> bool:
     return is_raw and dtype not in NUMPY_NAME and stored == f"uint{array.dtype.itemsize * 8}"
 
 
-def _constant(type_: Type, array: ndarray) -> Value:
+def _constant(type_: Type, array: ndarray, location: Location) -> Value:
     """The constant, as of a parameter's type."""
-    import numpy
-
-    contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
-    made = constant_op(elements_attribute(contiguous, type_.element_type))
-    if made.results[0].type != type_:
-        # Sizes that the parameter does not tell.
-        made = ir.Operation.create("relax.match_cast", results=[type_], operands=[made.results[0]])
-    result: Value = made.results[0]
-    return result
+    attribute = elements_attribute(array, type_.element_type)
+    made: Value = constant_op(attribute, loc=location).result
+    if attribute.type == type_:
+        return made
+    # Sizes that the parameter does not tell.
+    return ir.Operation.create("relax.match_cast", results=[type_], operands=[made], loc=location).result

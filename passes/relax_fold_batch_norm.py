@@ -17,7 +17,7 @@ from ..dialects.core.infos import is_float
 from ..dialects.core.symbols import equal
 from ..dialects.relax import dialect
 from .canonicalize.constants import floats_of, is_constant
-from .canonicalize.support import dtype_of, keeps_shape, make, normal_axis, shape_of, stated
+from .canonicalize.support import dtype_of, keeps_shape, make, normal_axis, shape_of, stated, tensor_info
 from .core.base import Pass
 from .core.registry import register_pass
 from .scales.weights import (
@@ -49,7 +49,11 @@ class FoldBatchNorm(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
+        import numpy
+
+        # What is no number is refused where weights are made.
+        with numpy.errstate(all="ignore"):
+            apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
 
 
 _MOST_ROUNDS = 32
@@ -57,11 +61,11 @@ _MOST_ROUNDS = 32
 
 def batch_norm_to_scale(op: OpView, rewriter: Rewriter) -> Outcome:
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta is a scale and a shift."""
-    shape = shape_of(op.data)
-    parameters = [floats_of(each) for each in (op.gamma, op.beta, op.moving_mean, op.moving_var)]
+    data, *parameters = op.operation.operands
+    shape, dtype = tensor_info(data)
     if op.training or shape is None:
         return None
-    gamma, beta, mean, variance = parameters
+    gamma, beta, mean, variance = map(floats_of, parameters)
     if gamma is None or beta is None or mean is None or variance is None:
         return None
     axis = normal_axis(op.axis, len(shape))
@@ -70,18 +74,16 @@ def batch_norm_to_scale(op: OpView, rewriter: Rewriter) -> Outcome:
         return None
     import numpy
 
-    with numpy.errstate(all="ignore"):
-        scale = (gamma if op.scale else 1.0) / numpy.sqrt(variance.astype("float64") + op.epsilon)
-        shift = (beta if op.center else 0.0) - mean * scale
-    if not are_numbers(scale, dtype_of(op.data)) or not are_numbers(shift, dtype_of(op.data)):
+    scale = (gamma if op.scale else 1.0) / numpy.sqrt(variance.astype("float64") + op.epsilon)
+    shift = (beta if op.center else 0.0) - mean * scale
+    if not are_numbers(scale, dtype) or not are_numbers(shift, dtype):
         return None
-    scaled = _scaled_weights(op.data, scale, axis)
+    scaled = _scaled_weights(data, scale, axis)
     if scaled is None:
-        scaled = relax["multiply"](op.data, spread_along(scale, axis, op.data))
-    shifted = make(op, "relax.add", [scaled, spread_along(shift, axis, op.data)])
-    results = op.operation.results
-    moving = zip((op.moving_mean, op.moving_var), (results[1], results[2]), strict=True)
-    return None if shifted is None else [shifted.result, *(stated(value, result.type) for value, result in moving)]
+        scaled = relax["multiply"](data, spread_along(scale, axis, data))
+    shifted = make(op, "relax.add", [scaled, spread_along(shift, axis, data)])
+    moving = zip(parameters[2:], op.operation.results.types[1:], strict=True)
+    return None if shifted is None else [shifted.result, *(stated(value, type_) for value, type_ in moving)]
 
 
 def _scaled_weights(value: Value, scale: ndarray, axis: int) -> Value | None:
@@ -107,10 +109,7 @@ class _Step(NamedTuple):
         found = None if shape is None else numbers_along(self.constant, axis, len(shape), count)
         if found is None or not self.is_inverse:
             return found
-        import numpy
-
-        with numpy.errstate(all="ignore"):
-            return 1 / found.astype("float64") if self.is_scale else -found
+        return 1 / found.astype("float64") if self.is_scale else -found
 
 
 def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> _Step | None:

@@ -125,7 +125,7 @@ def elements_attribute(array: Any, element: Type) -> Attribute:
     """The elements attribute of an array whose bytes are those of the MLIR element type."""
     import numpy
 
-    shape = list(array.shape)
+    array, shape = numpy.asarray(array, order="C"), list(array.shape)
     # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
     plain = array if array.dtype.isbuiltin == 1 else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
     if isinstance(element, ir.IntegerType) and element.width in (2, 4):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -118,7 +118,9 @@ def make_constant(array: ndarray, type_: Type) -> Operation | None:
     """A constant of this type; None where the array does not fit it, or there is none of the type."""
     if not can_be_constant(type_) or not _fits(array, type_):
         return None
-    contiguous = _contiguous(array)
+    import numpy
+
+    contiguous = numpy.asarray(array, order="C")
     return constant_op(ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type), type_)
 
 
@@ -126,22 +128,16 @@ def make_elements(array: ndarray, type_: Type) -> Operation | None:
     """As `make_constant`, of any size and sign, and of STORAGE_NAME; large ones are resources, which have no text."""
     if type_.encoding is not None or not _fits(array, type_):
         return None
-    return constant_op(elements_attribute(_contiguous(array), type_.element_type), type_)
+    return constant_op(elements_attribute(array, type_.element_type), type_)
 
 
-def constant_op(attribute: Attribute, type_: Type | None = None) -> Operation:
-    """The constant with these elements; upstream's refuses unsigned ones."""
+def constant_op(attribute: Attribute, type_: Type | None = None, **place: Any) -> Operation:
+    """The constant with these elements; upstream's refuses unsigned ones. `place`: loc, ip."""
     type_ = type_ or attribute.type
     element = type_.element_type
     is_signed = not isinstance(element, ir.IntegerType) or not element.is_unsigned
     name = "arith.constant" if is_signed else "relax.constant"
-    return ir.Operation.create(name, results=[type_], attributes={"value": attribute})
-
-
-def _contiguous(array: ndarray) -> ndarray:
-    import numpy
-
-    return numpy.ascontiguousarray(array).reshape(array.shape)
+    return ir.Operation.create(name, results=[type_], attributes={"value": attribute}, **place)
 
 
 def _fits(array: ndarray, type_: Type) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the operations of a plan in their layouts, with the conversions between them: one for all who want the same."""
+"""Brings the operations of a plan into their layouts, with conversions between them: one for all who want the same."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from ...bindings.ir import Attribute, Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import ancestors, made_by
 from ...bindings.rewriting import is_used
-from ...dialects.core.codec import encode
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout
 from ..canonicalize.constants import elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
-from .node import Node, tensor_of
+from .node import Node, Wire
 from .plan import Plan
 from .relations import as_it_is, keeps_order, shape_in, widened
 
 
 def apply(plan: Plan) -> None:
-    """Nothing that the plan leaves as it is is made anew."""
+    """Nothing that the plan leaves as it is is changed."""
     _Application(plan).run()
 
 
@@ -29,88 +30,93 @@ class _Application:
     def __init__(self, plan: Plan):
         self._plan = plan
         #: Values by what they are in the program and how they lie; None as there.
-        self._made: dict[tuple[Value, Layout | None], Value] = {}
-        self._replaced: set[Value] = set()
+        self._made: dict[tuple[Wire, Layout | None], Value] = {}
+        #: The types in the program of values that lie otherwise now, or are gone.
+        self._types: dict[Wire, Type] = {}
 
     def run(self) -> None:
-        changed = [node for node in self._plan.nodes if node.is_changed]
         for node in self._plan.nodes:
             if node.is_changed:
-                self._make(node)
-                self._replaced.update(node.results)
-            else:
-                for index, value in enumerate(node.operands):
-                    if value in self._replaced:
-                        node.operation.operands[index] = self._value(value, None, node.operation)
-        originals = dict.fromkeys(value for value, _ in self._made if value not in self._replaced)
-        constants = [made_by(value, "arith.constant", "relax.constant") for value in originals]
-        for node in reversed(changed):
-            node.operation.erase()
-        for constant in constants:
+                self._change(node)
+                continue
+            for index, wire in enumerate(node.inputs):
+                if wire in self._types:
+                    node.operation.operands[index] = self._value(wire, None, node.operation)
+        originals = dict.fromkeys(wire for wire, _ in self._made if wire not in self._types)
+        for node in reversed(self._plan.nodes):
+            if node.placement.is_view:
+                node.operation.erase()
+        for wire in originals:
+            constant = made_by(wire.value, "arith.constant", "relax.constant")
             if constant is not None and not is_used(constant):
                 constant.erase()
 
-    def _make(self, node: Node) -> None:
+    def _change(self, node: Node) -> None:
         operation, placement = node.operation, node.placement
         operands: list[Value] = []
-        for value, layout in zip(node.operands, placement.operands, strict=True):
+        for index, (wire, layout) in enumerate(zip(node.inputs, placement.operands, strict=True)):
             if layout is None or isinstance(layout, Layout):
-                operands.append(self._value(value, layout, operation))
-                continue
-            with operation.location, ir.InsertionPoint(operation):
-                operands.append(layout(self._value(value, None, operation)))
-        results = operands[:1] if placement.is_view else list(_created(node, operands).results)
-        for result, layout, made in zip(node.results, placement.results, results, strict=True):
-            self._made[result, layout] = made
+                operand = self._value(wire, layout, operation)
+            else:
+                with operation.location, ir.InsertionPoint(operation):
+                    operand = layout(self._value(wire, None, operation))
+            operands.append(operand)
+            if operand is not wire.value:
+                operation.operands[index] = operand
+        attributes, types = _changes(node)
+        for name, attribute in attributes.items():
+            if attribute is not None:
+                operation.attributes[name] = attribute
+            elif name in operation.attributes:
+                del operation.attributes[name]
+        made = operands[:1] if placement.is_view else [wire.value for wire in node.outputs]
+        for wire, layout, value, type_ in zip(node.outputs, placement.results, made, types, strict=True):
+            if value is not wire.value or layout is not None:
+                self._made[wire, layout], self._types[wire] = value, wire.value.type
+                wire.value.set_type(type_)
 
-    def _value(self, value: Value, layout: Layout | None, user: Operation) -> Value:
+    def _value(self, wire: Wire, layout: Layout | None, user: Operation) -> Value:
         """A value of the program as it lies in a layout, for an operation."""
-        own = self._plan.layouts.get(value)
-        if layout is None and value not in self._replaced:
+        value = wire.value
+        if layout is None and wire not in self._types:
             return value
-        found = self._made.get((value, layout))
+        found = self._made.get((wire, layout))
         if found is None:
-            given = self._made.get((value, own), value)
+            given = self._made.get((wire, wire.layout), value)
             point, location = _place(value, user)
             with location, point:
-                found = self._made[value, layout] = _conversion(value, given, own, layout)
+                type_ = self._types.get(wire, value.type)
+                found = self._made[wire, layout] = _conversion(type_, given, wire.layout, layout)
         return found
 
 
-def _created(node: Node, operands: list[Value]) -> Operation:
-    operation, made = node.operation, node.kind.made
+def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
+    """The attributes that differ, None for those that go, and the results' types: of all that are placed alike."""
+    made = node.kind.made
     found = made.get(id(node.placement))
     if found is None:
-        found = made[id(node.placement)] = _attributes(node), _types(node)
-    attributes, types = found
-    return ir.Operation.create(
-        operation.name, types, operands, attributes, loc=operation.location, ip=ir.InsertionPoint(operation)
-    )
+        types = [
+            _type_in(wire.value.type, layout) for wire, layout in zip(node.outputs, node.placement.results, strict=True)
+        ]
+        found = made[id(node.placement)] = _attributes(node), types
+    return found
 
 
-def _attributes(node: Node) -> dict[str, Attribute]:
-    operation, row = node.operation, node.row
-    assert row is not None, "others have no rule"
-    attributes: dict[str, Attribute] = dict(operation.attributes)
-    for name, value in node.placement.attributes.items():
-        kind = row.attrs[name]
-        attributes.pop(name, None)
-        if value is not None and value != kind.default:
-            attributes[name] = kind.encode(value, operation.context)
-    return attributes
+def _attributes(node: Node) -> dict[str, Attribute | None]:
+    assert node.row is not None, "others have no rule"
+    kinds, context = node.row.attrs, node.operation.context
+    given = node.placement.attributes.items()
+    stated = {name: value for name, value in given if value is not None and value != kinds[name].default}
+    return {name: kinds[name].encode(stated[name], context) if name in stated else None for name, _ in given}
 
 
-def _types(node: Node) -> list[Type]:
-    return [_type_in(*pair) for pair in zip(node.results, node.placement.results, strict=True)]
-
-
-def _type_in(value: Value, layout: Layout | None) -> Type:
-    """The type of a value of the program in a layout."""
+def _type_in(type_: Type, layout: Layout | None) -> Type:
+    """A type of the program in a layout."""
     if layout is None:
-        return value.type
-    info = tensor_of(value)
-    assert info is not None and info.shape is not None
-    return encode(info.with_shape(shape_in(layout, info.shape)), value.context)
+        return type_
+    info = decode(type_)
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    return encode(info.with_shape(shape_in(layout, info.shape)), type_.context)
 
 
 def _place(value: Value, user: Operation) -> tuple[Any, Location]:
@@ -126,10 +132,10 @@ def _place(value: Value, user: Operation) -> tuple[Any, Location]:
     return ir.InsertionPoint.at_block_begin(block) if maker is None else ir.InsertionPoint.after(maker), location
 
 
-def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout | None) -> Value:
-    """`given` is the value as it lies; more dimensions than it has are new ones in front."""
-    info = tensor_of(value)
-    assert info is not None and info.shape is not None
+def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | None) -> Value:
+    """A value of a type of the program, `given` as it lies; more dimensions than it has are new ones in front."""
+    info = decode(type_)
+    assert isinstance(info, TensorInfo) and info.shape is not None
     rank = len(info.shape)
     goal = wanted or as_it_is(rank)
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
@@ -144,8 +150,8 @@ def _conversion(value: Value, given: Value, own: Layout | None, wanted: Layout |
     else:
         wide = relax.ops["expand_dims"](given, axis=list(range(more))) if more else given
         result = converted(wide, layout, goal, are_full=True)
-    type_ = _type_in(value, wanted)
-    if result.type != type_:
+    stated = _type_in(type_, wanted)
+    if result.type != stated:
         # What inference does not see: that sizes are the program's, divided and put together again.
-        result.set_type(type_)
+        result.set_type(stated)
     return result

@@ -50,10 +50,7 @@ def permuted(value: Value, axes: Sequence[int]) -> Value:
 
 def constant_like(value: Value, elements: ndarray) -> Value:
     """A constant of a tensor's element type."""
-    import numpy
-
-    contiguous = numpy.ascontiguousarray(elements).reshape(elements.shape)
-    return constant_op(elements_attribute(contiguous, value.type.element_type)).results[0]
+    return constant_op(elements_attribute(elements, value.type.element_type)).result
 
 
 def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarray | None:

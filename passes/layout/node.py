@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...bindings.ir import Attribute, Operation, Type, Value
+from ...bindings.navigation import made_by
 from ...bindings.rewriting import located_error
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.codec import decode
@@ -14,6 +15,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
+from ..canonicalize.constants import NUMPY_NAME
 from ..core.remembered import Signatures
 from .call import LayoutCall, Placement
 from .facts import as_asked
@@ -29,8 +31,8 @@ class Kind:
         self.rule: LayoutRule | None = None
         self.rank = 0
         self.plain = Placement((None,) * operands, (None,) * results, wanted=(None,) * operands)
-        #: The attributes and the results' types in each placement that operations have been made in, by its identity.
-        self.made: dict[int, tuple[dict[str, Attribute], list[Type]]] = {}
+        #: The attributes and results' types that are others in a placement, by its identity.
+        self.made: dict[int, tuple[dict[str, Attribute | None], list[Type]]] = {}
         self._placements: dict[Layout, Placement | None] = {}
         self._asked: dict[Sequence[str], Placement | None] = {}
 
@@ -97,20 +99,53 @@ class Kinds:
         self._signatures = Signatures()
         self._known: dict[Hashable, Kind] = {}
 
-    def of(self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool) -> Kind:
+    def of(self, operation: Operation, operands: Sequence[Value], results: int, is_reached: bool) -> Kind:
         """What nothing comes to stays as it is."""
         row = row_of(operation) if results and is_reached else None
         if row is not None and row not in self._rules:
             self._rules[row] = find_layout_rule(row)
         rule = None if row is None else self._rules[row]
-        key = (row, len(operands), len(results)) if rule is None else self._signatures.of(operation, operands)
+        key = (row, len(operands), results) if rule is None else self._signatures.of(operation, operands)
         kind = self._known.get(key)
         if kind is None:
-            kind = self._known[key] = Kind(len(operands), len(results))
+            kind = self._known[key] = Kind(len(operands), results)
             kind.row = row
             if row is not None and rule is not None:
                 kind.follow_rule(row, rule, operation)
         return kind
+
+
+class Wire:
+    """A value of the program: how it lies, and how many uses want it in which layout; None as the program says."""
+
+    __slots__ = ("_is_constant", "layout", "needs", "value")
+
+    def __init__(self, value: Value):
+        self.value = value
+        self.layout: Layout | None = None
+        self.needs: dict[Layout | None, int] = {}
+        self._is_constant: bool | None = None
+
+    @property
+    def wanted(self) -> list[Layout | None]:
+        return [layout for layout, count in self.needs.items() if count]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is converted when the program is compiled."""
+        if self._is_constant is None:
+            info = tensor_of(self.value)
+            is_known = info is not None and info.dtype in NUMPY_NAME
+            self._is_constant = is_known and made_by(self.value, "arith.constant", "relax.constant") is not None
+        return self._is_constant
+
+
+class Wires(dict[Value, Wire]):
+    """Made when first asked for."""
+
+    def __missing__(self, value: Value) -> Wire:
+        self[value] = made = Wire(value)
+        return made
 
 
 class Node:
@@ -118,11 +153,16 @@ class Node:
 
     def __init__(self, operation: Operation, is_reached: bool, kinds: Kinds):
         self.operation = operation
-        self.operands: list[Value] = list(operation.operands)
-        self.results: list[Value] = list(operation.results)
-        self.kind = kinds.of(operation, self.operands, self.results, is_reached)
+        self._operands = list(operation.operands)
+        self.inputs: list[Wire] = []
+        self.outputs: list[Wire] = []
+        self.kind = kinds.of(operation, self._operands, len(operation.results), is_reached)
         self.row, self.rule, self.rank = self.kind.row, self.kind.rule, self.kind.rank
         self.plain = self.placement = self.kind.plain
+
+    def connect(self, wires: Wires) -> None:
+        self.inputs = [wires[value] for value in self._operands]
+        self.outputs = [wires[value] for value in self.operation.results]
 
     @property
     def is_changed(self) -> bool:

@@ -11,17 +11,15 @@ producer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import starmap
+from functools import partial
 from math import prod
 
 from ...bindings.ir import Operation, OperationBase, Type, Value
-from ...bindings.navigation import made_by
 from ...dialects.core.infos import bit_width
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import NUMPY_NAME
 from .call import Placement
-from .node import Kinds, Node, tensor_of
+from .node import Kinds, Node, Wire, Wires, tensor_of
 from .order import in_order
 from .relations import as_it_is, keeps_order, widened
 
@@ -33,27 +31,26 @@ Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
 
 
 class Plan:
-    """How the values in an operation lie. `layouts` has those results that do not lie as the program says."""
+    """How the values in an operation lie."""
 
     def __init__(self, root: OperationBase, asked: Asked):
         kinds = Kinds()
         #: What takes nothing, a constant for example, lies as it does; who wants it otherwise has it converted.
         self.nodes = [Node(*each, kinds) for each in in_order(root) if len(each[0].operands)]
-        self.layouts: dict[Value, Layout] = {}
-        #: How many uses want a value in which layout.
-        self._needs: dict[Value, dict[Layout | None, int]] = {}
         self._prices: dict[tuple[Type, Layout | None, Layout | None], int] = {}
-        self._constants: dict[Value, bool] = {}
         fixed = [self._is_asked(node, asked) for node in self.nodes]
         self.is_empty = not any(node.is_changed for node in self.nodes)
         if self.is_empty:
             return
+        wires = Wires()
         for node in self.nodes:
-            self._settle(node, node.placement)
+            node.connect(wires)
+        self._settle_all(is_changed=True)
         free = [
             node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
         ]
         self._follow(free)
+        self._settle_all(is_changed=False)
         self._sweep(free[::-1], upwards=True)
         self._sweep(free, upwards=False)
 
@@ -76,31 +73,29 @@ class Plan:
         """What arrives decides, users have not been asked yet."""
         for node in nodes:
             options = node.placements(self._arriving(node))
-            if options:
-                self._choose(node, [*options, node.plain], self._cost_to_make)
+            best = _cheapest([*options, node.plain], partial(self._cost_to_make, node)) if options else node.plain
+            if best is not node.plain:
+                self._settle(node, best)
 
     def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
         for node in nodes:
             if not self._is_at_ease(node):
-                self._choose(node, self._options(node, upwards), self._cost)
+                self._withdraw(node)
+                self._settle(node, _cheapest(self._options(node, upwards), partial(self._cost, node)))
 
     def _is_at_ease(self, node: Node) -> bool:
         """Whether everything around an operation lies as it does."""
         placement = node.placement
-        return (
-            not (node.rule is not None and node.rule.moves and not placement.is_view)
-            and all(self.layouts.get(value) == layout for value, layout in self._uses(node, placement))
-            and all(
-                wanted == layout or not count
-                for result, layout in zip(node.results, placement.results, strict=True)
-                for wanted, count in self._needs.get(result, _NOBODY).items()
-            )
-        )
-
-    def _choose(self, node: Node, options: Sequence[Placement], cost: Callable[[Node, Placement], int]) -> None:
-        """The cheapest; of equals the first."""
-        self._withdraw(node)
-        self._settle(node, min(options, key=lambda option: cost(node, option)))
+        if node.rule is not None and node.rule.moves and not placement.is_view:
+            return False
+        for wire, wanted in zip(node.inputs, placement.wanted, strict=True):
+            if wire.layout != wanted:
+                return False
+        for wire in node.outputs:
+            for layout, count in wire.needs.items():
+                if count and layout != wire.layout:
+                    return False
+        return True
 
     def _options(self, node: Node, upwards: bool) -> list[Placement]:
         """How an operation may lie; what is preferred among equals comes first."""
@@ -110,79 +105,81 @@ class Plan:
             wanted += node.placements([as_it_is(node.rank)])
         return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
 
-    def _arriving(self, node: Node) -> list[Layout]:
-        found = (self.layouts.get(value) for value in node.operands)
-        return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
-
-    def _wanted(self, node: Node) -> list[Layout]:
-        found = (
-            layout for result in node.results for layout, count in self._needs.get(result, _NOBODY).items() if count
-        )
-        return [layout for layout in dict.fromkeys(found) if layout is not None and layout.rank == node.rank]
-
-    def _settle(self, node: Node, placement: Placement) -> None:
-        node.placement = placement
-        for value, layout in self._uses(node, placement):
-            needs = self._needs.setdefault(value, {})
-            needs[layout] = needs.get(layout, 0) + 1
-        for result, layout in zip(node.results, placement.results, strict=True):
-            if layout is not None:
-                self.layouts[result] = layout
-
-    def _withdraw(self, node: Node) -> None:
-        for value, layout in self._uses(node, node.placement):
-            self._needs[value][layout] -= 1
-        for result in node.results:
-            self.layouts.pop(result, None)
+    @staticmethod
+    def _arriving(node: Node) -> list[Layout]:
+        return _of_rank(node.rank, (wire.layout for wire in node.inputs))
 
     @staticmethod
-    def _uses(node: Node, placement: Placement) -> Iterable[tuple[Value, Layout | None]]:
-        return zip(node.operands, placement.wanted, strict=True)
+    def _wanted(node: Node) -> list[Layout]:
+        return _of_rank(node.rank, (layout for wire in node.outputs for layout in wire.wanted))
+
+    def _settle_all(self, *, is_changed: bool) -> None:
+        for node in self.nodes:
+            if node.is_changed is is_changed:
+                self._settle(node, node.placement)
+
+    @staticmethod
+    def _settle(node: Node, placement: Placement) -> None:
+        node.placement = placement
+        for wire, layout in zip(node.inputs, placement.wanted, strict=True):
+            wire.needs[layout] = wire.needs.get(layout, 0) + 1
+        for wire, layout in zip(node.outputs, placement.results, strict=True):
+            wire.layout = layout
+
+    @staticmethod
+    def _withdraw(node: Node) -> None:
+        for wire, layout in zip(node.inputs, node.placement.wanted, strict=True):
+            wire.needs[layout] -= 1
+        for wire in node.outputs:
+            wire.layout = None
 
     # ---- what it costs ----
 
     def _cost(self, node: Node, placement: Placement) -> int:
         """How many bytes conversions of operands that nobody else wants so, and of results, move."""
-        uses = self._uses(node, placement)
-        cost = self._cost_of(node, placement, (use for use in uses if not self._needs.get(use[0], _NOBODY).get(use[1])))
-        for result, layout in zip(node.results, placement.results, strict=True):
-            wanted = (each for each, count in self._needs.get(result, _NOBODY).items() if count)
-            cost += sum(self._price(result, layout, each) for each in wanted)
+        uses = zip(node.inputs, placement.wanted, strict=True)
+        cost = self._cost_of(node, placement, ((wire, layout) for wire, layout in uses if not wire.needs.get(layout)))
+        for wire, layout in zip(node.outputs, placement.results, strict=True):
+            cost += sum(self._price(wire, layout, wanted) for wanted in wire.wanted)
         return cost
 
     def _cost_to_make(self, node: Node, placement: Placement) -> int:
         """How many bytes conversions of operands move, whoever else wants these so."""
-        return self._cost_of(node, placement, self._uses(node, placement))
+        return self._cost_of(node, placement, zip(node.inputs, placement.wanted, strict=True))
 
-    def _cost_of(self, node: Node, placement: Placement, uses: Iterable[tuple[Value, Layout | None]]) -> int:
+    def _cost_of(self, node: Node, placement: Placement, uses: Iterable[tuple[Wire, Layout | None]]) -> int:
         """Of an operation and of conversions for it."""
         is_move = node.rule is not None and node.rule.moves and not placement.is_view
-        own = _bytes(node.results[0]) if is_move else 0
+        own = _bytes(node.outputs[0].value) if is_move else 0
         # One conversion serves all operands that are the same.
-        moved = {(value, lies, wanted) for value, wanted in uses if (lies := self.layouts.get(value)) != wanted}
-        return own + sum(starmap(self._price, moved))
+        moved = {(wire, wanted) for wire, wanted in uses if wire.layout != wanted}
+        return own + sum(self._price(wire, wire.layout, wanted) for wire, wanted in moved)
 
-    def _price(self, value: Value, layout: Layout | None, wanted: Layout | None) -> int:
-        if layout == wanted or layout is None and self._is_constant(value):
+    def _price(self, wire: Wire, layout: Layout | None, wanted: Layout | None) -> int:
+        if layout == wanted or layout is None and wire.is_constant:
             return 0
+        value = wire.value
         key = (value.type, layout, wanted)
         price = self._prices.get(key)
         if price is None:
             price = self._prices[key] = 0 if _is_free(value, layout, wanted) else _bytes(value)
         return price
 
-    def _is_constant(self, value: Value) -> bool:
-        """Whether it is converted when the program is compiled."""
-        found = self._constants.get(value)
-        if found is None:
-            info = tensor_of(value)
-            is_known = info is not None and info.dtype in NUMPY_NAME
-            found = is_known and made_by(value, "arith.constant", "relax.constant") is not None
-            self._constants[value] = found
-        return found
+
+def _of_rank(rank: int, layouts: Iterable[Layout | None]) -> list[Layout]:
+    return [layout for layout in dict.fromkeys(layouts) if layout is not None and layout.rank == rank]
 
 
-_NOBODY: dict[Layout | None, int] = {}
+def _cheapest(options: Sequence[Placement], cost: Callable[[Placement], int]) -> Placement:
+    """Of equals the first; nothing is cheaper than what costs nothing."""
+    best, least = options[0], -1
+    for option in options:
+        price = cost(option)
+        if not price:
+            return option
+        if least < 0 or price < least:
+            best, least = option, price
+    return best
 
 
 def _bytes(value: Value) -> int:

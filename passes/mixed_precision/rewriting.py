@@ -7,11 +7,12 @@ cast behind it, once for all of them. So no value is cast there and back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import compress
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import made_by, operations_in
+from ...bindings.navigation import operations_in
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode, element_type
 from ...dialects.core.dialect import find_op, row_of
@@ -25,6 +26,7 @@ from .registry import Precision
 
 _HIGH = "f32"
 _CAST = "relax.astype"
+_CONSTANT = "arith.constant"
 
 
 class _Dtypes(dict[Type, str]):
@@ -49,18 +51,26 @@ class TwoPrecisions:
         #: Those whose place a value of 16 bits has taken, and casts of these.
         self._gone: dict[Value, Value] = {}
         self._highs: dict[Value, Value] = {}
-        self._constants: dict[Value, Operation | None] = {}
+        self._constants: dict[Value, Operation] = {}
         self._superfluous: list[Operation] = []
         self._dtypes = _Dtypes()
         #: What operations of one kind give in 16 bits, which is asked once.
-        self._made_types: dict[Hashable, list[Type] | None] = {}
+        self._made_types: dict[Hashable, Sequence[Type] | None] = {}
 
     def run(self, root: Operation) -> None:
+        self._element = element_type(self._low, root.context)
+        others = []
         for operation in operations_in(root):
+            if operation.name == _CONSTANT:
+                self._constants[operation.result] = operation
+            else:
+                others.append(operation)
+        for operation in others:
+            given = list(operation.operands)
             row = row_of(operation)
             is_done = operation.name == _CAST and self._pass_cast(operation)
-            if not is_done and (row is None or not self._make_low(operation, row)) and self._gone:
-                self._give_high(operation)
+            if not is_done and (row is None or not self._make_low(operation, row, given)) and self._gone:
+                self._give_high(operation, given)
         for operation in reversed(self._superfluous):
             # Blocks that stand before may use what has been made anew behind them.
             if is_used(operation):
@@ -85,7 +95,7 @@ class TwoPrecisions:
         """The value in 16 bits; None for a constant with a number that there is not."""
         found = self._lows.get(value)
         if found is None:
-            constant = self._constant_behind(value)
+            constant = self._constants.get(value)
             found = self._constant(constant) if constant else self._cast(value, with_dtype(value, self._low))
             if found is not None:
                 self._lows[value] = found
@@ -97,26 +107,21 @@ class TwoPrecisions:
         self._superfluous.append(made.owner.operation)
         return made
 
-    def _constant_behind(self, value: Value) -> Operation | None:
-        if value not in self._constants:
-            self._constants[value] = made_by(value, "arith.constant")
-        return self._constants[value]
-
     def _constant(self, constant: Operation) -> Value | None:
         numbers = floats_in(constant)
         if numbers is None or not are_numbers(numbers, self._low):
             return None
-        lower = numbers.astype(storage_dtype(self._low), order="C")
-        attribute = elements_attribute(lower, element_type(self._low, constant.context))
+        lower = numbers.astype(storage_dtype(self._low))
+        attribute = elements_attribute(lower, self._element)
         attributes, point = {"value": attribute}, ir.InsertionPoint(constant)
-        made = ir.Operation.create(constant.name, [attribute.type], (), attributes, loc=constant.location, ip=point)
         self._superfluous.append(constant)
-        return made.results[0]
+        made = ir.Operation.create(_CONSTANT, [attribute.type], (), attributes, loc=constant.location, ip=point)
+        return made.result
 
     # ---- operations ----
 
-    def _give_high(self, operation: Operation) -> None:
-        for index, operand in enumerate(list(operation.operands)):
+    def _give_high(self, operation: Operation, given: Sequence[Value]) -> None:
+        for index, operand in enumerate(given):
             if operand in self._gone:
                 operation.operands[index] = self._high(operand)
 
@@ -138,57 +143,60 @@ class TwoPrecisions:
             return False
         return True
 
-    def _make_low(self, operation: Operation, row: OpDef) -> bool:
+    def _make_low(self, operation: Operation, row: OpDef, given: Sequence[Value]) -> bool:
         """Makes an operation anew in 16 bits, if it is to be computed so, and can be."""
         precision = self._precision(operation, row)
         if precision == "never" or row.infer is None:
             return False
-        given = list(operation.operands)
         dtypes = self._dtypes
-        floats = [value for value in given if dtypes[value.type] == _HIGH]
-        if not floats or precision == "follow" and not self._are_there(floats):
+        are_floats = [dtypes[value.type] == _HIGH for value in given]
+        if True not in are_floats or precision == "follow" and not self._are_there(compress(given, are_floats)):
             return False
-        lows = {value: self._to_low(value) for value in floats}
-        operands = [low for value in given if (low := lows.get(value, value)) is not None]
+        lows = [self._to_low(value) if is_float else value for value, is_float in zip(given, are_floats, strict=True)]
+        operands = [low for low in lows if low is not None]
         if len(operands) != len(given):
             return False
-        results = list(operation.results)
-        stated = [result.type for result in results]
+        stated = list(operation.results.types)
         made = self._made(operation, row, operands, stated)
         if made is None:
             return False
         # What is made has the type that was stated, or one of 16 bits in its place.
-        for result, type_, low in zip(results, stated, made.results, strict=True):
-            if low.type != type_:
+        for result, low in zip(list(operation.results), made.results, strict=True):
+            if low.type != result.type:
                 self._gone[result] = self._lows[result] = low
             else:
                 result.replace_all_uses_with(low)
         self._superfluous.append(operation)
         return True
 
-    def _are_there(self, values: Sequence[Value]) -> bool:
+    def _are_there(self, values: Iterable[Value]) -> bool:
         """Whether values that the run computes have been computed in 16 bits, one of them at least."""
-        others = [value for value in values if value not in self._gone]
-        return len(others) < len(values) and all(map(self._constant_behind, others))
+        is_one = False
+        for value in values:
+            if value in self._gone:
+                is_one = True
+            elif value not in self._constants:
+                return False
+        return is_one
 
     def _made(
         self, operation: Operation, row: OpDef, operands: Sequence[Value], stated: Sequence[Type]
     ) -> Operation | None:
         """The operation on these operands; None where it does not take them."""
-        attributes = dict(operation.attributes)
+        attributes = dict(operation.attributes.items())
         if self._wide_results and "out_dtype" in row.attrs and "out_dtype" not in attributes:
             attributes["out_dtype"] = row.attrs["out_dtype"].encode(_HIGH, operation.context)
         location, point = operation.location, ir.InsertionPoint(operation)
 
         def make(types: Sequence[Type]) -> Operation:
-            return ir.Operation.create(operation.name, list(types), list(operands), attributes, loc=location, ip=point)
+            return ir.Operation.create(row.full_name, types, operands, attributes, loc=location, ip=point)
 
-        def find() -> tuple[Operation | None, list[Type] | None]:
+        def find() -> tuple[Operation | None, Sequence[Type] | None]:
             lower = [
                 with_dtype(each, self._low) if self._dtypes[each.type] == _HIGH else each.type
                 for each in operation.results
             ]
-            for types in (lower, list(stated)):
+            for types in (lower, stated):
                 made = make(types)
                 if is_valid(made):
                     return made, types

@@ -55,8 +55,11 @@ def graph_function(module: Operation, name: str, what: str) -> Operation:
 
 
 @contextmanager
-def changing_copy(function: Operation, what: str) -> Iterator[Operation]:
-    """A copy that takes the function's place afterwards; the module stays as it was where anything is raised."""
+def changing_copy(function: Operation, what: str, *, retypes: bool = True) -> Iterator[Operation]:
+    """A copy that takes the function's place afterwards; the module stays as it was where anything is raised.
+
+    `retypes`: types of values change in it, so that it may be valid no longer.
+    """
     with function.context, function.location:
         copy = function.clone(ip=ir.InsertionPoint(function)).operation
         # Two of one name would confuse who looks it up.
@@ -64,7 +67,8 @@ def changing_copy(function: Operation, what: str) -> Iterator[Operation]:
         try:
             yield copy
             state_type(copy)
-            verify_ir(copy, f"{what}: @{symbol_name(copy)} would be invalid")
+            if retypes:
+                verify_ir(copy, f"{what}: @{symbol_name(copy)} would be invalid")
         except BaseException:
             ir.InsertionPoint(copy).insert(function)
             copy.erase()

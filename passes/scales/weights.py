@@ -7,7 +7,7 @@ Both are linear: what their outputs are multiplied by may be multiplied into the
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import defining_op
@@ -15,7 +15,7 @@ from ...bindings.rewriting import made_again
 from ...dialects.core.opdef import Call, OpDef
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..canonicalize.constants import floats_of, is_constant, make_floats
-from ..canonicalize.support import dtype_of, shape_of
+from ..canonicalize.support import dtype_of, shape_of, tensor_info
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -34,22 +34,14 @@ class Weighted(NamedTuple):
     """An operation with constant weights. Which axes of data and result are its channels, from the front."""
 
     op: OpView
-    #: Which operand is the data; the other one is the weights.
-    data_index: int
+    data: Value
+    weight: Value
     input_axis: int
     output_axis: int
     #: The axes of the weights in the order outputs, inputs, taps; where it is transposed inputs, outputs, taps.
     order: tuple[int, ...]
     groups: int = 1
     is_transposed: bool = False
-
-    @property
-    def data(self) -> Value:
-        return self.op.operation.operands[self.data_index]
-
-    @property
-    def weight(self) -> Value:
-        return self.op.operation.operands[1 - self.data_index]
 
     @property
     def rank(self) -> int:
@@ -66,7 +58,8 @@ class Weighted(NamedTuple):
     @property
     def _sizes(self) -> tuple[int, int]:
         """The weights' own inputs and outputs: for one group, or for all."""
-        first, second = (self.weight.type.shape[axis] for axis in self.order[:2])
+        shape = self.weight.type.shape
+        first, second = shape[self.order[0]], shape[self.order[1]]
         return (first, second) if self.is_transposed else (second, first)
 
     def _by_group(self) -> ndarray:
@@ -101,8 +94,9 @@ class Weighted(NamedTuple):
 
     def on(self, weight: Value, data: Value) -> Operation:
         """The operation with other weights on other data."""
-        operands = [data, weight] if self.data_index == 0 else [weight, data]
-        return made_again(self.op.operation, operands, list(self.op.operation.results.types))
+        operation = self.op.operation
+        operands = [data, weight] if operation.operands[0] == self.data else [weight, data]
+        return made_again(operation, operands, operation.results.types)
 
 
 def weighted(value: Value) -> Weighted | None:
@@ -115,21 +109,27 @@ def weighted(value: Value) -> Weighted | None:
 
 
 def _are_weights(value: Value) -> bool:
-    return is_constant(value) and dtype_of(value) in _FLOATS and 0 not in value.type.shape
+    info = tensor_info(value)
+    return info.dtype in _FLOATS and is_constant(value) and info.shape is not None and 0 not in info.shape
 
 
 def _convolution(op: OpView) -> Weighted | None:
-    if not _are_weights(op.weight):
+    data, weight = op.operation.operands
+    if not _are_weights(weight):
         return None
-    named = tuple(dict.fromkeys(fact.attribute for fact in op.definition.layouts.values()))
-    axes = _axes(op.definition, tuple((name, getattr(op, name)) for name in named))
-    return None if axes is None else Weighted(op, 0, *axes, op.groups, op.operation.name in TRANSPOSED)
+    axes = _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
+    return None if axes is None else Weighted(op, data, weight, *axes, op.groups, op.operation.name in TRANSPOSED)
 
 
 @lru_cache(maxsize=256)
-def _axes(definition: OpDef, attributes: tuple[tuple[str, Any], ...]) -> tuple[int, int, tuple[int, ...]] | None:
+def _layout_attributes(definition: OpDef) -> list[str]:
+    return list(dict.fromkeys(fact.attribute for fact in definition.layouts.values()))
+
+
+@lru_cache(maxsize=256)
+def _axes(definition: OpDef, texts: tuple[str | None, ...]) -> tuple[int, int, tuple[int, ...]] | None:
     """The channels of the data and of the result, and the order of the weights' axes; None where any is in blocks."""
-    layouts = layouts_of(Call(definition, {}, dict(attributes)))
+    layouts = layouts_of(Call(definition, {}, dict(zip(_layout_attributes(definition), texts, strict=True))))
     if any(axis.block is not None for layout in layouts.values() for axis in layout.axes):
         return None
     kernel = layouts["weight"]
@@ -152,9 +152,9 @@ def _product(op: OpView) -> Weighted | None:
         rank = len(weight.type.shape)
         *batch, rows, columns = range(rank)
         if index == 0:
-            return Weighted(op, 0, len(sizes) - 1, len(result) - 1, (columns, rows, *batch))
+            return Weighted(op, data, weight, len(sizes) - 1, len(result) - 1, (columns, rows, *batch))
         behind = min(len(sizes), 2)
-        return Weighted(op, 1, len(sizes) - behind, len(result) - behind, (rows, columns, *batch))
+        return Weighted(op, data, weight, len(sizes) - behind, len(result) - behind, (rows, columns, *batch))
     return None
 
 
