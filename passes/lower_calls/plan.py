@@ -20,7 +20,7 @@ from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
-from ...dialects.core.symbols import Dim, SymExpr, equal, product
+from ...dialects.core.symbols import Dim, Size, SymExpr, equal, product
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .memrefs import ALIGNMENT
 
@@ -44,7 +44,7 @@ class Buffer:
     slot: int | None = None
     #: The memory that it lies in, so many bytes behind the start, if it has none for itself.
     within: Buffer | None = None
-    shift: int = 0
+    shift: Size = 0
     #: What may lie below it although both are alive for a moment: it is written when that has been read.
     covers: set[Buffer] = field(default_factory=set)
     #: Whether it shows what is there, and nothing is computed.
@@ -59,7 +59,7 @@ class Buffer:
         return self if self.within is None else self.within.root
 
     @property
-    def start(self) -> int:
+    def start(self) -> Size:
         """So many bytes behind the root's."""
         return 0 if self.within is None else self.shift + self.within.start
 
@@ -106,6 +106,8 @@ class Plan:
     #: Results that are there without the calls that would make them; what is not called for that.
     needless: set[Value] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
+    #: Calls that find some of what they put side by side in its place: which operands.
+    put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def roots(self) -> dict[Value, Buffer]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
 
@@ -187,7 +188,7 @@ def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
 
 def test_parameters_that_are_told_to_be_apart() -> None:
     kernel = kernel_of(loop(move("%i", "%i")), attributes="tir.prim_func, tir.noalias")
-    assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.moves
+    assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.pairs
 
 
 def test_of_another_shape_only_what_was_read_before() -> None:
@@ -202,6 +203,7 @@ def test_of_another_shape_only_what_was_read_before() -> None:
 _ASSERTION = (
     '%e = arith.cmpi slt, %n, %c8 : index\n"tir.assert"(%e) {kind = "ValueError", message = "no"} : (i1) -> ()\n'
 )
+_TYPES = TensorInfo((64,), "float32"), TensorInfo((64,), "index"), TensorInfo((64,), "float32")
 _NEGATIVE = (
     _READ.format("%i", "memref<64xf32>") + "%b = arith.negf %a : f32\nmemref.store %b, %y[%i] : memref<64xf32>\n"
 )
@@ -225,7 +227,7 @@ _NEGATIVE = (
     ],
 )
 def test_moves(body: str, expected: list[Move]) -> None:
-    assert kernel_of(body).moves == expected
+    assert list(kernel_of(body).moves(_TYPES)) == expected
 
 
 def test_copies() -> None:
