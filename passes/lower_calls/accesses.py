@@ -368,9 +368,8 @@ def _lengths(type_: ir.Type) -> list[int]:
 def _is_as_it_lies(transfer: Operation) -> bool:
     """Whether a vector is elements of the memref in their order: none is turned round, spread, or made up outside."""
     map_, is_inside = transfer.attributes["permutation_map"].value, transfer.attributes["in_bounds"]
-    return map_ == ir.AffineMap.get_minor_identity(map_.n_dims, len(map_.results)) and all(
-        each.value for each in is_inside
-    )
+    in_order = ir.AffineMap.get_minor_identity(map_.n_dims, len(map_.results), transfer.context)
+    return map_ == in_order and all(each.value for each in is_inside)
 
 
 def _nest(op: Operation, position: int) -> tuple[Level, ...]:

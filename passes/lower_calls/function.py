@@ -253,7 +253,8 @@ class FunctionLowering:
         """An error at run time where sizes are absurd, also all slots together."""
         info = buffer.info
         element = memrefs.memref_type(info, self.context).element_type
-        most = memrefs.MOST_BYTES // (len(self.plan.slots) + 1)
+        # Where it is placed that may be rounded up to the largest element, and next to all others.
+        most = memrefs.MOST_BYTES // (16 * len(self.plan.buffers) + 1)
         self.sizes.require_room(self.extents(info), element, memrefs.shape_text(info), most)
 
     # ---- blocks ----

@@ -79,7 +79,7 @@ def test_the_manifest_tells_of_memory() -> None:
     executable = rx.compile(chain(count=1), pipeline=rx.stages("llvm", 0), opt_level=0)
     assert executable.signature("main")["memory"] == {"arena": 512, "peak": 512, "slots": [], "sum": 768}
     symbolic = rx.compile(chain("n", count=1), pipeline=rx.stages("llvm", 0), opt_level=0)
-    assert symbolic.signature("main")["memory"]["slots"] == ["4*n", "4*n"]
+    assert symbolic.signature("main")["memory"]["slots"] == ["8*n"]
 
 
 def test_sizes_of_a_range() -> None:
@@ -164,6 +164,32 @@ def test_slots_that_do_not_work() -> None:
     assert "slot 0 is for 4*n bytes, not for 4*m" in refusal(module)
     state(module, ops[2], "arena 0")
     assert "its size is symbolic: it lies in a slot" in refusal(module)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("slot 0 + 4*n", ""),
+        ("slot 0 + 8*n + 64", ""),
+        ("slot 0 + 3*n", "places of such elements are multiples of 4 bytes"),
+        ("slot 0 + 4*n - 4", "nothing tells where 4*n - 4 is, or that it is in the slot"),
+        ("slot 0 + 4*m", "nothing tells where 4*m is, or that it is in the slot"),
+        ("slot 0 + 4*", "column 3: expected a name, an integer"),
+        ("slot 0 + 2*n + 2*max(n - 2, 0)", "multiples of 4 bytes"),
+        ("slot 0 + 4*max(n - 2, 0)", "it lies over the result of 'relax.call_tir', which is read later still"),
+        ("result 0 + 4", "expected 'arena <bytes>'"),
+    ],
+)
+def test_places_in_slots(text: str, expected: str) -> None:
+    module = planned(chain("n", 1))
+    ops = list(places(module))
+    assert places(module)[ops[1]].startswith("slot 0 + 4*n;")
+    state(module, ops[1], text)
+    if expected:
+        assert expected in refusal(module)
+        return
+    x = numpy.linspace(-1, 1, 37, dtype="float32")
+    assert (to_numpy(finished(module)["main"](x)) == to_numpy(rx.compile(chain("n", 1))["main"](x))).all()
 
 
 @pytest.mark.parametrize("block", [blocks.resnet, blocks.transformer, blocks.llama])
