@@ -34,8 +34,9 @@ class LowerCalls(Pass):
         kernels: Kernels = {}
         symbols = SymbolTable(op)
         plans = [plan_of(function, knows_at_entry(function), kernels) for function in functions]
+        names = set(map(symbol_name, functions_in(op)))
         for plan in plans:
-            move_only_others(plan, symbols, kernels)
+            move_only_others(plan, symbols, kernels, names)
         add_globals(op, functions)
         mark_written_inputs(functions)
         for function, plan in zip(functions, plans, strict=True):
