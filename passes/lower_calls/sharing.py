@@ -149,7 +149,7 @@ class Sharing:
         for index, result in enumerate(op.results):
             move = by_output[index]
             source, made = self._plan.memory_of.get(op.operands[move.input]), self._plan.buffers.get(result)
-            if source is None or made is None or not self._is_plain(made) or not self._is_plain(source.root):
+            if source is None or made is None or not self._is_plain(made) or not self._stays(source.root):
                 return False
             if not self._is_wanted(made, VIEW):
                 return False
@@ -212,8 +212,11 @@ class Sharing:
 
     def _is_plain(self, buffer: Buffer) -> bool:
         """Whether it is memory in the arena whose elements stay as they are once they are made."""
-        is_free = buffer.output is None and not buffer.is_written
-        return is_free and is_sized_at_entry(buffer, self._knows)
+        return buffer.output is None and self._stays(buffer)
+
+    def _stays(self, buffer: Buffer) -> bool:
+        """Whether it is memory from the beginning, the caller's too, whose elements stay once they are made."""
+        return not buffer.is_written and is_sized_at_entry(buffer, self._knows)
 
     def _is_inside(self, size: Dim, start: Size, outer: Buffer) -> bool:
         """Whether so many bytes may begin there, and end where a tensor ends or before."""
