@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
 from ...bindings.navigation import body_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
@@ -77,6 +78,14 @@ class Kernel:
                 return ()
             found.append((source, access))
         return found
+
+    @functools.cached_property
+    def fixed(self) -> tuple[Info, ...] | None:
+        """What the parameters are in all calls, where each is a memref of fixed size."""
+        types = [parameter.type for parameter in self._parameters]
+        if not all(isinstance(type_, ir.MemRefType) and type_.has_static_shape for type_ in types):
+            return None
+        return tuple(TensorInfo(tuple(type_.shape), "") for type_ in types)
 
     def moves(self, infos: tuple[Info, ...]) -> Sequence[Move]:
         """From where to where elements are moved, if that is all that is done, where parameters are of these types."""

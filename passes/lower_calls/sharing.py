@@ -54,7 +54,7 @@ class Sharing:
     def share_all(self) -> None:
         """Wherever it works and is wanted; calls that can be left out come first."""
         calls = [(position, op) for position, op in self._plan.operations if op.name == "relax.call_tir"]
-        calls = [each for each in calls if not self._moves(each[1]) or not (self._show(each[1]) or self._join(each[1]))]
+        calls = [(position, op) for position, op in calls if not self._is_needless(op)]
         for position, op in calls:
             operands, results = list(op.operands), list(op.results)
             for result in results:
@@ -68,6 +68,11 @@ class Sharing:
         return self._stated is None or buffer is not None and self._stated[buffer] == " ".join(map(str, place))
 
     # ---- each is done if nothing is against it ----
+
+    def _is_needless(self, op: Operation) -> bool:
+        """Whether a call that only moves elements finds them where they are wanted, or some of them."""
+        moves = self._moves(op)
+        return bool(moves) and (self._show(op, moves) or self._join(op, moves))
 
     def _overwrite_any(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
         """Writes a result over the first operand for which it works."""
@@ -139,9 +144,8 @@ class Sharing:
         kernel, written = self._kernel(op), _parameter(op, result)
         return kernel is not None and all(kernel.may_overwrite(index, written, is_alike=False) for index in operands)
 
-    def _show(self, op: Operation) -> bool:
+    def _show(self, op: Operation, moves: Sequence[Move]) -> bool:
         """Makes the results views of the operands, if they are nothing else."""
-        moves = self._moves(op)
         by_output = {move.output - len(op.operands): move for move in moves}
         if len(by_output) < len(moves) or set(by_output) != set(range(len(op.results))):
             return False
@@ -163,9 +167,8 @@ class Sharing:
         self._leave_out(op)
         return True
 
-    def _join(self, op: Operation) -> bool:
+    def _join(self, op: Operation, moves: Sequence[Move]) -> bool:
         """Has operands made in the place of the result, if all that is done is to put them there; others are copied."""
-        moves = self._moves(op)
         if len(op.results) != 1 or [move.input for move in moves] != list(range(len(op.operands))):
             return False
         made = self._plan.buffers.get(op.results[0])
@@ -230,7 +233,7 @@ class Sharing:
         kernel = self._kernel(op)
         if kernel is None or not kernel.pairs:
             return ()
-        return kernel.moves(tuple(map(operand_info, (*op.operands, *op.results))))
+        return kernel.moves(kernel.fixed or tuple(map(operand_info, (*op.operands, *op.results))))
 
     def _kernel(self, op: Operation) -> Kernel | None:
         symbol = op.attributes["func"]
