@@ -99,7 +99,7 @@ class FunctionLowering:
         root = buffer.root
         if root.output is not None and root.is_divided and buffer is not root:
             element = memrefs.memref_type(info, self.context).element_type
-            start = self.sizes.compute(buffer.start)
+            start = self.sizes.place(buffer.start)
             return memrefs.view(memrefs.as_bytes(self._outputs[root.output]), start, self.extents(info), element)
         if root.output is not None:
             is_whole = memrefs.is_same_shape(info, self._results[root.output])
@@ -114,7 +114,7 @@ class FunctionLowering:
         extents = self.extents(info)
         begin = root.offset if root.slot is None else self._slots[root.slot]
         if begin is not None:
-            return memrefs.view(self._arena, plus(begin, self.sizes.compute(buffer.start)), extents, element)
+            return memrefs.view(self._arena, plus(begin, self.sizes.place(buffer.start)), extents, element)
         if root in self._own:
             return memrefs.reshape_if_needed(self._own[root], extents)
         self.sizes.require_room(extents, element, memrefs.shape_text(info))
