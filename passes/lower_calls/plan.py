@@ -134,7 +134,10 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
-    return buffer.is_fixed or buffer.size is not None and all(map(knows, dims_of(buffer.info)))
+    """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is told."""
+    if buffer.is_fixed or buffer.size is None:
+        return buffer.is_fixed
+    return knows(2 * buffer.size) and all(map(knows, dims_of(buffer.info)))
 
 
 class _Planner:
