@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
 
@@ -228,6 +229,28 @@ _NEGATIVE = (
 )
 def test_moves(body: str, expected: list[Move]) -> None:
     assert list(kernel_of(body).moves(_TYPES)) == expected
+
+
+_ROWS = "memref<?x16xf32, strided<[16, 1], offset: ?>>"
+_BEHIND = f"""
+  %v = memref.subview %y[%n, 0] [%n, 16] [1, 1] : memref<?x16xf32> to {_ROWS}
+  %q = memref.collapse_shape %x [[0, 1]] : memref<?x16xf32> into memref<?xf32>
+  scf.for %i = %c0 to %c16 step %c1 {{
+    %a = memref.load %q[%i] : memref<?xf32>
+    memref.store %a, %v[%c0, %i] : {_ROWS}
+  }}
+"""
+
+
+def test_distances_are_expressions_of_what_is_passed() -> None:
+    kernel = kernel_of(_BEHIND, "memref<?x16xf32>")
+    n, m = sym("n"), sym("m")
+    wide = TensorInfo((n + m, 16), "float32")
+    for rows, distance in ((n, 16 * n), (3, 48)):
+        infos = TensorInfo((rows, 16), "float32"), TensorInfo((64,), "index"), wide
+        assert list(kernel.moves(infos)) == [Move(0, 2, distance)]
+    # Nothing tells how many rows are before.
+    assert not kernel.moves((TensorInfo((None, 16), "float32"), TensorInfo((64,), "index"), wide))
 
 
 def test_copies() -> None:
