@@ -14,6 +14,7 @@ from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import FunctionLowering, graph_functions, knows_at_entry
 from .lower_calls.operations import lower_operation
+from .lower_calls.others import move_only_others
 from .lower_calls.overwriting import Kernels
 from .lower_calls.self_copies import skip_copies_to_itself
 from .lower_calls.stated import plan_of
@@ -33,6 +34,9 @@ class LowerCalls(Pass):
         kernels: Kernels = {}
         symbols = SymbolTable(op)
         plans = [plan_of(function, knows_at_entry(function), kernels) for function in functions]
+        names = set(map(symbol_name, functions_in(op)))
+        for plan in plans:
+            move_only_others(plan, symbols, kernels, names)
         add_globals(op, functions)
         mark_written_inputs(functions)
         for function, plan in zip(functions, plans, strict=True):

@@ -7,7 +7,7 @@ Variables stand for sizes: what is assumed of them and of divisors is written in
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from math import gcd
 
@@ -37,6 +37,7 @@ __all__ = [
     "Size",
     "SymExpr",
     "SymbolError",
+    "at_most",
     "ceildiv",
     "dim_add",
     "dim_floordiv",
@@ -142,6 +143,64 @@ def equal(a: Dim, b: Dim) -> bool | None:
         if _is_never_zero(terms_of(size)):
             return False
     return None
+
+
+#: So many cases are looked at for one comparison, and so many remainders of one division.
+_MOST_CASES, _MOST_REMAINDERS = 64, 8
+
+
+def at_most(a: Size, b: Size) -> bool:
+    """Whether a <= b is certain for all sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a <= b
+    try:
+        return _is_natural(_open_mods(b - a), [_MOST_CASES])
+    except SymbolError:  # too large to compare
+        return False
+
+
+def _is_natural(size: Size, cases: list[int]) -> bool:
+    """Whether a size is 0 or more: by bounds, else case by case. `cases` is how many may still be looked at."""
+    terms = terms_of(size)
+    lower, _ = bounds(terms)
+    cases[0] -= 1
+    if lower is not None and lower >= 0 or cases[0] < 0:
+        return lower is not None and lower >= 0
+    choices = list(_choices(size))
+    # What is added is least where its min is, which each argument may be: nothing is lost by that.
+    for is_each, alternatives in sorted(choices, key=lambda choice: not choice[0]):
+        if is_each:
+            return all(_is_natural(each, cases) for each in alternatives)
+        if any(_is_natural(each, cases) for each in alternatives):
+            return True
+    return all(_is_natural(each, cases) for each in rests) if (rests := _by_remainder(size)) else False
+
+
+def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
+    """What a size is with an argument in the place of a min or max: each must be natural (True), or any needs be."""
+    for monomial, coefficient in terms_of(size).items():
+        for place, atom in enumerate(monomial):
+            rest = (*monomial[:place], *monomial[place + 1 :])
+            if atom.kind in ("min", "max") and all(each.lowest is not None and each.lowest >= 0 for each in rest):
+                others, factor = size - make({monomial: coefficient}), make({rest: coefficient})
+                is_each = (coefficient > 0) == (atom.kind == "min")
+                yield is_each, [others + factor * argument for argument in atom.args]
+
+
+def _by_remainder(size: Size) -> list[Size]:
+    """For a size in which p//4 is, what it is where p's first variable is 4*n, 4*n + 1, 4*n + 2 and 4*n + 3."""
+    for atom in (atom for monomial in terms_of(size) for atom in monomial):
+        if atom.kind == "//" and isinstance(divisor := atom.args[1], int) and 1 < divisor <= _MOST_REMAINDERS:
+            name = min(atom.variables)
+            whole = make_variable(name) * divisor
+            return [_substituted(size, {name: whole + rest}) for rest in range(divisor)]
+    return []
+
+
+def _substituted(size: Size, values: dict[str, Dim]) -> Size:
+    found = size.substitute(values) if isinstance(size, SymExpr) else size
+    assert found is not None
+    return found
 
 
 def _is_never_zero(terms: Terms) -> bool:

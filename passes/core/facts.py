@@ -129,7 +129,8 @@ class CallFact(Fact):
 class MemoryFact(Fact):
     """The memory that a function's tensors have. A buffer is in use from position `first` to `last`.
 
-    It has an offset in the arena, a slot among those of symbolic size, or `output`: the result that it is.
+    It has an offset in the arena, a slot among those of symbolic size, in which it begins after `shift` bytes, or
+    `output`: the result that it is.
     """
 
     function: str

@@ -211,7 +211,8 @@ class Accesses:
                 counts[expression.position] = length
         masked = int(list(op.attributes["operandSegmentSizes"])[-1])
         firsts, mask = list(map(self._as_linear, indices)), op.operands[-1] if masked else None
-        self._add(memref, firsts, counts, bool(at), levels, trail, value, mask)
+        moved = value if _is_as_it_lies(op) else None
+        self._add(memref, firsts, counts, bool(at), levels, trail, moved, mask)
 
     def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         """A linalg operation is a nest of loops around the elements that its maps tell; others are anywhere."""
@@ -323,7 +324,7 @@ class Accesses:
         moved = list(view.moved)
         for axis, offset in zip(view.axes, offsets, strict=True):
             moved[axis] = moved[axis].plus(offset)
-        kept = _kept_axes(op)
+        kept = kept_axes(op)
         if kept is None:
             raise _Unknown(view.parameter)
         axes = tuple(view.axes[axis] for axis in kept)
@@ -351,7 +352,7 @@ def _frozen(linear: Linear) -> Hashable:
     return (linear.number, frozenset(linear.terms.items()))
 
 
-def _kept_axes(op: Operation) -> list[int] | None:
+def kept_axes(op: Operation) -> list[int] | None:
     """Which dimensions a part has still: a rank that is reduced loses sizes of 1, if it is clear which."""
     sizes, shape = list(op.attributes["static_sizes"]), list(op.results[0].type.shape)
     if len(sizes) == len(shape):
@@ -362,6 +363,13 @@ def _kept_axes(op: Operation) -> list[int] | None:
 
 def _lengths(type_: ir.Type) -> list[int]:
     return list(type_.shape) if isinstance(type_, ir.VectorType) else []
+
+
+def _is_as_it_lies(transfer: Operation) -> bool:
+    """Whether a vector is elements of the memref in their order: none is turned round, spread, or made up outside."""
+    map_, is_inside = transfer.attributes["permutation_map"].value, transfer.attributes["in_bounds"]
+    in_order = ir.AffineMap.get_minor_identity(map_.n_dims, len(map_.results), transfer.context)
+    return map_ == in_order and all(each.value for each in is_inside)
 
 
 def _nest(op: Operation, position: int) -> tuple[Level, ...]:

@@ -99,7 +99,8 @@ class FunctionLowering:
         root = buffer.root
         if root.output is not None and root.is_divided and buffer is not root:
             element = memrefs.memref_type(info, self.context).element_type
-            return memrefs.view(memrefs.as_bytes(self._outputs[root.output]), buffer.start, self.extents(info), element)
+            start = self.sizes.place(buffer.start)
+            return memrefs.view(memrefs.as_bytes(self._outputs[root.output]), start, self.extents(info), element)
         if root.output is not None:
             is_whole = memrefs.is_same_shape(info, self._results[root.output])
             return memrefs.reshape_if_needed(self._outputs[root.output], self.extents(info), is_whole)
@@ -111,10 +112,9 @@ class FunctionLowering:
             )
         element = memrefs.memref_type(info, self.context).element_type
         extents = self.extents(info)
-        if root.offset is not None:
-            return memrefs.view(self._arena, root.offset + buffer.start, extents, element)
-        if root.slot is not None:
-            return memrefs.view(self._arena, plus(self._slots[root.slot], buffer.start), extents, element)
+        begin = root.offset if root.slot is None else self._slots[root.slot]
+        if begin is not None:
+            return memrefs.view(self._arena, plus(begin, self.sizes.place(buffer.start)), extents, element)
         if root in self._own:
             return memrefs.reshape_if_needed(self._own[root], extents)
         self.sizes.require_room(extents, element, memrefs.shape_text(info))
@@ -253,7 +253,8 @@ class FunctionLowering:
         """An error at run time where sizes are absurd, also all slots together."""
         info = buffer.info
         element = memrefs.memref_type(info, self.context).element_type
-        most = memrefs.MOST_BYTES // (len(self.plan.slots) + 1)
+        # Where it is placed that may be rounded up to the largest element, and next to all others.
+        most = memrefs.MOST_BYTES // (16 * len(self.plan.buffers) + 1)
         self.sizes.require_room(self.extents(info), element, memrefs.shape_text(info), most)
 
     # ---- blocks ----

@@ -55,6 +55,7 @@ def _buffer(number: int, value: Value, buffer: Buffer) -> dict[str, object]:
         "type": type_text(buffer.info),
         "bytes": size if size is None or isinstance(size, int) else str(size),
         **{name: getattr(buffer, name) for name in ("first", "last", "offset", "slot", "output")},
+        "shift": str(buffer.shift),
         "origins": origins_of(value.owner),
     }
 

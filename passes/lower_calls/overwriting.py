@@ -9,11 +9,17 @@ for the rounds after it, a dimension must tell that they are about other element
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of
+from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...dialects.tir.prim_func import NOALIAS
 from .accesses import Access, Accesses, Axis, Linear, Term
+from .addresses import Addresses, is_told
 
 #: So many pairs of accesses are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096
@@ -24,7 +30,7 @@ class Move(NamedTuple):
 
     input: int
     output: int
-    distance: int
+    distance: Size
 
 
 #: Kernels that have been looked at, by name; None for what is no PrimFunc on memrefs.
@@ -38,6 +44,8 @@ class Kernel:
         self._is_apart = NOALIAS in function.attributes
         self._accesses = Accesses(function)
         self._overwrites: dict[tuple[int, int, bool], bool] = {}
+        self._parameters = list(body_of(function).arguments)
+        self._moves: dict[tuple[Info, ...], Sequence[Move]] = {}
 
     def may_overwrite(self, read: int, written: int, is_alike: bool) -> bool:
         """Whether parameter `written` may lie where parameter `read` does, element over element if they are alike."""
@@ -58,19 +66,68 @@ class Kernel:
         return all(test(one, other) for other in writes for one in reads)
 
     @functools.cached_property
-    def moves(self) -> list[Move]:
-        """If nothing is done but that elements are moved: from where to where; else none."""
+    def pairs(self) -> Sequence[tuple[Access, Access]]:
+        """If nothing is done but that elements are moved: what reads and what writes them; else none."""
         known = self._accesses
         if self._is_apart or known.unknown or known.has_effects or set(known.reads) & set(known.writes):
-            return []
-        found = set()
-        for accesses in known.writes.values():
-            for access in accesses:
-                source = self._source(access)
-                if source is None or (distance := _distance(source, access)) is None:
-                    return []
-                found.add(Move(source.view.parameter, access.view.parameter, distance))
-        return sorted(found)
+            return ()
+        found = []
+        for access in (access for accesses in known.writes.values() for access in accesses):
+            source = self._source(access)
+            if source is None or source.mask != access.mask or not _round_of(source, access):
+                return ()
+            found.append((source, access))
+        return found
+
+    @functools.cached_property
+    def fixed(self) -> tuple[Info, ...] | None:
+        """What the parameters are in all calls, where each is a memref of fixed size."""
+        types = [parameter.type for parameter in self._parameters]
+        if not all(isinstance(type_, ir.MemRefType) and type_.has_static_shape for type_ in types):
+            return None
+        return tuple(TensorInfo(tuple(type_.shape), "") for type_ in types)
+
+    def moves(self, infos: tuple[Info, ...]) -> Sequence[Move]:
+        """From where to where elements are moved, if that is all that is done, where parameters are of these types."""
+        if not self.pairs:
+            return ()
+        if infos not in self._moves:
+            try:
+                self._moves[infos] = self._find_moves(infos)
+            except SymbolError:  # too long an expression
+                self._moves[infos] = ()
+        return self._moves[infos]
+
+    def _find_moves(self, infos: tuple[Info, ...]) -> Sequence[Move]:
+        addresses = Addresses(self._parameters, infos)
+        found: dict[tuple[int, int], Size] = {}
+        for read, write in self.pairs:
+            source, target = addresses.of(read), addresses.of(write)
+            if source is None or target is None or source.steps != target.steps:
+                return ()
+            distance = target.first - source.first
+            place = read.view.parameter, write.view.parameter
+            if not is_told(distance) or found.setdefault(place, distance) != distance:
+                return ()
+        written = [infos[parameter] for parameter in self._accesses.writes]
+        if not all(_is_nothing_without(span, info) for span in addresses.spans for info in written):
+            return ()
+        return [Move(*place, distance) for place, distance in sorted(found.items())]
+
+    def can_leave_out(self, inputs: Iterable[int], count: int) -> bool:
+        """Whether some of so many inputs need not be moved: all, or those that operations of their own move."""
+        left_out = set(inputs)
+        return len(left_out) == count or self.movers(left_out) is not None
+
+    def movers(self, inputs: Collection[int]) -> list[Operation] | None:
+        """Of a function that only moves elements the operations that move these inputs' alone; None if others do."""
+        inside: dict[int, set[int]] = {}
+        for read, write in self.pairs:
+            inside.setdefault(write.trail[0], set()).add(read.view.parameter)
+        steps = self._accesses.steps
+        found = [steps[position] for position, read in inside.items() if read <= set(inputs)]
+        is_rest_apart = all(read <= set(inputs) or read.isdisjoint(inputs) for read in inside.values())
+        return found if is_rest_apart and not any(len(op.results) for op in found) else None
 
     def copies(self, read: int, written: int) -> list[tuple[Operation, int]]:
         """Operations of the function that, with so many writes, only put elements of one parameter in the other."""
@@ -116,14 +173,10 @@ def _unwrapped(value: Value, sources: dict[Value | None, Access]) -> Value:
     return value.owner.operation.operands[0] if value.type.shape == [1] else value
 
 
-def _distance(read: Access, write: Access) -> int | None:
-    """How far behind the elements that are read the same ones are written, each from where its memory begins."""
-    if read.address is None or write.address is None or read.mask != write.mask:
-        return None
-    if read.address.length != write.address.length or not _round_of(read, write):
-        return None
-    apart = write.address.first.plus(read.address.first, -1)
-    return None if apart.terms else apart.number
+def _is_nothing_without(span: Size, info: Info) -> bool:
+    """Whether a tensor has no elements where a number is 0 or less."""
+    sizes = info.shape if isinstance(info, TensorInfo) else None
+    return any(size is not None and at_most(size, dim_max(span, 0) or 0) for size in sizes or ())
 
 
 def _round_of(read: Access, write: Access) -> bool:

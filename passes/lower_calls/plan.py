@@ -2,17 +2,18 @@
 """Where a graph function's tensors lie: which share memory, how long each lives, its place in the arena.
 
 Positions count operations in program order; what a loop reads from outside lives until the loop has ended. Buffers
-of fixed size, or of one that has an upper bound, share one region, the largest are placed first; others of a symbolic
-size take turns in slots of equal size. A buffer whose size is not known when the function begins is allocated where it
-is made.
+of fixed size, or of one that has an upper bound, share one region, the largest are placed first, others where that
+takes less. Those of a symbolic size share a slot with others of which the size is so many times the same expression. A
+buffer whose size is not known when the function begins is allocated where it is made.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import gcd
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of
@@ -20,7 +21,8 @@ from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
-from ...dialects.core.symbols import Dim, SymExpr, equal, product
+from ...dialects.core.symbols import Dim, Size, SymExpr, equal, product
+from ...dialects.core.symbols_expr import make, terms_of
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .memrefs import ALIGNMENT
 
@@ -42,9 +44,9 @@ class Buffer:
     #: Its place in the arena: bytes from the start, or the slot of its size.
     offset: int | None = None
     slot: int | None = None
-    #: The memory that it lies in, so many bytes behind the start, if it has none for itself.
+    #: The memory that it lies in, if it has none for itself; so many bytes behind the start of that, or of its slot.
     within: Buffer | None = None
-    shift: int = 0
+    shift: Size = 0
     #: What may lie below it although both are alive for a moment: it is written when that has been read.
     covers: set[Buffer] = field(default_factory=set)
     #: Whether it shows what is there, and nothing is computed.
@@ -59,9 +61,9 @@ class Buffer:
         return self if self.within is None else self.within.root
 
     @property
-    def start(self) -> int:
-        """So many bytes behind the root's."""
-        return 0 if self.within is None else self.shift + self.within.start
+    def start(self) -> Size:
+        """So many bytes behind the place of the root in the arena, or behind its slot's."""
+        return self.shift if self.within is None else self.shift + self.within.start
 
     def __post_init__(self) -> None:
         #: In bytes; None where nothing tells, or no expression that is short enough. `is_fixed`: of numbers alone.
@@ -106,6 +108,8 @@ class Plan:
     #: Results that are there without the calls that would make them; what is not called for that.
     needless: set[Value] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
+    #: Calls that find some of what they put side by side in its place: which operands.
+    put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def roots(self) -> dict[Value, Buffer]:
@@ -130,7 +134,10 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
-    return buffer.is_fixed or buffer.size is not None and all(map(knows, dims_of(buffer.info)))
+    """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is told."""
+    if buffer.is_fixed or buffer.size is None:
+        return buffer.is_fixed
+    return knows(2 * buffer.size) and all(map(knows, dims_of(buffer.info)))
 
 
 class _Planner:
@@ -209,13 +216,55 @@ class _Planner:
 
 
 def _place_fixed(plan: Plan, buffers: Iterable[Buffer]) -> None:
-    """The largest first, each at the lowest place that nothing that is alive with it has."""
-    timeline = _Timeline()
-    for buffer in sorted(buffers, key=lambda each: (-padded(each), each.first)):
+    places, plan.fixed_bytes = _arranged({buffer: padded(buffer) for buffer in buffers})
+    for buffer, place in places.items():
+        buffer.offset = place
+
+
+#: The largest first; if that takes more than is alive at a time, what lives longest, or what is needed last.
+_ORDERS: tuple[Callable[[Buffer, int], tuple[int, int]], ...] = (
+    lambda buffer, size: (-size, buffer.first),
+    lambda buffer, size: (buffer.first - buffer.last, -size),
+    lambda buffer, size: (-buffer.last, -size),
+)
+
+
+def _arranged(sizes: dict[Buffer, int]) -> tuple[dict[Buffer, int], int]:
+    """A place for each, where nothing lies that is alive with it, and the end of them all."""
+    found: list[tuple[int, dict[Buffer, int]]] = []
+    least = most_alive(sizes)
+    for order in _ORDERS:
+        places = _in_turn(sorted(sizes, key=lambda buffer: order(buffer, sizes[buffer])), sizes)
+        found.append((max((place + sizes[buffer] for buffer, place in places.items()), default=0), places))
+        if found[-1][0] == least:
+            break
+    end, places = min(found, key=lambda each: each[0])
+    return places, end
+
+
+def _in_turn(buffers: Sequence[Buffer], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
+    """Each at the lowest place that nothing that is alive with it has."""
+    timeline, places = _Timeline(), dict[Buffer, int]()
+    for buffer in buffers:
         around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
-        buffer.offset = _lowest_gap(around, padded(buffer))
-        plan.fixed_bytes = max(plan.fixed_bytes, end_of(buffer))
+        places[buffer] = _lowest_gap([(places[each], places[each] + sizes[each]) for each in around], sizes[buffer])
         timeline.add(buffer)
+    return places
+
+
+def most_alive(sizes: Mapping[Buffer, int]) -> int:
+    """The largest sum of sizes that are alive at one time."""
+    changes: dict[int, int] = {}
+    covered = {each for buffer in sizes for each in buffer.covers}
+    for buffer, size in sizes.items():
+        end = buffer.last if buffer in covered else buffer.last + 1
+        changes[buffer.first] = changes.get(buffer.first, 0) + size
+        changes[end] = changes.get(end, 0) - size
+    alive = most = 0
+    for _, change in sorted(changes.items()):
+        alive += change
+        most = max(most, alive)
+    return most
 
 
 def may_meet(one: Buffer, other: Buffer) -> bool:
@@ -254,13 +303,13 @@ class _Timeline:
         return found
 
 
-def _lowest_gap(around: list[Buffer], size: int) -> int:
-    """Where so many bytes are free between these."""
+def _lowest_gap(around: list[tuple[int, int]], size: int) -> int:
+    """Where so much is free between these."""
     start = 0
-    for each in sorted(around, key=lambda each: each.offset or 0):
-        if (each.offset or 0) - start >= size:
+    for first, end in sorted(around):
+        if first - start >= size:
             break
-        start = max(start, end_of(each))
+        start = max(start, end)
     return start
 
 
@@ -276,16 +325,33 @@ def end_of(buffer: Buffer) -> int:
 
 
 def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
-    """Buffers of equal size share a slot one after the other."""
-    free_from: list[int] = []  # for each slot, the position after which it is free
+    """A slot for each expression of which sizes are multiples."""
+    alike: dict[SymExpr, dict[Buffer, int]] = {}
+    step = max((storage_bytes(buffer.info.dtype) for buffer in plan.buffers.values()), default=1)
     for buffer in sorted(buffers, key=lambda each: each.first):
-        size = buffer.size
-        assert isinstance(size, SymExpr)
-        slots = [index for index, held in enumerate(plan.slots) if held == size and free_from[index] < buffer.first]
-        if slots:
-            buffer.slot = slots[0]
-        else:
-            buffer.slot = len(plan.slots)
-            plan.slots.append(size)
-            free_from.append(0)
-        free_from[buffer.slot] = buffer.last
+        count, unit = _count_of(_as_symbolic(buffer.size))
+        # What is large begins where cache lines do.
+        rounding = step if count < _MANY * ALIGNMENT else max(step, ALIGNMENT)
+        alike.setdefault(unit, {})[buffer] = -(-count // rounding) * rounding
+    for unit, sizes in alike.items():
+        places, _ = _arranged(sizes)
+        for buffer, place in places.items():
+            buffer.slot, buffer.shift = len(plan.slots), place * unit
+        end = max(place + _count_of(_as_symbolic(buffer.size))[0] for buffer, place in places.items())
+        plan.slots.append(_as_symbolic(end * unit))
+
+
+#: So many times the alignment, a size may grow by it.
+_MANY = 16
+
+
+def _count_of(size: SymExpr) -> tuple[int, SymExpr]:
+    """12*n + 8*m as 4 and 3*n + 2*m."""
+    terms = terms_of(size)
+    count = gcd(*terms.values())
+    return count, _as_symbolic(make({monomial: factor // count for monomial, factor in terms.items()}))
+
+
+def _as_symbolic(size: Dim) -> SymExpr:
+    assert isinstance(size, SymExpr)
+    return size

@@ -16,9 +16,11 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, has_body
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.operands import operand_info
+from ...dialects.core.symbols import Dim, Size, at_most, equal
+from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir.prim_func import is_prim_func
-from .memrefs import ALIGNMENT, is_same_shape
+from .memrefs import MOST_BYTES, is_same_shape
 from .overwriting import Kernel, Kernels, Move
 from .plan import Buffer, Plan, dims_of, is_sized_at_entry, measured, storage_bytes
 
@@ -52,7 +54,7 @@ class Sharing:
     def share_all(self) -> None:
         """Wherever it works and is wanted; calls that can be left out come first."""
         calls = [(position, op) for position, op in self._plan.operations if op.name == "relax.call_tir"]
-        calls = [each for each in calls if not self._moves(each[1]) or not (self._show(each[1]) or self._join(each[1]))]
+        calls = [(position, op) for position, op in calls if not self._is_needless(op)]
         for position, op in calls:
             operands, results = list(op.operands), list(op.results)
             for result in results:
@@ -66,6 +68,11 @@ class Sharing:
         return self._stated is None or buffer is not None and self._stated[buffer] == " ".join(map(str, place))
 
     # ---- each is done if nothing is against it ----
+
+    def _is_needless(self, op: Operation) -> bool:
+        """Whether a call that only moves elements finds them where they are wanted, or some of them."""
+        moves = self._moves(op)
+        return bool(moves) and (self._show(op, moves) or self._join(op, moves))
 
     def _overwrite_any(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
         """Writes a result over the first operand for which it works."""
@@ -96,6 +103,8 @@ class Sharing:
             return "has another result in its place"
         if equal(read.size, made.size) is not True:
             return "has another size"
+        if any(factor % storage_bytes(made.info.dtype) for factor in terms_of(read.start).values()):
+            return "begins where no element of the result may begin"
         if not is_sized_at_entry(root, self._knows) and read.info.dtype != made.info.dtype:
             return "has another type"
         if made.output is not None and not self._can_be_output(root, made):
@@ -136,9 +145,8 @@ class Sharing:
         kernel, written = self._kernel(op), _parameter(op, result)
         return kernel is not None and all(kernel.may_overwrite(index, written, is_alike=False) for index in operands)
 
-    def _show(self, op: Operation) -> bool:
+    def _show(self, op: Operation, moves: Sequence[Move]) -> bool:
         """Makes the results views of the operands, if they are nothing else."""
-        moves = self._moves(op)
         by_output = {move.output - len(op.operands): move for move in moves}
         if len(by_output) < len(moves) or set(by_output) != set(range(len(op.results))):
             return False
@@ -146,12 +154,12 @@ class Sharing:
         for index, result in enumerate(op.results):
             move = by_output[index]
             source, made = self._plan.memory_of.get(op.operands[move.input]), self._plan.buffers.get(result)
-            if source is None or made is None or not self._is_plain(made) or not self._is_plain(source.root):
+            if source is None or made is None or not self._is_plain(made) or not self._stays(source.root):
                 return False
             if not self._is_wanted(made, VIEW):
                 return False
             start = -move.distance * storage_bytes(made.info.dtype)
-            if not _is_inside(made, start, source) or source.info.dtype != made.info.dtype:
+            if not self._is_inside(made.size, start, source) or source.info.dtype != made.info.dtype:
                 return False
             found.append((made, source, start))
         for made, source, start in found:
@@ -160,37 +168,47 @@ class Sharing:
         self._leave_out(op)
         return True
 
-    def _join(self, op: Operation) -> bool:
-        """Has the operands made in the place of the result, if all that is done is to put them there."""
-        moves = self._moves(op)
-        if len(op.results) != 1 or [move.input for move in moves] != list(range(len(op.operands))) or not moves:
+    def _join(self, op: Operation, moves: Sequence[Move]) -> bool:
+        """Has operands made in the place of the result, if all that is done is to put them there; others are copied."""
+        if len(op.results) != 1 or [move.input for move in moves] != list(range(len(op.operands))):
             return False
         made = self._plan.buffers.get(op.results[0])
         # It may be the caller's memory: parts of that are as good as parts of the arena.
         if made is None or made.is_written or not is_sized_at_entry(made, self._knows):
             return False
-        parts: list[tuple[int, Buffer]] = []
-        for move in moves:
-            part = self._plan.memory_of.get(op.operands[move.input])
-            start = move.distance * storage_bytes(made.info.dtype)
-            if part is None or part.within is not None or not self._is_plain(part) or not _is_inside(part, start, made):
-                return False
-            if part.path != made.path or part.info.dtype != made.info.dtype or not self._is_wanted(part, PART):
-                return False
-            parts.append((start, part))
-        if len({part for _, part in parts}) < len(parts):
-            return False  # of two places it could be made in one
-        parts.sort(key=lambda each: each[0])
-        # Of what has no number for a size there is only one: all that begins there ends with the result.
-        pairs = pairwise(parts)
-        if any(
-            not isinstance(part.size, int) or start + part.size > following for (start, part), (following, _) in pairs
-        ):
+        starts = [move.distance * storage_bytes(made.info.dtype) for move in moves]
+        if not self._are_apart(starts, [measured(decode(operand.type))[0] for operand in op.operands], made):
             return False
-        for start, part in parts:
-            _put(part, made, start)
-        self._leave_out(op)
+        parts: dict[Buffer, int] = {}
+        for index, operand in enumerate(op.operands):
+            part = self._plan.memory_of.get(operand)
+            if part is not None and part not in parts and self._can_be_part(part, made):
+                parts[part] = index  # of two places it is made in one
+        kernel = self._kernel(op)
+        if not parts or kernel is None or not kernel.can_leave_out(parts.values(), len(moves)):
+            return False
+        for part, index in parts.items():
+            _put(part, made, starts[index])
+        if len(parts) == len(moves):
+            self._leave_out(op)
+        else:
+            self._plan.put_there[op] = tuple(parts.values())
         return True
+
+    def _are_apart(self, starts: Sequence[Size], sizes: Sequence[Dim], outer: Buffer) -> bool:
+        """Whether tensors of these sizes lie inside, none over another."""
+        places = list(zip(starts, sizes, strict=True))
+        if not all(self._is_inside(size, start, outer) for start, size in places):
+            return False
+        # Behind what begins at a number in the order in which they come.
+        places.sort(key=lambda each: each[0] if isinstance(each[0], int) else MOST_BYTES)
+        pairs = pairwise(places)
+        return all(size is not None and at_most(start + size, following) for (start, size), (following, _) in pairs)
+
+    def _can_be_part(self, part: Buffer, whole: Buffer) -> bool:
+        """Whether memory that is wanted in another's place could be there from the beginning."""
+        is_alike = part.path == whole.path and part.info.dtype == whole.info.dtype
+        return is_alike and part.within is None and self._is_plain(part) and self._is_wanted(part, PART)
 
     def _leave_out(self, op: Operation) -> None:
         self._plan.needless.update(op.results)
@@ -198,14 +216,25 @@ class Sharing:
 
     def _is_plain(self, buffer: Buffer) -> bool:
         """Whether it is memory in the arena whose elements stay as they are once they are made."""
-        is_free = buffer.output is None and not buffer.is_written
-        return is_free and is_sized_at_entry(buffer, self._knows)
+        return buffer.output is None and self._stays(buffer)
+
+    def _stays(self, buffer: Buffer) -> bool:
+        """Whether it is memory from the beginning, the caller's too, whose elements stay once they are made."""
+        return not buffer.is_written and is_sized_at_entry(buffer, self._knows)
+
+    def _is_inside(self, size: Dim, start: Size, outer: Buffer) -> bool:
+        """Whether so many bytes may begin there, and end where a tensor ends or before."""
+        if size is None or outer.size is None or not self._knows(start):
+            return False
+        return at_most(0, start) and at_most(start + size, outer.size)
 
     # ---- kernels ----
 
     def _moves(self, op: Operation) -> Sequence[Move]:
         kernel = self._kernel(op)
-        return () if kernel is None else kernel.moves
+        if kernel is None or not kernel.pairs:
+            return ()
+        return kernel.moves(kernel.fixed or tuple(map(operand_info, (*op.operands, *op.results))))
 
     def _kernel(self, op: Operation) -> Kernel | None:
         symbol = op.attributes["func"]
@@ -237,16 +266,7 @@ def _are_alike(operand: Value, made: Buffer) -> bool:
     return (measured(info)[1] and made.is_fixed) or is_same_shape(info, made.info)
 
 
-def _is_inside(inner: Buffer, start: int, outer: Buffer) -> bool:
-    """Whether a tensor may begin there, and ends where the other one ends or before."""
-    if start < 0 or start % ALIGNMENT:
-        return False
-    if isinstance(inner.size, int) and isinstance(outer.size, int):
-        return start + inner.size <= outer.size
-    return start == 0 and equal(inner.size, outer.size) is True
-
-
-def _put(inner: Buffer, outer: Buffer, start: int) -> None:
+def _put(inner: Buffer, outer: Buffer, start: Size) -> None:
     """Into memory that lives for both then."""
     outer = outer.root
     inner.within, inner.shift = outer, start

@@ -74,6 +74,11 @@ class Sizes:
             self._values[text] = as_value(self._sum(size))
         return self._values[text]
 
+    def place(self, size: int | SymExpr) -> Extent:
+        """A size that is no larger than one that fits: sums and products that wrap around on the way come out right."""
+        is_sum = all(atom.kind == "variable" for each in terms_of(size) for atom in each)
+        return self._sum(size) if is_sum and str(size) not in self._values else self.compute(size)
+
     def _require_fit(self, size: SymExpr) -> None:
         """An error at run time where the sum could wrap around: its terms, all positive, are summed as f64."""
         terms = terms_of(size)

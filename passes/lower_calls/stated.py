@@ -2,9 +2,10 @@
 """A memory plan as attributes: relax-plan-memory writes them, relax-lower-calls follows them.
 
 On an operation `relax.memory = ["arena 64; 128 bytes; live 3 to 5"]`, for each result what comes first counts: bytes
-from the start of the arena, `slot 0` of those of a symbolic size, `result 0` of the function, `own` memory allocated
-where it is made, or nothing where no memory is made. `operand 1` is written over operand 1; a `view` shows a part of an
-operand, a `part` is made where the call that reads it would put it: such calls are left out.
+from the start of the arena, `slot 0 + 4*n` in one of those of a symbolic size, `result 0` of the function, `own` memory
+allocated where it is made, or nothing where no memory is made. `operand 1` is written over operand 1; a `view` shows a
+part of an operand, a `part` is made where the call that reads it would put it: such calls are left out, or do no more
+than to put the others there.
 On the function `relax.memory_plan`: the arena's bytes, the sizes of the slots, and for people the largest sum of what
 is alive at a time (`peak`) and the sum of all (`sum`).
 """
@@ -16,12 +17,24 @@ from collections.abc import Callable
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
-from ...dialects.core.symbols import Dim, SymExpr
+from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, at_most, parse
+from ...dialects.core.symbols_expr import terms_of
 from ...support.errors import RelaxError
 from .bounds import symbol_ranges
 from .memrefs import ALIGNMENT
 from .overwriting import Kernels
-from .plan import Buffer, Plan, end_of, is_sized_at_entry, lifetimes, may_meet, padded, place_all
+from .plan import (
+    Buffer,
+    Plan,
+    end_of,
+    is_sized_at_entry,
+    lifetimes,
+    may_meet,
+    most_alive,
+    padded,
+    place_all,
+    storage_bytes,
+)
 from .sharing import OPERAND, PART, VIEW, Sharing
 
 MEMORY = "relax.memory"
@@ -37,7 +50,7 @@ def state_plan(function: Operation, plan: Plan) -> None:
             operation.attributes[MEMORY] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
-    peak = most_alive([buffer for buffer in fixed if buffer.within is None])
+    peak = most_alive({buffer: padded(buffer) for buffer in fixed if buffer.within is None})
     numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": sum(map(padded, fixed))}
     function.attributes[MEMORY_PLAN] = ir.DictAttr.get(
         {
@@ -59,27 +72,14 @@ def memory_of(function: Operation) -> dict[str, object]:
     return {"memory": {**memory, "ranges": ranges} if ranges else memory}
 
 
-def most_alive(buffers: list[Buffer]) -> int:
-    """The largest sum of bytes that are alive at one time."""
-    changes: dict[int, int] = {}
-    covered = {each for buffer in buffers for each in buffer.covers}
-    for buffer in buffers:
-        end = buffer.last if buffer in covered else buffer.last + 1
-        changes[buffer.first] = changes.get(buffer.first, 0) + padded(buffer)
-        changes[end] = changes.get(end, 0) - padded(buffer)
-    alive = most = 0
-    for _, change in sorted(changes.items()):
-        alive += change
-        most = max(most, alive)
-    return most
-
-
 def _text(value: Value, buffer: Buffer, plan: Plan) -> str:
     place = "own"
     for name in ("offset", "slot", "output"):
         number = getattr(buffer, name)
         if number is not None:
             place = f"{_WORDS[name]} {number}"
+    if buffer.slot is not None and buffer.shift != 0:
+        place += f" + {buffer.shift}"
     if buffer.within is not None:
         place = _place_within(value, buffer, plan)
     size = "unknown size" if buffer.size is None else f"{buffer.size} bytes"
@@ -151,10 +151,11 @@ def _not_shared(value: Value, sharing: Sharing) -> str:
 def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
     """Gives a buffer the place that is stated, or tells why it cannot have it."""
     word, _, number = text.partition(" ")
+    number, _, behind = number.partition(" + ")
     written, buffer.output = buffer.output, None
     if word == "own":
         return ""
-    if word not in _WORDS.values() or not number.isdecimal():
+    if word not in _WORDS.values() or not number.isdecimal() or behind and word != "slot":
         return "expected 'arena <bytes>', 'slot <number>', 'result <number>', 'operand <number>' or 'own'"
     where = int(number)
     if word == "result":
@@ -163,12 +164,25 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
     if not is_sized_at_entry(buffer, knows):
         return "nothing tells its size when the function begins: its memory is its own"
     if word == "slot":
-        buffer.slot = where
-        return "" if isinstance(buffer.size, SymExpr) else "its size is a number: it lies in the arena"
+        return _follow_in_slot(where, behind, buffer, knows)
     buffer.offset = where
     if buffer.room is None:
         return "its size is symbolic: it lies in a slot"
     return "" if where % ALIGNMENT == 0 else f"places are multiples of {ALIGNMENT} bytes"
+
+
+def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
+    if not isinstance(buffer.size, SymExpr):
+        return "its size is a number: it lies in the arena"
+    try:
+        buffer.slot, buffer.shift = slot, parse(behind or "0")
+    except SymbolError as error:
+        return str(error)
+    step = storage_bytes(buffer.info.dtype)
+    if not knows(buffer.shift) or not at_most(0, buffer.shift):
+        return f"nothing tells where {buffer.shift} is, or that it is in the slot"
+    is_multiple = all(factor % step == 0 for factor in terms_of(buffer.shift).values())
+    return "" if is_multiple else f"places of such elements are multiples of {step} bytes"
 
 
 def _check_apart(plan: Plan) -> None:
@@ -185,18 +199,27 @@ def _check_apart(plan: Plan) -> None:
 def _meet(one: Buffer, other: Buffer) -> bool:
     if one.offset is not None and other.offset is not None:
         return one.offset < end_of(other) and other.offset < end_of(one)
-    return one.slot is not None and one.slot == other.slot
+    if one.slot is None or one.slot != other.slot:
+        return False
+    return not at_most(_end_in_slot(one), other.shift) and not at_most(_end_in_slot(other), one.shift)
+
+
+def _end_in_slot(buffer: Buffer) -> Size:
+    assert buffer.size is not None
+    return buffer.shift + buffer.size
 
 
 def _take_slots(plan: Plan) -> None:
-    """The slots that are in use, each of one size."""
-    sizes: dict[int, SymExpr] = {}
+    """The slots that are in use, each as large as what is in it."""
+    sizes: dict[int, Size] = {}
     for value, buffer in plan.roots.items():
         if buffer.slot is not None:
-            assert isinstance(buffer.size, SymExpr)
-            if sizes.setdefault(buffer.slot, buffer.size) != buffer.size:
-                raise _refusal(value, f"slot {buffer.slot} is for {sizes[buffer.slot]} bytes, not for {buffer.size}")
+            end = _end_in_slot(buffer)
+            size = sizes.setdefault(buffer.slot, end)
+            if not at_most(end, size) and not at_most(size, end):
+                raise _refusal(value, f"slot {buffer.slot} is for {size} bytes, not for {end}")
+            sizes[buffer.slot] = size if at_most(end, size) else end
     numbers = {number: index for index, number in enumerate(sorted(sizes))}
     for buffer in plan.buffers.values():
         buffer.slot = None if buffer.slot is None else numbers[buffer.slot]
-    plan.slots = [sizes[number] for number in sorted(sizes)]
+    plan.slots = [size for _, size in sorted(sizes.items()) if isinstance(size, SymExpr)]

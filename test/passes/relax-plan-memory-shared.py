@@ -66,14 +66,14 @@ class Spread:
 
 @I.ir_module(ssa=True)
 class Slices:
-    # Parts that lie in one piece are views, if they begin where tensors may begin; the call is left out.
-    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["arena 0; 2048 bytes; live 1 to 6"]},
+    # Parts that lie in one piece are views, wherever they begin; the call is left out.
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["arena 0; 2048 bytes; live 1 to 8"]},
     # CHECK: cls.split, (a,),
     # CHECK: attrs={"relax.memory": ["view; 1024 bytes; live 2 to 4", "view; 1024 bytes; live 2 to 3"]},
     # CHECK: cls.flip_1, (split_1,), attrs={"relax.memory": ["result 0;
     # CHECK: cls.flip_1, (split_0,), attrs={"relax.memory": ["result 1;
     # CHECK: cls.strided_slice, (a,), attrs={"relax.memory": ["arena
-    # CHECK: cls.strided_slice_1, (a,), attrs={"relax.memory": ["arena
+    # CHECK: cls.strided_slice_1, (a,), attrs={"relax.memory": ["view; 12 bytes;
     # LOWERED-LABEL: def slices(
     # LOWERED: memref.view(v0, T.index(1024)
     # LOWERED: cls.strided_slice(
@@ -146,6 +146,62 @@ class Joined:
         c = R.concat([a, b], axis=0)
         d = R.flip(a, axis=1)
         return c, d
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class JoinedInPart:
+    # What cannot be made there, as the caller's tensor, is copied, by a kernel that does no more.
+    # CHECK: cls.flip, (y,), attrs={"relax.memory": ["part; 1024 bytes; live 1 to 2"]},
+    # CHECK: cls.concat, (x, a), attrs={"relax.memory": ["result 0; 2048 bytes; live 1 to 3"]},
+    # LOWERED-LABEL: def joined_in_part(
+    # LOWERED: [[A:[a-z0-9_]+]] = memref.view({{.*}}, T.index(1024)
+    # LOWERED: cls.flip(
+    # LOWERED-NEXT: arg1, [[A]],
+    # LOWERED: cls.concat_others(
+    # LOWERED-NEXT: arg0, [[A]], arg2,
+    # LOWERED: def concat_others(
+    # LOWERED: [i, j] = A[i, j]
+    # LOWERED-NOT: = B[
+    # LOWERED: return
+    @R.function
+    def joined_in_part(x: R.Tensor((4, 64), "float32"), y: R.Tensor((4, 64), "float32")) -> R.Tensor(
+        (8, 64), "float32"
+    ):
+        a = R.flip(y, axis=0)
+        b = R.concat([x, a], axis=0)
+        return b
+
+
+# -----
+
+
+@I.ir_module(ssa=True)
+class Symbolic:
+    # Behind parts of symbolic size as well: distances are expressions.
+    # CHECK: "slots": ["4*k*m + 4*k*n"]
+    # CHECK: cls.flip, (x,), attrs={"relax.memory": ["part; 4*k*n bytes; live 1 to 3"]},
+    # CHECK: cls.flip, (y,), attrs={"relax.memory": ["part; 4*k*m bytes; live 2 to 3"]},
+    # CHECK: cls.concat, (a, b), attrs={"relax.memory": ["slot 0; 4*k*m + 4*k*n bytes; live
+    # CHECK: cls.strided_slice, (c, R.prim_value("n"), R.prim_value("m + n")),
+    # CHECK-NEXT: attrs={"relax.memory": ["view; 4*k*m bytes; live
+    # CHECK: cls.flip{{.*}}, (d,), attrs={"relax.memory": ["result 0;
+    # LOWERED-LABEL: def symbolic(
+    # LOWERED-NOT: cls.concat(
+    # LOWERED-NOT: cls.strided_slice(
+    # LOWERED: return
+    @R.function
+    def symbolic(x: R.Tensor(("n", "k"), "float32"), y: R.Tensor(("m", "k"), "float32")) -> R.Tensor(
+        ("m", "k"), "float32"
+    ):
+        a = R.flip(x, axis=0)
+        b = R.flip(y, axis=0)
+        c = R.concat([a, b], axis=0)
+        d = R.strided_slice(c, axes=[0], begin=["n"], end=["n + m"])
+        e = R.flip(d, axis=0)
+        return e
 
 
 # -----

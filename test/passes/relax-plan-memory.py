@@ -34,12 +34,13 @@ class Chain:
 
 @I.ir_module(ssa=True)
 class Symbolic:
-    # Tensors of the same symbolic size take turns in slots; a view has its source's memory, which lives for as long.
-    # CHECK: "relax.memory_plan": {"arena": 0, "peak": 0, "slots": ["32*n", "32*n"], "sum": 0}
+    # Tensors of which the sizes are multiples of one expression take turns in a slot; a view has its source's memory,
+    # which lives for as long.
+    # CHECK: "relax.memory_plan": {"arena": 0, "peak": 0, "slots": ["64*n"], "sum": 0}
     # CHECK: def symbolic(
     # CHECK: cls.flip, (x,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 1 to 3"]},
     # CHECK: same = R.match_cast(a, out_sinfo
-    # CHECK: cls.flip, (same,), attrs={"relax.memory": ["slot 1; 32*n bytes; live 3 to 4"]},
+    # CHECK: cls.flip, (same,), attrs={"relax.memory": ["slot 0 + 32*n; 32*n bytes; live 3 to 4"]},
     # CHECK: cls.flip, (b,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 4 to 5"]},
     # CHECK: cls.flip, (c,), attrs={"relax.memory": ["result 0; 32*n bytes; live 5 to 6"]},
     @R.function

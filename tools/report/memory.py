@@ -61,7 +61,7 @@ def _buffer(
     start = min(bisect_left(positions, fact["first"]), max(len(positions) - 1, 0))
     end = max(bisect_right(positions, fact["last"]) - 1, start)
     size = fact["bytes"]
-    offset = fact["offset"] if fact["slot"] is None else starts[fact["slot"]]
+    offset = fact["offset"] if fact["slot"] is None else starts[fact["slot"]] + _evaluate(fact["shift"], sizes)
     return {
         "number": fact["number"],
         "type": fact["type"],

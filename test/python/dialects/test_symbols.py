@@ -19,6 +19,7 @@ from relax_mlir.dialects.core.symbols import (
     Size,
     SymbolError,
     SymExpr,
+    at_most,
     ceildiv,
     dim_add,
     dim_floordiv,
@@ -405,3 +406,23 @@ def test_imports_only_light_parts_of_the_standard_library(tmp_path: Path) -> Non
     code += f"; print(sorted({heavy} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
     assert (result.stdout.strip(), result.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize(
+    ("smaller", "larger", "expected"),
+    [
+        ("n", "n + m", True),
+        ("n + 1", "n", False),
+        ("min(n, 2) + max(n - 2, 0)", "n", True),
+        ("k*min(n, 2) + k*max(n - 2, 0)", "k*n", True),
+        ("min(n, 2) + max(min(n, 10) - min(n, 2), 0)", "n", True),
+        ("min(n, 2) + max(n - 1, 0)", "n", False),
+        ("max(n, m)", "n + m", True),
+        ("max(n, m)", "n", False),
+        ("(n + 1)//2 + n//2", "n", True),
+        ("(n + 1)//2 + (n + 1)//2", "n", False),
+        ("4*(n//4) + n%4", "n", True),
+    ],
+)
+def test_at_most(smaller: str, larger: str, expected: bool) -> None:
+    assert at_most(parse(smaller), parse(larger)) is expected

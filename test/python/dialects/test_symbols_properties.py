@@ -13,6 +13,7 @@ from relax_mlir.dialects.core.symbols import (
     Size,
     SymbolError,
     SymExpr,
+    at_most,
     ceildiv,
     dim_add,
     dim_floordiv,
@@ -144,6 +145,15 @@ def test_equal_never_lies(a: Tree, b: Tree, values: dict[str, int]) -> None:
     answer = equal(symbolic(a), symbolic(b))
     same = numeric(a, values) == numeric(b, values)
     assert answer in (None, same)
+
+
+@properties
+@given(trees, trees, assignments)
+def test_at_most_never_lies(a: Tree, b: Tree, values: dict[str, int]) -> None:
+    expressions, numbers = (symbolic(a), symbolic(b)), (numeric(a, values), numeric(b, values))
+    for smaller, larger in ((0, 1), (1, 0)):
+        if at_most(expressions[smaller], expressions[larger]):
+            assert numbers[smaller] <= numbers[larger]
 
 
 @properties

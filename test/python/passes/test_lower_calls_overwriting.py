@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import pytest
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
 
@@ -187,7 +189,7 @@ def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
 
 def test_parameters_that_are_told_to_be_apart() -> None:
     kernel = kernel_of(loop(move("%i", "%i")), attributes="tir.prim_func, tir.noalias")
-    assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.moves
+    assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.pairs
 
 
 def test_of_another_shape_only_what_was_read_before() -> None:
@@ -202,6 +204,7 @@ def test_of_another_shape_only_what_was_read_before() -> None:
 _ASSERTION = (
     '%e = arith.cmpi slt, %n, %c8 : index\n"tir.assert"(%e) {kind = "ValueError", message = "no"} : (i1) -> ()\n'
 )
+_TYPES = TensorInfo((64,), "float32"), TensorInfo((64,), "index"), TensorInfo((64,), "float32")
 _NEGATIVE = (
     _READ.format("%i", "memref<64xf32>") + "%b = arith.negf %a : f32\nmemref.store %b, %y[%i] : memref<64xf32>\n"
 )
@@ -225,7 +228,29 @@ _NEGATIVE = (
     ],
 )
 def test_moves(body: str, expected: list[Move]) -> None:
-    assert kernel_of(body).moves == expected
+    assert list(kernel_of(body).moves(_TYPES)) == expected
+
+
+_ROWS = "memref<?x16xf32, strided<[16, 1], offset: ?>>"
+_BEHIND = f"""
+  %v = memref.subview %y[%n, 0] [%n, 16] [1, 1] : memref<?x16xf32> to {_ROWS}
+  %q = memref.collapse_shape %x [[0, 1]] : memref<?x16xf32> into memref<?xf32>
+  scf.for %i = %c0 to %c16 step %c1 {{
+    %a = memref.load %q[%i] : memref<?xf32>
+    memref.store %a, %v[%c0, %i] : {_ROWS}
+  }}
+"""
+
+
+def test_distances_are_expressions_of_what_is_passed() -> None:
+    kernel = kernel_of(_BEHIND, "memref<?x16xf32>")
+    n, m = sym("n"), sym("m")
+    wide = TensorInfo((n + m, 16), "float32")
+    for rows, distance in ((n, 16 * n), (3, 48)):
+        infos = TensorInfo((rows, 16), "float32"), TensorInfo((64,), "index"), wide
+        assert list(kernel.moves(infos)) == [Move(0, 2, distance)]
+    # Nothing tells how many rows are before.
+    assert not kernel.moves((TensorInfo((None, 16), "float32"), TensorInfo((64,), "index"), wide))
 
 
 def test_copies() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.infos import TensorInfo
-from relax_mlir.dialects.core.symbols import sym
+from relax_mlir.dialects.core.symbols import Dim, sym
 from relax_mlir.passes.lower_calls import plan
 from relax_mlir.passes.lower_calls.memrefs import ALIGNMENT
 
@@ -85,19 +85,52 @@ def test_gaps(found: list[Life], offsets: list[int], all_bytes: int) -> None:
     assert made.fixed_bytes == all_bytes
 
 
-@given(lives(most=1))
-def test_tensors_of_symbolic_size_take_turns(found: list[Life]) -> None:
-    """The drawn number tells which of two sizes it is."""
-    sizes, made = (sym("n"), sym("m")), plan.Plan()
-    buffers = [plan.Buffer(TensorInfo((sizes[life.elements],), "f32"), life.first, life.last, ()) for life in found]
+@given(lives(most=3), st.sampled_from(["f64", "f32", "i1"]))
+def test_tensors_of_symbolic_size_lie_apart_in_one_slot(found: list[Life], dtype: str) -> None:
+    """The drawn number tells which size it is: those of one symbol share a slot."""
+    sizes, made = (sym("n"), 3 * sym("n"), sym("m"), 40 * sym("m")), plan.Plan()
+    buffers = [plan.Buffer(TensorInfo((sizes[life.elements],), dtype), life.first, life.last, ()) for life in found]
     plan._place_symbolic(made, buffers)
-    assert [made.slots[each.slot or 0] for each in buffers] == [each.size for each in buffers]
-    for index, one in enumerate(buffers):
-        for other in buffers[:index]:
-            assert one.slot != other.slot or not live_together(one, other), f"{one} over {other}"
-    for which, size in enumerate(sizes):
-        alike = [life for life in found if life.elements == which]
-        assert made.slots.count(4 * size) == (most_alive(alike) if alike else 0), size
+    numbers = {"n": 7, "m": 1}
+    places = [(evaluated(each.shift, numbers), evaluated(each.size, numbers)) for each in buffers]
+    for index, (one, (start, size)) in enumerate(zip(buffers, places, strict=True)):
+        assert one.slot is not None and start + size <= made.slots[one.slot].evaluate(numbers)
+        assert start % plan.storage_bytes(dtype) == 0
+        for other, (other_start, other_size) in zip(buffers[:index], places, strict=False):
+            is_shared = start < other_start + other_size and other_start < start + size
+            assert one.slot != other.slot or not is_shared or not live_together(one, other), f"{one} over {other}"
+    assert len(made.slots) == len({life.elements < 2 for life in found})
+
+
+def evaluated(size: Dim, numbers: dict[str, int]) -> int:
+    assert size is not None
+    return size if isinstance(size, int) else size.evaluate(numbers)
+
+
+@given(lives(), st.booleans())
+def test_what_can_lie_in_what_is_alive_does(found: list[Life], is_symbolic: bool) -> None:
+    """One size, and twice that, which are alive one after the other: no room is lost between them."""
+    alike, made = [each._replace(elements=16 << each.elements % 2) for each in found], plan.Plan()
+    size = sym("n") if is_symbolic else 1
+    types = [TensorInfo((each.elements * size,), "f32") for each in alike]
+    buffers = [plan.Buffer(info, each.first, each.last, ()) for info, each in zip(types, alike, strict=True)]
+    if is_symbolic:
+        plan._place_symbolic(made, buffers)
+    else:
+        plan._place_fixed(made, buffers)
+    alive = max(sum(4 * each.elements for each in alike if each.first <= place <= each.last) for place in range(50))
+    total = made.slots[0].evaluate({"n": 1}) if is_symbolic else made.fixed_bytes
+    assert alive <= total <= 1.5 * alive
+
+
+def test_another_order_where_the_largest_first_takes_more() -> None:
+    found = [Life(1, 3, 32), Life(2, 2, 64), Life(3, 5, 48), Life(4, 5, 64)]
+    made, buffers = plan.Plan(), buffers_of(found)
+    plan._place_fixed(made, buffers)
+    sizes = {each: plan.padded(each) for each in buffers}
+    by_size = plan._in_turn(sorted(buffers, key=lambda each: -sizes[each]), sizes)
+    assert max(place + sizes[each] for each, place in by_size.items()) == 576
+    assert made.fixed_bytes == plan.most_alive(sizes) == 448
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [("i1", 1), ("i4", 1), ("u8", 1), ("bf16", 2), ("f32", 4), ("i64", 8)])

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 import blocks
 import numpy
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import string_array
 from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.dialects.core.aliases import root_of
 from relax_mlir.passes.lower_calls.stated import MEMORY, MEMORY_PLAN
 from relax_mlir.runtime import to_numpy
 
@@ -79,7 +81,7 @@ def test_the_manifest_tells_of_memory() -> None:
     executable = rx.compile(chain(count=1), pipeline=rx.stages("llvm", 0), opt_level=0)
     assert executable.signature("main")["memory"] == {"arena": 512, "peak": 512, "slots": [], "sum": 768}
     symbolic = rx.compile(chain("n", count=1), pipeline=rx.stages("llvm", 0), opt_level=0)
-    assert symbolic.signature("main")["memory"]["slots"] == ["4*n", "4*n"]
+    assert symbolic.signature("main")["memory"]["slots"] == ["8*n"]
 
 
 def test_sizes_of_a_range() -> None:
@@ -166,6 +168,32 @@ def test_slots_that_do_not_work() -> None:
     assert "its size is symbolic: it lies in a slot" in refusal(module)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("slot 0 + 4*n", ""),
+        ("slot 0 + 8*n + 64", ""),
+        ("slot 0 + 3*n", "places of such elements are multiples of 4 bytes"),
+        ("slot 0 + 4*n - 4", "nothing tells where 4*n - 4 is, or that it is in the slot"),
+        ("slot 0 + 4*m", "nothing tells where 4*m is, or that it is in the slot"),
+        ("slot 0 + 4*", "column 3: expected a name, an integer"),
+        ("slot 0 + 2*n + 2*max(n - 2, 0)", "multiples of 4 bytes"),
+        ("slot 0 + 4*max(n - 2, 0)", "it lies over the result of 'relax.call_tir', which is read later still"),
+        ("result 0 + 4", "expected 'arena <bytes>'"),
+    ],
+)
+def test_places_in_slots(text: str, expected: str) -> None:
+    module = planned(chain("n", 1))
+    ops = list(places(module))
+    assert places(module)[ops[1]].startswith("slot 0 + 4*n;")
+    state(module, ops[1], text)
+    if expected:
+        assert expected in refusal(module)
+        return
+    x = numpy.linspace(-1, 1, 37, dtype="float32")
+    assert (to_numpy(finished(module)["main"](x)) == to_numpy(rx.compile(chain("n", 1))["main"](x))).all()
+
+
 @pytest.mark.parametrize("block", [blocks.resnet, blocks.transformer, blocks.llama])
 def test_the_arena_is_hardly_more_than_what_is_alive(block: Any) -> None:
     module = block(4)
@@ -197,3 +225,62 @@ def test_results_with_memory_planned() -> None:
     stages = rx.stages("llvm", 0).replace("bufferize", "tir-bufferize,relax-lower-calls")
     without = rx.compile(module, pipeline=stages, opt_level=0)
     assert (to_numpy(usual["main"](*arrays)) == to_numpy(without["main"](*arrays))).all()
+
+
+class Entry(NamedTuple):
+    """What is stated of one result, and which stated result's memory it has."""
+
+    place: str
+    size: int
+    first: int
+    last: int
+
+
+def stated_of(function: Any) -> dict[Any, Entry]:
+    """Each tensor's entry, by the texts alone."""
+    found = {}
+    for op in operations_in(function):
+        texts = list(op.attributes[MEMORY]) if MEMORY in op.attributes else []
+        for value, text in zip(op.results, texts, strict=False):
+            match = re.fullmatch(r"([a-z0-9 ]+); (\d+) bytes; live (\d+) to (\d+)", text.value)
+            assert match, text
+            found[value] = Entry(match[1], (int(match[2]) + 63) // 64 * 64, int(match[3]), int(match[4]))
+    return found
+
+
+def is_in_arena(value: Any, entries: dict[Any, Entry]) -> bool:
+    """Followed from tensor to tensor to what has a place of its own."""
+    word, _, number = entries[value].place.partition(" ")
+    op = value.owner
+    if word == "operand":
+        return is_in_arena(root_of(op.operands[int(number)]), entries)
+    if word == "view":
+        return any(is_in_arena(root, entries) for root in map(root_of, op.operands) if root in entries)
+    if word == "part":
+        users = [use.owner for use in value.uses if MEMORY in use.owner.attributes]
+        return any(is_in_arena(user.results[0], entries) for user in users if entries[user.results[0]].place != "view")
+    return word == "arena"
+
+
+@pytest.mark.parametrize("block", [blocks.resnet, blocks.transformer, blocks.llama])
+def test_arena_peak_and_sum_are_what_the_places_say(block: Any) -> None:
+    module = block(2)
+    rx.Pipeline("relax-lower{stop=apply},tir-bufferize,relax-plan-memory").run(module)
+    function = functions_by_name(module)["main"]
+    entries = stated_of(function)
+    placed = [each for each in entries.values() if each.place.startswith("arena")]
+    plan = {name: function.attributes[MEMORY_PLAN][name].value for name in ("arena", "peak", "sum")}
+    assert plan["arena"] == max(int(each.place.split()[1]) + each.size for each in placed)
+    assert plan["sum"] == sum(each.size for value, each in entries.items() if is_in_arena(value, entries))
+    positions = range(max(each.last for each in placed) + 1)
+    alive = max(sum(each.size for each in placed if each.first <= at <= each.last) for at in positions)
+    # What is read for the last time when another one is made may lie below it.
+    apart = max(sum(each.size for each in placed if each.first <= at < each.last) for at in positions)
+    assert apart <= plan["peak"] <= alive and plan["peak"] <= plan["arena"]
+
+
+def test_a_size_that_is_told_where_its_symbol_is_not() -> None:
+    """Nothing tells 8*n + 8 of n + 1: such memory is the tensor's own."""
+    module = chain("n + 1", 1)
+    x = numpy.arange(5, dtype="float32")
+    assert (to_numpy(rx.compile(module, opt_level=0)["main"](x)) == x).all()
