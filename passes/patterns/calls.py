@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from types import EllipsisType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import symbol_name
@@ -21,15 +21,16 @@ from ...support.suggest import counted
 from ..structures.prim_funcs import CALL_TIR, KnownPrimFunc, prim_func_of
 from ..structures.structure import Binding, Structure
 from .operators import Op, Operand, Operands
-from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
+from .tree import Bound, Found, GraphPattern, Subject, Ways
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class CallTir(Op):
     """What a call of a PrimFunc gives. With structures, operands are in the order of their inputs."""
 
+    reads_prim_funcs: ClassVar[bool] = True
     functions: tuple[str, ...] = ()
     kinds: tuple[OpPattern, ...] = ()
     structures: tuple[Structure, ...] = ()
@@ -127,22 +128,6 @@ class CallTir(Op):
         said += [f"as {structure}" for structure in self.structures[:1]]
         said += [f"{len(self.structures) - 1} more"] if len(self.structures) > 1 else []
         return self.with_operands(f"call_tir{{{', '.join(said)}}}" if said else "call_tir")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Found(GraphPattern):
-    """What a match takes down: the structure that a call has been found to have, and how."""
-
-    part: CallTir
-    structure: Structure
-    binding: Binding
-
-    def ways(self, subject: Subject, bound: Bound) -> Ways:
-        return MATCHES
-
-    @property
-    def text(self) -> str:
-        return self.part.text
 
 
 def _grouped(structures: Iterable[Structure], by: Callable[[Structure], T]) -> dict[T, list[Structure]]:

@@ -3,28 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import EllipsisType
 from typing import Any, ClassVar
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Operation, Value
+from ...bindings.rewriting import function_name
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.dialect import find_op
 from ...dialects.core.operator import Operator
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
+from ..canonicalize.constants import SPLATS, splat
+from ..canonicalize.support import dtype_of
 from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
 
 #: A value's pattern; several where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
+#: Told a number and the element type that it is of.
+NumberTest = Callable[[int | float | bool, str], bool]
 #: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
 Operands = Mapping[str | int, tuple[GraphPattern, ...]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Op(GraphPattern):
     """What an operation of one of these names gives."""
 
@@ -32,8 +37,12 @@ class Op(GraphPattern):
     names: tuple[str, ...]
     #: None: whatever it reads.
     operands: Operands | None = None
+    #: The same as each of several operators calls its operands.
+    by_operator: Mapping[str, Operands] = field(default_factory=dict)
     #: Whether it may read more than what is stated.
     is_open: bool = False
+    #: Whether operands stand as they are stated, those of commutative operators, too.
+    is_ordered: bool = False
     attributes: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
@@ -46,8 +55,12 @@ class Op(GraphPattern):
         """The same of these operands, in the operator's order or by name. `...` at the end: and whatever else."""
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
-        stated = [_stated(self, name, given, by_name, is_open) for name in self.names]
-        return replace(self, operands=stated[-1], is_open=is_open)
+        stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
+        return replace(self, operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+
+    def in_order(self) -> Op:
+        """The same, with operands of commutative operators in the order in which they are stated only."""
+        return replace(self, is_ordered=True)
 
     def has_attr(self, **attributes: Any) -> Op:
         """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
@@ -74,7 +87,7 @@ class Op(GraphPattern):
         op = self.maker(subject, bound)
         if isinstance(op, str):
             return op
-        reader = self._readers[op.name]
+        reader = self.readers[op.name]
         for name, wanted in self.attributes:
             found = reader.attribute(op, name)
             if not (wanted(found) if callable(wanted) else found == wanted):
@@ -93,8 +106,9 @@ class Op(GraphPattern):
         return op
 
     @cached_property
-    def _readers(self) -> dict[str, _Reader]:
-        return {name: _Reader(_row(name), self.operands or {}, self.is_open) for name in self.names}
+    def readers(self) -> dict[str, Reader]:
+        """What holds operands and attributes against those of operations, by their names."""
+        return {name: Reader(self, name) for name in self.names}
 
     @property
     def text(self) -> str:
@@ -108,7 +122,7 @@ class Op(GraphPattern):
         return f"{text}({', '.join(shown)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Result(GraphPattern):
     """One of several results of an operation."""
 
@@ -134,6 +148,28 @@ class Result(GraphPattern):
     @property
     def text(self) -> str:
         return f"{self.op.text}[{self.index}]"
+
+
+@dataclass(eq=False, repr=False)
+class Filled(GraphPattern):
+    """A tensor that is one number everywhere, of which a test is told the number and the element type."""
+
+    test: NumberTest
+    told: str
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        number = splat(subject) if isinstance(subject, Value) else None
+        if number is None:
+            return "is not one number everywhere"
+        return MATCHES if self.test(number, dtype_of(subject)) else f"is {number}"
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return (Op(SPLATS),)
+
+    @property
+    def text(self) -> str:
+        return self.told
 
 
 def _row(name: str) -> Operator | None:
@@ -174,6 +210,8 @@ def _stated(
         if each not in names:
             raise RelaxError(f"pattern {pattern}: {name} has no operand '{each}'{suggest(each, names)}")
     for operand in row.operands:
+        if operand.arity == "single" and operand.name in stated and stated[operand.name] is None:
+            raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is never absent")
         if operand.name not in stated:
             if operand.arity == "single" and not is_open:
                 raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' stands for the rest")
@@ -189,19 +227,37 @@ def _stated_values(operand: Operand) -> tuple[GraphPattern, ...]:
     return () if operand is None else (operand,) if isinstance(operand, GraphPattern) else tuple(operand)
 
 
-class _Reader:
+class Reader:
     """Holds what is stated of an operator's operands against those of an operation."""
 
-    def __init__(self, row: Operator | None, operands: Operands, is_open: bool):
-        self._row, self._operands, self._is_open = row, operands, is_open
-        self._is_commutative = row is not None and row.commutative and len(operands) == 2
+    def __init__(self, pattern: Op, name: str):
+        self._row = row = _row(name)
+        self._operands = operands = pattern.by_operator.get(name, pattern.operands or {})
+        self._is_open = pattern.is_open
+        are_two = len({each for operand in operands.values() for each in operand}) == 2
+        self.is_commutative = row is not None and row.commutative and are_two and not pattern.is_ordered
+        #: Whether such an operation always gives one value.
+        self.gives_one = row is not None and [result.arity for result in row.results] == ["single"]
         #: By number, where each operand is one value.
-        self._in_order: list[tuple[int, GraphPattern]] | None = None
+        self.in_order: list[tuple[int, GraphPattern]] | None = None
         if row is None:
-            self._in_order = [(index, operands[index][0]) for index in range(len(operands))]
+            self.in_order = [(index, operands[index][0]) for index in range(len(operands))]
         elif row.varying is None:
             numbers = {operand.name: index for index, operand in enumerate(row.operands)}
-            self._in_order = sorted((numbers[str(name)], each[0]) for name, each in operands.items())
+            stated = {numbers[str(each)]: patterns[0] for each, patterns in operands.items()}
+            self.in_order = sorted(stated.items())
+
+    @property
+    def parts(self) -> list[GraphPattern]:
+        """What is stated of operands, in the operator's order."""
+        if self._row is None or self.in_order is not None:
+            return [pattern for _, pattern in self.in_order or ()]
+        return [each for operand in self._row.operands for each in self._operands.get(operand.name, ())]
+
+    def fits(self, count: int) -> bool:
+        """Whether an operation that reads so many values can be one, where each operand is one value."""
+        stated = len(self._operands)
+        return count == stated or (count > stated and self._is_open)
 
     def attribute(self, op: Operation, name: str) -> Any:
         assert self._row is not None, name
@@ -210,13 +266,12 @@ class _Reader:
 
     def ways(self, op: Operation) -> Ways:
         values = op.operands
-        if self._in_order is None:
+        if self.in_order is None:
             return self._ways_of_groups(op)
-        count, stated = len(values), len(self._operands)
-        if count < stated or (count > stated and not self._is_open):
-            return f"reads {counted(count, 'value')}, not {stated}"
-        goals = tuple((pattern, values[index]) for index, pattern in self._in_order)
-        if not self._is_commutative:
+        if not self.fits(len(values)):
+            return f"reads {counted(len(values), 'value')}, not {len(self._operands)}"
+        goals = tuple((pattern, values[index]) for index, pattern in self.in_order)
+        if not self.is_commutative:
             return (goals,)
         (one, x), (other, y) = goals
         return (goals, ((one, y), (other, x)))
@@ -243,3 +298,14 @@ def _operand_text(operand: tuple[GraphPattern, ...]) -> str:
 def is_op(*names: str) -> Op:
     """What an operator of this name gives, or one of several; called with patterns, of such operands."""
     return Op(names)
+
+
+def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
+    """A tensor that is one number everywhere, or this one: a constant, or made by `full`, `zeros`, `ones`. A function
+    is told the number and the element type.
+    """
+    if number is None:
+        return Filled(lambda *_: True, "filled")
+    if callable(number):
+        return Filled(number, f"filled with {function_name(number)}")
+    return Filled(lambda found, _: found == number, f"filled with {number}")

@@ -17,7 +17,7 @@ from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, subject
 _FAR = 64
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Outputs(GraphPattern):
     """Several values, each of an operation of its own; those behind the first one share a part with one before."""
 
@@ -50,7 +50,7 @@ class Outputs(GraphPattern):
         return f"outputs({', '.join(output.text for output in self.outputs)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Beside(GraphPattern):
     """A further output, which is looked for among the users of what is known of it."""
 
@@ -92,7 +92,7 @@ class Beside(GraphPattern):
         return self.output.text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Apart(GraphPattern):
     """That no output is a step on the way to another one."""
 

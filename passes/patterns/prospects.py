@@ -20,7 +20,20 @@ from ..canonicalize.constants import is_constant
 from .calls import CallTir
 from .operators import Op, Result
 from .outputs import Outputs
-from .tree import Bound, Checked, Const, Either, GraphPattern, Named, OfType, Repeated, Subject, Text, subject_of
+from .tree import (
+    Bound,
+    Checked,
+    Const,
+    Either,
+    GraphPattern,
+    Named,
+    OfType,
+    Repeated,
+    Subject,
+    Text,
+    UsedOnce,
+    subject_of,
+)
 
 #: The bit of what anything is.
 _ANY = 1
@@ -149,7 +162,7 @@ class Prospects:
         return self._bits[pattern]
 
     def _new_bit(self, pattern: GraphPattern) -> int:
-        if isinstance(pattern, (Named, Checked)):
+        if isinstance(pattern, (Named, Checked, UsedOnce)):
             return self._bit(pattern.inner)
         if isinstance(pattern, Outputs):  # is looked for at the first
             return self._bit(pattern.outputs[0])

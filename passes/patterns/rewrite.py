@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ...bindings.ir import Operation, OperationBase, OpView, Value
@@ -12,11 +14,15 @@ from ...bindings.patterns import Pattern, Rewriter
 from ...bindings.rewriting import Outcome, function_name
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from ..structures.prim_funcs import KnownPrimFuncs, remembering
-from .match import Match, by_head, matches_of
+from .match import by_head, match, matches_of
+from .matched import Match
 from .operators import Op, Result
 from .outputs import Outputs
-from .tree import Condition, Either, GraphPattern, maker_of
+from .template import template
+from .tree import Condition, Either, GraphPattern, maker_of, walk
+
+if TYPE_CHECKING:
+    from ..structures.prim_funcs import KnownPrimFuncs
 
 #: What takes the place of a match: a value, for several outputs one each; None where it is to stay.
 Replacement = Callable[[Match], Outcome]
@@ -24,19 +30,41 @@ Replacement = Callable[[Match], Outcome]
 _known: WeakKeyDictionary[Rewriter, KnownPrimFuncs] = WeakKeyDictionary()
 
 
-def rewrite(pattern: GraphPattern, replacement: Replacement, *, benefit: int = 1, name: str = "") -> Pattern:
-    """What `apply_greedy` and `apply_walk` rewrite by: `replacement(match)` gives what replaces the pattern's value.
+def rewrite(
+    pattern: GraphPattern,
+    replacement: Replacement | GraphPattern,
+    *,
+    benefit: int = 1,
+    name: str = "",
+    is_across: bool = False,
+) -> Pattern:
+    """What `apply_greedy` and `apply_walk` rewrite by: what replaces the pattern's value is what `replacement(match)`
+    gives; or a part of the pattern, or operators around parts, of the type that there is, where they can have it.
 
-    What else has matched goes when nobody uses it any more.
+    What else has matched goes when nobody uses it any more. `is_across`: parts may lie in blocks around the root's.
     """
-    name = name or function_name(replacement)
+    replace = template(pattern, replacement) if isinstance(replacement, GraphPattern) else replacement
+    name = name or (str(pattern) if isinstance(replacement, GraphPattern) else function_name(replacement))
+    is_several, reads_calls = isinstance(pattern, Outputs), any(part.reads_prim_funcs for part in walk(pattern))
 
     def apply(view: OpView, rewriter: Rewriter) -> Outcome:
-        with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
-            found = next(filter(_can_be_replaced, matches_of(pattern, view.operation)), None)
-        return None if found is None else _outcome(found, replacement(found), rewriter, name)
+        with _remembering(rewriter) if reads_calls else _NOTHING:
+            if is_several:
+                found = next(filter(_can_be_replaced, matches_of(pattern, view.operation, is_across)), None)
+            else:
+                found = match(pattern, view.operation, is_across)
+        return None if found is None else _outcome(found, replace(found), rewriter, name)
 
     return Pattern(list(by_head([pattern])), apply, benefit, name, after=sorted(_needed(pattern)))
+
+
+_NOTHING = nullcontext()
+
+
+def _remembering(rewriter: Rewriter) -> AbstractContextManager[None]:
+    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # which is long to load
+
+    return remembering(_known.setdefault(rewriter, KnownPrimFuncs()))
 
 
 def _needed(pattern: GraphPattern) -> frozenset[str]:
@@ -51,7 +79,9 @@ def _needed(pattern: GraphPattern) -> frozenset[str]:
 
 
 def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> Outcome:
-    if outcome is None or not isinstance(outcome, (Value, OperationBase, Sequence)) or len(match.outputs) == 1:
+    if outcome is None or not isinstance(match.pattern, Outputs):
+        return outcome
+    if not isinstance(outcome, (Value, OperationBase, Sequence)):
         return outcome
     values = outcome if isinstance(outcome, Sequence) else (outcome,)
     others = match.outputs[1:]
