@@ -16,7 +16,6 @@ from ...bindings.ir import Block, Operation
 from .matched import Match
 from .operators import Filled, Op, Reader, Result
 from .tree import (
-    Bound,
     Checked,
     Condition,
     Const,
@@ -43,7 +42,6 @@ _Slots = Mapping[GraphPattern, int]
 _MOST_PARTS = 100
 _FIXED = (Op, Result, Wildcard, Const, Filled, Either, Named, Checked, OfType, UsedOnce)
 _ROOT = 0
-_NOTHING_BOUND = Bound()
 
 
 @lru_cache(maxsize=4096)
@@ -98,9 +96,7 @@ class _Compiler:
             then = self._step((part.inner, slot, rest), bound)
             return then if isinstance(part, (Named, Checked)) else _if_not(part.refusal, slot, then)
         then = self._step(rest, bound)
-        if isinstance(part, Wildcard):
-            return then
-        return _if_not(lambda subject: isinstance(part.ways(subject, _NOTHING_BOUND), str), slot, then)
+        return then if isinstance(part, Wildcard) else _if_not(part.problem, slot, then)
 
     def _later(self, goals: _Goals, bound: _Slots) -> _Step:
         made: list[_Step] = []

@@ -158,10 +158,14 @@ class Filled(GraphPattern):
     told: str
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return self.problem(subject) or MATCHES
+
+    def problem(self, subject: Subject) -> str:
+        """What there is instead; empty where it is one."""
         number = splat(subject) if isinstance(subject, Value) else None
         if number is None:
             return "is not one number everywhere"
-        return MATCHES if self.test(number, dtype_of(subject)) else f"is {number}"
+        return "" if self.test(number, dtype_of(subject)) else f"is {number}"
 
     @property
     def heads(self) -> tuple[Op, ...] | None:

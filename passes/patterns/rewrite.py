@@ -19,7 +19,7 @@ from .matched import Match
 from .operators import Op, Result
 from .outputs import Outputs
 from .template import template
-from .tree import Condition, Either, GraphPattern, maker_of, walk
+from .tree import Condition, Const, Either, GraphPattern, maker_of, walk
 
 if TYPE_CHECKING:
     from ..structures.prim_funcs import KnownPrimFuncs
@@ -55,7 +55,14 @@ def rewrite(
                 found = match(pattern, view.operation, is_across)
         return None if found is None else _outcome(found, replace(found), rewriter, name)
 
-    return Pattern(list(by_head([pattern])), apply, benefit, name, after=sorted(_needed(pattern)))
+    return Pattern(
+        list(by_head([pattern])),
+        apply,
+        benefit,
+        name,
+        after=sorted(_needed(pattern)),
+        may_match=lambda op_name, makers: _may_match(pattern, op_name, makers),
+    )
 
 
 _NOTHING = nullcontext()
@@ -76,6 +83,34 @@ def _needed(pattern: GraphPattern) -> frozenset[str]:
         return _needed(pattern.parts[0])
     needed = [_needed(part) for part in pattern.parts] if isinstance(pattern, Either) else []
     return frozenset[str]().union(*needed) if all(needed) else frozenset()
+
+
+def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
+    """Whether a pattern may match an operation of this name, by the names of what makes its operands."""
+    if isinstance(pattern, (Outputs, Condition)):
+        return _may_match(pattern.parts[0], name, makers)
+    if isinstance(pattern, Either):
+        return any(_may_match(each, name, makers) for each in pattern.choices)
+    if not isinstance(pattern, Op):
+        return True
+    reader = pattern.readers.get(name)
+    if reader is None or reader.in_order is None or pattern.operands is None:
+        return reader is not None
+    places, parts = [place for place, _ in reader.in_order], reader.parts
+    ways = (parts, parts[::-1]) if reader.is_commutative else (parts,)
+    return reader.fits(len(makers)) and any(
+        all(_may_be(part, makers[place]) for place, part in zip(places, way, strict=True)) for way in ways
+    )
+
+
+def _may_be(part: GraphPattern, maker: str) -> bool:
+    if isinstance(part, Const):
+        return maker == "arith.constant"
+    if isinstance(part, Condition):
+        return _may_be(part.inner, maker)
+    if isinstance(part, Either):
+        return any(_may_be(each, maker) for each in part.choices)
+    return part.heads is None or any(maker in op.names for op in part.heads)
 
 
 def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> Outcome:

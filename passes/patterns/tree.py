@@ -172,12 +172,14 @@ class Const(GraphPattern):
     number: float | None = None
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return self.problem(subject) or MATCHES
+
+    def problem(self, subject: Subject) -> str:
+        """What there is instead; empty where it is one."""
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is no constant"
-        if self.number is None:
-            return MATCHES
-        found = splat(subject)
-        return MATCHES if found == self.number else "is another constant" if found is None else f"is {found}"
+        found = None if self.number is None else splat(subject)
+        return "" if found == self.number else "is another constant" if found is None else f"is {found}"
 
     @property
     def text(self) -> str:
