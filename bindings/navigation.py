@@ -94,6 +94,11 @@ def use_count(value: Value) -> int:
     return sum(1 for _ in value.uses)
 
 
+def is_used_once(value: Value) -> bool:
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is None
+
+
 def users_of(value: Value) -> list[Operation]:
     """The operations that use a value, once for each use."""
     return [use.owner.operation for use in value.uses]

@@ -35,7 +35,11 @@ class Match:
 
     def op(self, name: str = "") -> OpView:
         """What makes the value of a part, with its operands and attributes by name; the root without a name."""
-        return self._named(name).owner if name else self.root.opview
+        return self._named(name).owner if name else self._view
+
+    @cached_property
+    def _view(self) -> OpView:
+        return self.root.opview
 
     def _named(self, name: str) -> Value:
         found = self.get(name)

@@ -21,7 +21,7 @@ from ..canonicalize.constants import SPLATS, splat
 from ..canonicalize.support import dtype_of
 from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
 
-#: A value's pattern; several where an operand varies in number; None for one that is absent.
+#: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
 #: Told a number and the element type that it is of.
 NumberTest = Callable[[int | float | bool, str], bool]
@@ -176,6 +176,29 @@ class Filled(GraphPattern):
         return self.told
 
 
+@dataclass(eq=False, repr=False)
+class Every(GraphPattern):
+    """However many values an operand is, each like this: a pattern of its own for each of them."""
+
+    make: Callable[[], GraphPattern]
+    least: int
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return (((self.make(), subject),),)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return (self.make(),)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return self.make().heads
+
+    @property
+    def text(self) -> str:
+        return f"every {self.make().text}"
+
+
 def _row(name: str) -> Operator | None:
     """The row of an operator; None for upstream's, which have none."""
     return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
@@ -220,9 +243,9 @@ def _stated(
             if operand.arity == "single" and not is_open:
                 raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' stands for the rest")
             continue
-        is_several = isinstance(stated[operand.name], Sequence)
+        is_several = isinstance(stated[operand.name], (Sequence, Every))
         if is_several != (operand.arity == "variadic"):
-            wanted = "a list of patterns" if operand.arity == "variadic" else "one pattern"
+            wanted = "a list of patterns, or every(...)" if operand.arity == "variadic" else "one pattern"
             raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is {wanted}")
     return {each: _stated_values(operand) for each, operand in stated.items()}
 
@@ -289,6 +312,10 @@ class Reader:
                 continue
             found = () if group is None else (group,) if isinstance(group, Value) else group
             patterns = self._operands.get(name, ())
+            if len(patterns) == 1 and isinstance(patterns[0], Every):
+                if len(found) < patterns[0].least:
+                    return f"reads {counted(len(found), 'value')} as '{name}', fewer than {patterns[0].least}"
+                patterns = tuple(patterns[0].make() for _ in found)
             if len(patterns) != len(found):
                 return f"reads {counted(len(found), 'value')} as '{name}', not {len(patterns)}"
             goals += zip(patterns, found, strict=True)
@@ -313,3 +340,8 @@ def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
     if callable(number):
         return Filled(number, f"filled with {function_name(number)}")
     return Filled(lambda found, _: found == number, f"filled with {number}")
+
+
+def every(make: Callable[[], GraphPattern], least: int = 0) -> GraphPattern:
+    """For an operand of variable number: however many there are, each as a pattern of its own says, made by `make`."""
+    return Every(make, least)

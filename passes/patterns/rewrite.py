@@ -16,7 +16,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .match import by_head, match, matches_of
 from .matched import Match
-from .operators import Op, Result
+from .operators import Every, Op, Result
 from .outputs import Outputs
 from .template import template
 from .tree import Condition, Const, Either, GraphPattern, maker_of, walk
@@ -94,8 +94,11 @@ def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
     if not isinstance(pattern, Op):
         return True
     reader = pattern.readers.get(name)
-    if reader is None or reader.in_order is None or pattern.operands is None:
+    if reader is None or pattern.operands is None:
         return reader is not None
+    if reader.in_order is None:
+        is_every = len(pattern.parts) == 1 and isinstance(pattern.parts[0], Every) and not pattern.is_open
+        return not is_every or all(_may_be(pattern.parts[0], maker) for maker in makers)
     places, parts = [place for place, _ in reader.in_order], reader.parts
     ways = (parts, parts[::-1]) if reader.is_commutative else (parts,)
     return reader.fits(len(makers)) and any(

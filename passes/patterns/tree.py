@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Operation, Value
-from ...bindings.navigation import made_by, use_count
+from ...bindings.navigation import is_used_once, made_by
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype, is_float, is_int
@@ -319,8 +319,7 @@ class UsedOnce(Condition):
     """A value with one use."""
 
     def refusal(self, subject: Subject) -> str:
-        uses = use_count(subject) if isinstance(subject, Value) else 0
-        return "" if uses == 1 else f"is used {uses} times"
+        return "" if isinstance(subject, Value) and is_used_once(subject) else "has not one use"
 
     @property
     def text(self) -> str:
