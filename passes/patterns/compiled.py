@@ -14,13 +14,13 @@ from typing import Any
 
 from ...bindings.ir import Block, Operation
 from .matched import Match
-from .operators import Filled, Op, Reader, Result
+from .operators import Op, Reader, Result
 from .tree import (
     Checked,
     Condition,
-    Const,
     Either,
     GraphPattern,
+    Leaf,
     Named,
     OfType,
     UsedOnce,
@@ -40,7 +40,7 @@ _Slots = Mapping[GraphPattern, int]
 
 # Each part is a few calls inside of one another.
 _MOST_PARTS = 100
-_FIXED = (Op, Result, Wildcard, Const, Filled, Either, Named, Checked, OfType, UsedOnce)
+_FIXED = (Op, Result, Wildcard, Either, Named, Checked, OfType, UsedOnce)
 _ROOT = 0
 
 
@@ -50,7 +50,7 @@ def matcher(pattern: GraphPattern, is_across: bool = False) -> Matcher | None:
     repeated parts, several outputs, calls of PrimFuncs.
     """
     parts = list(walk(pattern))
-    if len(parts) > _MOST_PARTS or any(type(part) not in _FIXED for part in parts):
+    if len(parts) > _MOST_PARTS or not all(type(part) in _FIXED or isinstance(part, Leaf) for part in parts):
         return None
     compiler = _Compiler(pattern, parts, is_across)
     return compiler.matcher()
@@ -96,7 +96,7 @@ class _Compiler:
             then = self._step((part.inner, slot, rest), bound)
             return then if isinstance(part, (Named, Checked)) else _if_not(part.refusal, slot, then)
         then = self._step(rest, bound)
-        return then if isinstance(part, Wildcard) else _if_not(part.problem, slot, then)
+        return _if_not(part.problem, slot, then) if isinstance(part, Leaf) else then
 
     def _later(self, goals: _Goals, bound: _Slots) -> _Step:
         made: list[_Step] = []

@@ -31,7 +31,12 @@ class Match:
 
     def __getitem__(self, part: str | GraphPattern) -> Value:
         """The value of a part, by its name or as such."""
-        return self._named(part) if isinstance(part, str) else self._bound[part]
+        if isinstance(part, str):
+            return self._named(part)
+        found = self._bound.get(part)
+        if not isinstance(found, Value):
+            raise RelaxError(f"pattern {self.pattern}: {part} has matched no value")
+        return found
 
     def op(self, name: str = "") -> OpView:
         """What makes the value of a part, with its operands and attributes by name; the root without a name."""

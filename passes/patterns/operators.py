@@ -19,7 +19,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from ..canonicalize.constants import SPLATS, splat
 from ..canonicalize.support import dtype_of
-from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
+from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 
 #: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
@@ -151,19 +151,15 @@ class Result(GraphPattern):
 
 
 @dataclass(eq=False, repr=False)
-class Filled(GraphPattern):
+class Filled(Leaf):
     """A tensor that is one number everywhere, of which a test is told the number and the element type."""
 
     test: NumberTest
     told: str
 
-    def ways(self, subject: Subject, bound: Bound) -> Ways:
-        return self.problem(subject) or MATCHES
-
     def problem(self, subject: Subject) -> str:
-        """What there is instead; empty where it is one."""
         number = splat(subject) if isinstance(subject, Value) else None
-        if number is None:
+        if number is None or not isinstance(subject, Value):
             return "is not one number everywhere"
         return "" if self.test(number, dtype_of(subject)) else f"is {number}"
 

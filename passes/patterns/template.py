@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Attribute, Operation, Value
 from ...dialects.core.dialect import find_op
 from ...support.errors import RelaxError
 from ..canonicalize.support import as_result, make
@@ -55,6 +55,6 @@ def _operands(wanted: Op) -> list[GraphPattern]:
     return wanted.readers[wanted.names[0]].parts
 
 
-def _attributes(wanted: Op, root: Operation) -> dict[str, object]:
+def _attributes(wanted: Op, root: Operation) -> dict[str, Attribute]:
     kinds = find_op(wanted.names[0]).attrs
     return {name: kinds[name].encode(value, root.context) for name, value in wanted.attributes}

@@ -166,16 +166,24 @@ class Wildcard(GraphPattern):
 
 
 @dataclass(eq=False, repr=False)
-class Const(GraphPattern):
-    """A constant, with one number everywhere where that is stated."""
-
-    number: float | None = None
+class Leaf(GraphPattern):
+    """A value that is told by itself."""
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return self.problem(subject) or MATCHES
 
+    @abstractmethod
     def problem(self, subject: Subject) -> str:
-        """What there is instead; empty where it is one."""
+        """Why it is no such value; empty where it is one."""
+
+
+@dataclass(eq=False, repr=False)
+class Const(Leaf):
+    """A constant, with one number everywhere where that is stated."""
+
+    number: float | None = None
+
+    def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is no constant"
         found = None if self.number is None else splat(subject)
