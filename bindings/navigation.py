@@ -73,7 +73,7 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
 def defining_op(value: Value, *names: str) -> OpView | None:
     """The operation that makes a value, if it is one of these; None for others and for block arguments."""
     owner = value.owner
-    if isinstance(owner, ir.Block):
+    if type(owner) is Block:
         return None
     return owner if not names or owner.operation.name in names else None
 

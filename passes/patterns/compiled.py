@@ -177,9 +177,11 @@ class _Compiler:
             (slot, one), (other_slot, other) = held
             then = _first_of(then, self._later(_before([(other_slot, one), (slot, other)], rest), bound))
 
+        count = None if part.is_open else len(places)
+
         def step(slots: list[Any]) -> Match | None:
             values = slots[own].operands
-            if not reader.fits(len(values)):
+            if len(values) != count and not reader.fits(len(values)):
                 return None
             for slot, index in places:
                 slots[slot] = values[index]
