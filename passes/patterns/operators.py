@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import EllipsisType
-from typing import Any, ClassVar
+from types import EllipsisType, MappingProxyType
+from typing import Any, ClassVar, TypeVar
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Operation, Value
@@ -23,44 +22,51 @@ from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 
 #: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
+OpT = TypeVar("OpT", bound="Op")
 #: Told a number and the element type that it is of.
 NumberTest = Callable[[int | float | bool, str], bool]
 #: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
 Operands = Mapping[str | int, tuple[GraphPattern, ...]]
 
 
-@dataclass(eq=False, repr=False)
 class Op(GraphPattern):
     """What an operation of one of these names gives."""
 
     is_asked_last: ClassVar[bool] = True
-    names: tuple[str, ...]
     #: None: whatever it reads.
     operands: Operands | None = None
     #: The same as each of several operators calls its operands.
-    by_operator: Mapping[str, Operands] = field(default_factory=dict)
+    by_operator: Mapping[str, Operands] = MappingProxyType({})
     #: Whether it may read more than what is stated.
     is_open: bool = False
     #: Whether operands stand as they are stated, those of commutative operators, too.
     is_ordered: bool = False
     attributes: tuple[tuple[str, Any], ...] = ()
 
-    def __post_init__(self) -> None:
-        if not self.names:
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
+        if not names:
             raise RelaxError("is_op() names no operator")
-        for name in self.names:
+        for name in names:
             _row(name)
+
+    def but(self: OpT, **changes: Any) -> OpT:
+        """The same with something else in the place of some of what it is."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
+        vars(other).pop("readers", None)
+        return other
 
     def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> Op:
         """The same of these operands, in the operator's order or by name. `...` at the end: and whatever else."""
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
         stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
-        return replace(self, operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+        return self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
 
     def in_order(self) -> Op:
         """The same, with operands of commutative operators in the order in which they are stated only."""
-        return replace(self, is_ordered=True)
+        return self.but(is_ordered=True)
 
     def has_attr(self, **attributes: Any) -> Op:
         """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
@@ -69,7 +75,7 @@ class Op(GraphPattern):
             if row is None:
                 raise RelaxError(f"pattern {self}: attributes are known of operators with a row; use where()")
             attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
-        return replace(self, attributes=(*self.attributes, *attributes.items()))
+        return self.but(attributes=(*self.attributes, *attributes.items()))
 
     def __getitem__(self, index: int) -> GraphPattern:
         """One of several results."""
@@ -122,12 +128,11 @@ class Op(GraphPattern):
         return f"{text}({', '.join(shown)})"
 
 
-@dataclass(eq=False, repr=False)
 class Result(GraphPattern):
     """One of several results of an operation."""
 
-    op: Op
-    index: int
+    def __init__(self, op: Op, index: int):
+        self.op, self.index = op, index
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         op = bound.maker(subject)
@@ -150,12 +155,11 @@ class Result(GraphPattern):
         return f"{self.op.text}[{self.index}]"
 
 
-@dataclass(eq=False, repr=False)
 class Filled(Leaf):
     """A tensor that is one number everywhere, of which a test is told the number and the element type."""
 
-    test: NumberTest
-    told: str
+    def __init__(self, test: NumberTest, told: str):
+        self.test, self.told = test, told
 
     def problem(self, subject: Subject) -> str:
         number = splat(subject) if isinstance(subject, Value) else None
@@ -172,12 +176,11 @@ class Filled(Leaf):
         return self.told
 
 
-@dataclass(eq=False, repr=False)
 class Every(GraphPattern):
     """However many values an operand is, each like this: a pattern of its own for each of them."""
 
-    make: Callable[[], GraphPattern]
-    least: int
+    def __init__(self, make: Callable[[], GraphPattern], least: int):
+        self.make, self.least = make, least
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return (((self.make(), subject),),)
@@ -219,6 +222,14 @@ def _stated(
     if len(positional) < len(given):
         raise RelaxError(f"pattern {pattern}: '...' stands for the rest, at the end")
     row = _row(name)
+    patterns = [each for each in positional if isinstance(each, GraphPattern)]
+    if (
+        row is not None
+        and row.varying is None
+        and not by_name
+        and len(positional) == len(patterns) == len(row.operands)
+    ):
+        return {operand.name: (each,) for operand, each in zip(row.operands, patterns, strict=True)}
     if row is None:
         if by_name:
             raise RelaxError(f"pattern {pattern}: operands of {name} are known by their order only")

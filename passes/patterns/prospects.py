@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
@@ -179,7 +178,7 @@ class Prospects:
             return self._add(pattern, frozenset(pattern.op.names))
         if isinstance(pattern, Op):
             told = tuple((name, value) for name, value in pattern.attributes if not callable(value))
-            asked = pattern if told == pattern.attributes else replace(pattern, attributes=told)
+            asked = pattern if told == pattern.attributes else pattern.but(attributes=told)
             return self._add(asked, frozenset(pattern.names))
         return _ANY
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -14,7 +13,8 @@ from ...bindings.patterns import Pattern, Rewriter
 from ...bindings.rewriting import Outcome, function_name
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .match import by_head, match, matches_of
+from .compiled import matcher
+from .match import by_head, matches_of
 from .matched import Match
 from .operators import Every, Op, Result
 from .outputs import Outputs
@@ -45,14 +45,11 @@ def rewrite(
     """
     replace = template(pattern, replacement) if isinstance(replacement, GraphPattern) else replacement
     name = name or (str(pattern) if isinstance(replacement, GraphPattern) else function_name(replacement))
-    is_several, reads_calls = isinstance(pattern, Outputs), any(part.reads_prim_funcs for part in walk(pattern))
 
     def apply(view: OpView, rewriter: Rewriter) -> Outcome:
-        with _remembering(rewriter) if reads_calls else _NOTHING:
-            if is_several:
-                found = next(filter(_can_be_replaced, matches_of(pattern, view.operation, is_across)), None)
-            else:
-                found = match(pattern, view.operation, is_across)
+        compiled = matcher(pattern, is_across)
+        op = view.operation
+        found = compiled(op) if compiled is not None else _searched(pattern, op, is_across, rewriter)
         return None if found is None else _outcome(found, replace(found), rewriter, name)
 
     return Pattern(
@@ -65,13 +62,14 @@ def rewrite(
     )
 
 
-_NOTHING = nullcontext()
-
-
-def _remembering(rewriter: Rewriter) -> AbstractContextManager[None]:
+def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: Rewriter) -> Match | None:
+    matches = filter(_can_be_replaced, matches_of(pattern, op, is_across))
+    if not any(part.reads_prim_funcs for part in walk(pattern)):
+        return next(matches, None)
     from ..structures.prim_funcs import KnownPrimFuncs, remembering  # which is long to load
 
-    return remembering(_known.setdefault(rewriter, KnownPrimFuncs()))
+    with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
+        return next(matches, None)
 
 
 def _needed(pattern: GraphPattern) -> frozenset[str]:
@@ -134,6 +132,8 @@ def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> O
 def _can_be_replaced(match: Match) -> bool:
     """Whether what is made in the root's place finds all that it reads, and is there for all who read it."""
     root = match.root
+    if not isinstance(match.pattern, Outputs):  # whose value comes after all that it is made of
+        return True
     readers = (user for op in match.outputs[1:] for value in op.results for user in users_of(value))
     made = (maker_of(value) for value in match.inputs)
     return not any(_is_before(root, op) for op in made if op) and not any(_is_before(user, root) for user in readers)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -61,10 +60,8 @@ class Bound(dict["GraphPattern", Subject]):
         return self._makers[subject]
 
 
-# Not frozen: each start would wait for the functions that this takes.
-@dataclass(eq=False, repr=False)
 class GraphPattern(ABC):
-    """What a value looks like."""
+    """What a value looks like. No dataclass: fifteen of these would take 3 ms of each start."""
 
     #: Whether there is more to ask when all else fits.
     is_asked_last: ClassVar[bool] = False
@@ -153,7 +150,6 @@ class GraphPattern(ABC):
         return self.text
 
 
-@dataclass(eq=False, repr=False)
 class Wildcard(GraphPattern):
     """Anything. Where it is a part, the value comes from outside."""
 
@@ -165,7 +161,6 @@ class Wildcard(GraphPattern):
         return "*"
 
 
-@dataclass(eq=False, repr=False)
 class Leaf(GraphPattern):
     """A value that is told by itself."""
 
@@ -177,11 +172,11 @@ class Leaf(GraphPattern):
         """Why it is no such value; empty where it is one."""
 
 
-@dataclass(eq=False, repr=False)
 class Const(Leaf):
     """A constant, with one number everywhere where that is stated."""
 
-    number: float | None = None
+    def __init__(self, number: float | None):
+        self.number = number
 
     def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
@@ -194,11 +189,11 @@ class Const(Leaf):
         return "const" if self.number is None else f"{self.number}"
 
 
-@dataclass(eq=False, repr=False)
 class Either(GraphPattern):
     """The first of several patterns that matches."""
 
-    choices: tuple[GraphPattern, ...]
+    def __init__(self, choices: tuple[GraphPattern, ...]):
+        self.choices = choices
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return [((choice, subject),) for choice in self.choices]
@@ -217,14 +212,11 @@ class Either(GraphPattern):
         return f"({' | '.join(choice.text for choice in self.choices)})"
 
 
-@dataclass(eq=False, repr=False)
 class Repeated(GraphPattern):
     """A pattern around itself, as often as it goes."""
 
-    inner: GraphPattern
-    around: Around
-    least: int
-    most: int | None
+    def __init__(self, inner: GraphPattern, around: Around, least: int, most: int | None):
+        self.inner, self.around, self.least, self.most = inner, around, least, most
 
     @cached_property
     def _once_more(self) -> GraphPattern:
@@ -252,22 +244,22 @@ class Repeated(GraphPattern):
         return f"{self.around(Text('…')).text}[{self.least}..{most}]({self.inner.text})"
 
 
-@dataclass(eq=False, repr=False)
 class Text(Wildcard):
     """A wildcard that prints as something."""
 
-    shown: str
+    def __init__(self, shown: str):
+        self.shown = shown
 
     @property
     def text(self) -> str:
         return self.shown
 
 
-@dataclass(eq=False, repr=False)
 class Condition(GraphPattern):
     """A pattern, and what has to hold beside it."""
 
-    inner: GraphPattern
+    def __init__(self, inner: GraphPattern):
+        self.inner = inner
 
     @property
     def parts(self) -> tuple[GraphPattern, ...]:
@@ -285,22 +277,22 @@ class Condition(GraphPattern):
         return ""
 
 
-@dataclass(eq=False, repr=False)
 class Named(Condition):
-    name: str
+    def __init__(self, inner: GraphPattern, name: str):
+        self.inner, self.name = inner, name
 
     @property
     def text(self) -> str:
         return self.name if isinstance(self.inner, Wildcard) else f"{self.name}={self.inner.text}"
 
 
-@dataclass(eq=False, repr=False)
 class Checked(Condition):
     """What a function is asked about when all else fits."""
 
     is_asked_last: ClassVar[bool] = True
-    check: Check
-    reason: str
+
+    def __init__(self, inner: GraphPattern, check: Check, reason: str):
+        self.inner, self.check, self.reason = inner, check, reason
 
     def refusal_of(self, match: Match) -> str:
         """The function's words, if it says no."""
@@ -322,7 +314,6 @@ class Checked(Condition):
         return self.inner.text
 
 
-@dataclass(eq=False, repr=False)
 class UsedOnce(Condition):
     """A value with one use."""
 
@@ -334,12 +325,11 @@ class UsedOnce(Condition):
         return self.inner.text
 
 
-@dataclass(eq=False, repr=False)
 class OfType(Condition):
     """A tensor of which something is told; `problem` says what there is instead, if it is not so."""
 
-    told: str
-    problem: Callable[[TensorInfo], str]
+    def __init__(self, inner: GraphPattern, told: str, problem: Callable[[TensorInfo], str]):
+        self.inner, self.told, self.problem = inner, told, problem
 
     def refusal(self, subject: Subject) -> str:
         info = decode(subject.type) if isinstance(subject, Value) else None
@@ -350,13 +340,11 @@ class OfType(Condition):
         return f"{self.inner.text}: {self.told}"
 
 
-@dataclass(eq=False, repr=False)
 class Found(GraphPattern):
     """What a match takes down: the structure that a call has been found to have, and how."""
 
-    part: GraphPattern
-    structure: Structure
-    binding: Binding
+    def __init__(self, part: GraphPattern, structure: Structure, binding: Binding):
+        self.part, self.structure, self.binding = part, structure, binding
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return MATCHES
