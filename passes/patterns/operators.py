@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from types import EllipsisType, MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -198,6 +198,7 @@ class Every(GraphPattern):
         return f"every {self.make().text}"
 
 
+@cache
 def _row(name: str) -> Operator | None:
     """The row of an operator; None for upstream's, which have none."""
     return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
@@ -222,14 +223,10 @@ def _stated(
     if len(positional) < len(given):
         raise RelaxError(f"pattern {pattern}: '...' stands for the rest, at the end")
     row = _row(name)
-    patterns = [each for each in positional if isinstance(each, GraphPattern)]
-    if (
-        row is not None
-        and row.varying is None
-        and not by_name
-        and len(positional) == len(patterns) == len(row.operands)
-    ):
-        return {operand.name: (each,) for operand, each in zip(row.operands, patterns, strict=True)}
+    if row is not None and not by_name and row.varying is None and len(positional) == len(row.operands):
+        patterns = [each for each in positional if isinstance(each, GraphPattern)]
+        if len(patterns) == len(positional):  # nothing is wrong with most of them
+            return {operand.name: (each,) for operand, each in zip(row.operands, patterns, strict=True)}
     if row is None:
         if by_name:
             raise RelaxError(f"pattern {pattern}: operands of {name} are known by their order only")
