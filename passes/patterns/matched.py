@@ -11,7 +11,7 @@ from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import users_of
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..canonicalize.constants import is_constant
+from ..canonicalize.constants import is_constant, splat
 from .operators import Op
 from .outputs import Outputs
 from .tree import Found, GraphPattern, Named, Subject, maker_of, walk
@@ -55,6 +55,10 @@ class Match:
 
     def __contains__(self, name: str) -> bool:
         return self.get(name) is not None
+
+    def number(self, name: str) -> int | float | bool | None:
+        """The number that a part's value is everywhere, if it is one: of `is_filled`."""
+        return splat(self[name])
 
     def get(self, name: str) -> Value | None:
         """The value of a part; None where what may be there is not."""

@@ -167,6 +167,11 @@ def test_filled_with_a_number() -> None:
         for name, make in filled.items():
             assert holds(add(x, pattern), lambda a, make=make: relax.add(a, make()), (4,)) == (name in fitting), name
     assert not holds(add(x, is_filled()), lambda a: relax.add(a, a), (4,))
+    module = built(lambda a: relax.add(a, relax.const([2.5] * 4)), (4,))
+    found = match(add(x, is_filled().named("c")), operations_in(module.operation)[-2])
+    assert found is not None and found.number("c") == 2.5 and found.number("x") is None
+    with pytest.raises(RelaxError, match=r"relu.* has matched no value"):
+        found[relu(x)]
 
 
 def test_one_use() -> None:
