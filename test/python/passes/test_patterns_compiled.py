@@ -146,6 +146,18 @@ def test_what_takes_a_search_is_searched_for(pattern: GraphPattern) -> None:
     assert matcher(pattern) is None
 
 
+def test_one_of_several_results_is_told_by_its_number() -> None:
+    split = is_op("relax.split")(x)
+    relus = [op for op in operations(built(_both_halves)) if op.name == "relax.nn.relu"]
+    for pattern, fits in ((split, (False, False)), (split[0], (True, False)), (split[1], (False, True))):
+        assert tuple(match(relu(pattern), op) is not None for op in relus) == fits, pattern
+
+
+def _both_halves(a: Any, b: Any) -> Any:
+    low, high = relax.split(a, 2, axis=0)
+    return relax.nn.relu(low), relax.nn.relu(high)
+
+
 def test_patterns_of_any_size() -> None:
     """One that is too deep for functions inside of one another is searched for."""
     chain: GraphPattern = x
