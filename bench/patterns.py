@@ -3,6 +3,7 @@
 
     python bench/patterns.py                    1,000, 10,000 and 50,000 operators of repeated transformer blocks
     python bench/patterns.py --each             each pattern held against each operation of the name it begins with
+    python bench/patterns.py --tries            what one try costs, a hit and a miss: by functions, by the search
 
 Half of the patterns match somewhere, half begin like something that is there and then do not fit. Below the same graphs
 legalized, with fifty structures of products of which one occurs. Time is the thread's own (CPU), the fastest of three
@@ -30,7 +31,8 @@ from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.targets.external.blas.products import products
 
 import relax_mlir as rx
-from relax_mlir.patterns import GraphPattern, is_call_tir, is_const, is_op, match, wildcard
+from relax_mlir import relax
+from relax_mlir.patterns import GraphPattern, is_call_tir, is_const, is_op, match, matches_of, wildcard
 
 PATTERNS = 50
 ROUNDS = 3
@@ -85,11 +87,58 @@ def _each(patterns: list[GraphPattern], block: Any) -> Iterator[tuple[GraphPatte
         yield from ((pattern, [op]) for pattern in candidates.get(op.name, ()))
 
 
+def tries() -> None:
+    """Patterns that match an operation in 1,000 operators and the last part of which does not fit."""
+    x, y = wildcard(), wildcard()
+    negative, biased = is_op("relax.negative"), add(matmul(x, is_const()), is_const())
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4, 4))]) as function:
+        (value,) = function
+        for _ in range(200):
+            value = relax.negative(relax.negative(value))
+            value = relax.add(relax.matmul(value, relax.const([[0.5] * 4] * 4)), relax.const([0.5] * 4))
+        function.returns(relax.negative(relax.negative(value)))
+    block = body_of(next(functions_in(module.operation)))
+    print(f"{'':>72}{'functions, µs':>15}{'search, µs':>12}")
+    for pattern, fits in (
+        (negative(negative(x)), True),
+        (negative(negative(is_const())), False),
+        (biased, True),
+        (biased.has_dtype("float16"), False),
+        (add(matmul(negative(negative(x)), y), is_const(0.5)), True),
+        (add(matmul(negative(is_op("relax.abs")(x)), y), is_const(0.5)), False),
+    ):
+        heads = by_head([pattern])
+        # Of two negations in a row the second one.
+        ops = [op for op in operations_of(block) if op.name in heads][1::2]
+        one, other = (
+            min(_seconds_each(each, pattern, ops, fits) for _ in range(ROUNDS)) * 1e6 for each in (match, _searched)
+        )
+        print(f"{pattern!s:>66}{'hit' if fits else 'miss':>6}{one:>15.1f}{other:>12.1f}")
+
+
+def _searched(pattern: GraphPattern, op: Any) -> Any:
+    return next(matches_of(pattern, op), None)
+
+
+def _seconds_each(found_by: Callable[..., Any], pattern: GraphPattern, operations: list[Any], fits: bool) -> float:
+    start = time.thread_time()
+    for _ in range(10):
+        found = [found_by(pattern, op) for op in operations]
+    seconds = (time.thread_time() - start) / 10 / len(operations)
+    assert all((each is not None) == fits for each in found), pattern
+    return seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 50_000], help="operators")
     parser.add_argument("--each", action="store_true", help="without a look ahead")
+    parser.add_argument("--tries", action="store_true", help="single tries")
     given = parser.parse_args()
+    if given.tries:
+        tries()
+        return
     print(f"{'':>10}{'operators':>10}{'seconds':>10}{'tried':>11}{'matched':>10}{'µs each':>10}{'µs an operator':>16}")
     for what, made in (("operators", patterns), ("kernels", structural)):
         for size in given.sizes:

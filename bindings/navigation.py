@@ -79,7 +79,7 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
 def defining_op(value: Value, *names: str) -> OpView | None:
     """The operation that makes a value, if it is one of these; None for others and for block arguments."""
     owner = value.owner
-    if isinstance(owner, ir.Block):
+    if type(owner) is Block:
         return None
     return owner if not names or owner.operation.name in names else None
 
@@ -101,6 +101,11 @@ def constant_of(value: Value) -> int | None:
 
 def use_count(value: Value) -> int:
     return sum(1 for _ in value.uses)
+
+
+def is_used_once(value: Value) -> bool:
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is None
 
 
 def users_of(value: Value) -> list[Operation]:

@@ -48,6 +48,8 @@ _FEW = 1000
 
 #: `function(op, rewriter)`: what takes the place of the operation's results.
 _Function = Callable[[OpView, "Rewriter"], Outcome]
+#: Told the names of an operation and of those that make its operands, empty for arguments.
+_MayApply = Callable[[str, Sequence[str]], bool]
 
 
 class _Candidate(NamedTuple):
@@ -57,11 +59,18 @@ class _Candidate(NamedTuple):
     function: _Function
     after: frozenset[str]
     only_after: frozenset[str]
+    may_match: _MayApply | None
 
-    def may_apply(self, makers: frozenset[str]) -> bool:
-        if self.only_after and not makers <= self.only_after:
+    @property
+    def asks_makers(self) -> bool:
+        return bool(self.after or self.only_after or self.may_match)
+
+    def may_apply(self, name: str, makers: Sequence[str]) -> bool:
+        if self.only_after and not self.only_after.issuperset(makers):
             return False
-        return not self.after or not makers.isdisjoint(self.after)
+        if self.after and self.after.isdisjoint(makers):
+            return False
+        return self.may_match is None or self.may_match(name, makers)
 
 
 class Pattern(NamedTuple):
@@ -75,6 +84,8 @@ class Pattern(NamedTuple):
     after: Sequence[str] = ()
     #: Names of operations of which some must make all operands.
     only_after: Sequence[str] = ()
+    #: Says whether to ask, by the names of the operation and of those that make its operands, once for each of these.
+    may_match: _MayApply | None = None
 
     @property
     def label(self) -> str:
@@ -167,7 +178,7 @@ class _Driver:
         with erasing(self.root, self._what), context, self._call:
             patterns = rewrite.RewritePatternSet(context)
             for name, candidates in self._by_name.items():
-                patterns.add(name, self._matcher(candidates))
+                patterns.add(name, self._matcher(name, candidates))
             frozen = patterns.freeze()
             try:
                 with Entrance() as entrance:
@@ -183,11 +194,11 @@ class _Driver:
             for (name, _), count in self.applied.items():
                 counter[name] += count
 
-    def _matcher(self, candidates: Sequence[_Candidate]) -> Callable[..., bool]:
+    def _matcher(self, name: str, candidates: Sequence[_Candidate]) -> Callable[..., bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
-        asks_makers = any(each.after or each.only_after for each in candidates)
+        asks_makers = any(each.asks_makers for each in candidates)
         #: Those that may apply behind operations of these names.
-        behind: dict[frozenset[str], list[_Candidate]] = {}
+        behind: dict[tuple[str, ...], list[_Candidate]] = {}
 
         @callback(failed=True, clean_up=self._call.discard)
         def match(op: OpView, mlir_rewriter: Any) -> bool:
@@ -196,7 +207,7 @@ class _Driver:
                 makers = _makers_of(op)
                 found = behind.get(makers)
                 if found is None:
-                    found = behind[makers] = [each for each in candidates if each.may_apply(makers)]
+                    found = behind[makers] = [each for each in candidates if each.may_apply(name, makers)]
                 possible = found
                 if not possible:
                     return True
@@ -268,10 +279,10 @@ class _Driver:
         return located_error(message, location)
 
 
-def _makers_of(op: OpView) -> frozenset[str]:
-    """The names of the operations that make an operation's operands; one is empty where an argument is among them."""
+def _makers_of(op: OpView) -> tuple[str, ...]:
+    """The names of the operations that make an operation's operands; empty for arguments."""
     owners = [value.owner for value in op.operation.operands]
-    return frozenset("" if isinstance(owner, ir.Block) else owner.operation.name for owner in owners)
+    return tuple(["" if type(owner) is ir.Block else owner.operation.name for owner in owners])
 
 
 def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Candidate]]:
@@ -279,8 +290,8 @@ def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Candidate]]:
     by_name: dict[str, list[_Candidate]] = {}
     # Sorting keeps the order of equals: what was given first is tried first.
     for pattern in sorted(patterns, key=lambda pattern: -pattern.benefit):
+        makers = frozenset(pattern.after), frozenset(pattern.only_after)
+        candidate = _Candidate(pattern.label, pattern.function, *makers, pattern.may_match)
         for name in pattern.op_names:
-            makers = frozenset(pattern.after), frozenset(pattern.only_after)
-            candidate = _Candidate(pattern.label, pattern.function, *makers)
             by_name.setdefault(name, []).append(candidate)
     return by_name

@@ -9,7 +9,6 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.patterns import Pattern, apply_greedy
 from ..support.errors import RelaxError
-from .canonicalize import attributes, casts, folding, identities, parts, quantized, reshaping, shape_values, slicing
 from .core.base import Pass
 from .core.registry import register_pass
 
@@ -37,6 +36,19 @@ class Canonicalize(Pass):
 
     def patterns(self) -> list[Pattern]:
         """Every rule; in the order in which they are tried on an operation."""
+        # Tables of patterns take a while to make, which only a run waits for.
+        from .canonicalize import (
+            attributes,
+            casts,
+            folding,
+            identities,
+            parts,
+            quantized,
+            reshaping,
+            shape_values,
+            slicing,
+        )
+
         return [
             *attributes.PATTERNS,
             *folding.fold_patterns(self.fold_limit),

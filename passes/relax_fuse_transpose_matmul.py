@@ -14,15 +14,18 @@ from typing import ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, OpView, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import defining_op, use_count
-from ..bindings.patterns import Pattern, Rewriter, apply_greedy
+from ..bindings.patterns import apply_greedy
 from ..dialects.core.symbols import Dim, equal
 from ..support.errors import RelaxError
 from .canonicalize.constants import is_constant
 from .canonicalize.reshaping import permutation
+from .canonicalize.rules import rule
 from .canonicalize.support import make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
+from .patterns.matched import Match
+from .patterns.operators import is_op
+from .patterns.tree import wildcard
 
 
 @register_pass
@@ -42,23 +45,25 @@ class FuseTransposeMatmul(Pass):
             raise RelaxError(f"pass '{self.name}': most must be 0 or more, or none, got {self.most}")
 
     def run(self, op: Operation) -> None:
-        def fuse(view: OpView, _: Rewriter) -> Operation | None:
-            return _fuse(view, self.most)
-
         patterns = [
-            Pattern("relax.matmul", fuse, after=("relax.permute_dims",)),
-            Pattern("relax.permute_dims", _fuse_result, after=("relax.matmul", "relax.einsum")),
+            rule(_PERMUTED_OPERANDS, lambda found: _fuse(found, self.most), name="fuse_operands"),
+            rule(_PERMUTED_RESULT, _fuse_result),
         ]
         apply_greedy(op, patterns, what=self.name)
 
 
-def _fuse_result(op: OpView, _: Rewriter) -> Operation | None:
+# By nobody else.
+_LEFT, _RIGHT = (is_op("relax.permute_dims")(wildcard()).used_once().named(name) for name in ("left", "right"))
+_MATMUL = is_op("relax.matmul")
+_PERMUTED_OPERANDS = _MATMUL(_LEFT, _RIGHT | wildcard()) | _MATMUL(wildcard(), _RIGHT)
+_PERMUTED_RESULT = is_op("relax.permute_dims")(is_op("relax.matmul", "relax.einsum").used_once().named("product"))
+
+
+def _fuse_result(found: Match) -> Operation | None:
     """permute_dims(einsum("...->bhqd")) is einsum("...->bqhd"), of a matmul likewise."""
-    product = defining_op(op.x, "relax.matmul", "relax.einsum")
+    op, product = found.op(), found.op("product")
     order = permutation(op)
-    if product is None or order is None or use_count(op.x) != 1:
-        return None
-    if order == sorted(order) or order[-1] != len(order) - 1:
+    if order is None or order == sorted(order) or order[-1] != len(order) - 1:
         return None
     terms = _terms_of_matmul(product) if product.operation.name == "relax.matmul" else _terms_of_einsum(product)
     if terms is None or len(terms.result) != len(order):
@@ -95,15 +100,16 @@ def _subscripts(*operands: str, result: str) -> dict[str, Attribute]:
     return {"subscripts": ir.StringAttr.get(f"{','.join(operands)}->{result}")}
 
 
-def _fuse(op: OpView, most: int | None) -> Operation | None:
+def _fuse(found: Match, most: int | None) -> Operation | None:
+    op = found.op()
     terms = _terms_of_matmul(op)
     left, right = shape_of(op.x1), shape_of(op.x2)
     if terms is None or left is None or right is None:
         return None
     one, other = terms.operands
     rows, columns = (left[-2] if len(left) > 1 else 1), (right[-1] if len(right) > 1 else 1)
-    first = _permuted(op.x1, one) if _are_few(columns, most, otherwise=False) else None
-    second = _permuted(op.x2, other) if _are_few(rows, most, otherwise=True) else None
+    first = _permuted(found.get("left"), one) if _are_few(columns, most, otherwise=False) else None
+    second = _permuted(found.get("right"), other) if _are_few(rows, most, otherwise=True) else None
     if first is None and second is None:
         return None
     (x1, one), (x2, other) = first or (op.x1, one), second or (op.x2, other)
@@ -119,13 +125,12 @@ def _are_few(size: Dim, most: int | None, *, otherwise: bool) -> bool:
     return most is None or (size <= most if isinstance(size, int) else otherwise)
 
 
-def _permuted(value: Value, labels: str) -> tuple[Value, str] | None:
-    """What is permuted for nobody else, and the labels of its own dimensions."""
-    permute = defining_op(value, "relax.permute_dims")
+def _permuted(value: Value | None, labels: str) -> tuple[Value, str] | None:
+    """What is permuted, and the labels of its own dimensions."""
     # Constants are permuted when the program is compiled.
-    if permute is None or use_count(value) != 1 or is_constant(permute.x):
+    if value is None or is_constant(value.owner.x):
         return None
-    order = permutation(permute)
+    order = permutation(value.owner)
     if order is None or order == sorted(order):
         return None
-    return permute.x, "".join(labels[order.index(axis)] for axis in range(len(order)))
+    return value.owner.x, "".join(labels[order.index(axis)] for axis in range(len(order)))

@@ -21,7 +21,7 @@ from ..dialects.relax.infer.sizes import at_least
 from .canonicalize.support import make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
-from .patterns.match import Match
+from .patterns.matched import Match
 from .patterns.operators import is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard

@@ -10,14 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..bindings.ir import Operation, OpView
-from ..bindings.navigation import defining_op, users_of
-from ..bindings.patterns import Pattern, Rewriter, apply_greedy
+from ..bindings.ir import Operation
+from ..bindings.patterns import apply_greedy
 from ..dialects.relax import dialect
 from .canonicalize.reshaping import permutation
+from .canonicalize.rules import rule
 from .canonicalize.support import ints, make, normal_axis
 from .core.base import Pass
 from .core.registry import register_pass
+from .patterns.matched import Match
+from .patterns.operators import every, is_op
+from .patterns.tree import GraphPattern, wildcard
 
 relax = dialect.ops
 
@@ -31,23 +34,21 @@ class ReorderPermuteAfterConcat(Pass):
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        apply_greedy(op, [Pattern("relax.concat", permute_behind, only_after=("relax.permute_dims",))], what=self.name)
+        apply_greedy(op, PATTERNS, what=self.name)
 
 
-def permute_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
+def permute_behind(found: Match) -> Operation | None:
     """concat(permute(a), permute(b)) is permute(concat(a, b)) along the axis that went there."""
-    permutes = [defining_op(tensor, "relax.permute_dims") for tensor in op.tensors]
-    if len(permutes) < 2 or not all(each is not None and _is_for(each, op) for each in permutes):
+    order, *others = (permutation(each.owner) for each in found.all("permuted"))
+    if order is None or any(each != order for each in others):
         return None
-    orders = [permutation(each) for each in permutes if each is not None]
-    order = orders[0]
-    if order is None or any(each != order for each in orders):
-        return None
-    sources = [each.x for each in permutes if each is not None]
-    joined = relax["concat"](sources, axis=order[normal_axis(op.axis, len(order))])
-    return make(op, "relax.permute_dims", [joined], {"axes": ints(order)})
+    joined = relax["concat"](found.all("x"), axis=order[normal_axis(found.op().axis, len(order))])
+    return make(found.op(), "relax.permute_dims", [joined], {"axes": ints(order)})
 
 
-def _is_for(permute: OpView, concat: OpView) -> bool:
-    """Whether nobody else uses what is permuted: it would be permuted twice."""
-    return all(user == concat.operation for user in users_of(permute.operation.results[0]))
+def _permuted() -> GraphPattern:
+    """For nobody else: it would be permuted twice."""
+    return is_op("relax.permute_dims")(wildcard().named("x")).used_inside_only().named("permuted")
+
+
+PATTERNS = [rule(is_op("relax.concat")(every(_permuted, least=2)), permute_behind)]

@@ -8,8 +8,9 @@ pattern = product.optional(lambda y: is_op("relax.nn.relu")(y))
 """
 
 from .passes.patterns.calls import CallTir, is_call_tir
-from .passes.patterns.match import Match, Refusal, find, match, matches_of, why_not
-from .passes.patterns.operators import Op, is_op
+from .passes.patterns.match import Refusal, find, match, matches_of, why_not
+from .passes.patterns.matched import Match
+from .passes.patterns.operators import Op, every, is_filled, is_op
 from .passes.patterns.outputs import outputs
 from .passes.patterns.rewrite import rewrite
 from .passes.patterns.tree import GraphPattern, is_const, wildcard
@@ -22,9 +23,11 @@ __all__ = [
     "Op",
     "Refusal",
     "Structure",
+    "every",
     "find",
     "is_call_tir",
     "is_const",
+    "is_filled",
     "is_op",
     "match",
     "matches_of",

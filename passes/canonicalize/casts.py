@@ -15,18 +15,21 @@ from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, bit_width, is_fl
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.core.verifier import call_of
-from .support import dtype_of, is_valid, make, removal
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
+from .rules import X, rule
+from .support import dtype_of, is_valid, make
 
 # Bits of the significand, of the exponent.
 _FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}
 
 
-def merge_conversions(op: OpView, rewriter: Rewriter) -> Operation | None:
+def merge_conversions(found: Match) -> Operation | None:
     """Where the first conversion keeps every value, the second sees what it would have seen without it."""
-    inner = defining_op(op.x, "relax.astype")
-    if inner is None or not _keeps_values(dtype_of(inner.x), dtype_of(op.x)):
+    op = found.op()
+    if not _keeps_values(dtype_of(found[X]), dtype_of(op.x)):
         return None
-    return make(op, "relax.astype", [inner.x], {"dtype": op.operation.attributes["dtype"]})
+    return make(op, "relax.astype", [found[X]], {"dtype": op.operation.attributes["dtype"]})
 
 
 def _keeps_values(source: str, target: str) -> bool:
@@ -112,9 +115,11 @@ def _says_no_more(target: Sequence[Dim] | None, source: Sequence[Dim] | None) ->
     return all(size is None or equal(known, size) is True for size, known in pairs)
 
 
+_astype = is_op("relax.astype")
+
 PATTERNS = (
-    removal("relax.astype", "x", lambda op: True, "convert_to_same"),
-    Pattern("relax.astype", merge_conversions, after=("relax.astype",)),
+    rule(_astype(X), X, name="convert_to_same"),
+    rule(_astype(_astype(X)), merge_conversions),
     Pattern("relax.match_cast", remove_match_cast),
     Pattern("relax.match_cast", state_what_is_inferred),
     Pattern("relax.match_cast", pass_by_match_cast),

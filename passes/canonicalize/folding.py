@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
-from ...bindings.patterns import Pattern, defining_op
+from ...bindings.patterns import Pattern
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import ShapeInfo, is_float
+from ...dialects.core.infos import ShapeInfo
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
+from ..patterns.tree import is_const
 from .constants import FILLED, NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
+from .rules import X, rule
 from .shape_values import dims_of
 from .support import dtype_of, make, normal_axis, result_type
 
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 Fold = Callable[..., "ndarray | None"]
 
 
+@lru_cache(maxsize=8)
 def fold_patterns(limit: int) -> tuple[Pattern, ...]:
     """The patterns that fold operations whose operands and results have `limit` elements at most."""
     return (
@@ -39,7 +45,10 @@ def fold_patterns(limit: int) -> tuple[Pattern, ...]:
             _FROM_TENSORS, lambda op, _: _fold(op, limit), name="fold_constants", after=_CONSTANT, only_after=_CONSTANT
         ),
         Pattern(FILLED, lambda op, _: _fill(op, limit), name="fill_constant"),
-        Pattern(_ASSOCIATIVE, lambda op, _: _regroup(op, limit), name="regroup_constants", after=_ASSOCIATIVE),
+        *(
+            rule(op(op(_LEFT, _C), _D), lambda found: _regroup(found, limit), name="regroup_constants")
+            for op in _ASSOCIATIVE
+        ),
     )
 
 
@@ -77,17 +86,16 @@ def compute(op: OpView, *arrays: ndarray) -> ndarray | None:
 
 
 _ASSOCIATIVE = tuple(
-    f"relax.{name}"
+    is_op(f"relax.{name}").in_order()
     for name in "add multiply logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split()
 )
+_LEFT = X.has_dtype("integer", "bool").where(lambda found: not is_constant(found[X]))
+_C, _D = is_const(), is_const()
 
 
-def _regroup(op: OpView, limit: int) -> Operation | None:
+def _regroup(found: Match, limit: int) -> Operation | None:
     """(x + c) + d is x + (c + d): integers wrap around, so that sums, products and bits may be grouped at will."""
-    inner = defining_op(op.x1, op.OPERATION_NAME)
-    if inner is None or is_float(dtype_of(op.x1)) or is_constant(inner.x1):
-        return None
-    one, other = array_of(inner.x2, limit), array_of(op.x2, limit)
+    op, one, other = found.op(), array_of(found[_C], limit), array_of(found[_D], limit)
     if one is None or other is None:
         return None
     both = compute(op, one, other)
@@ -96,7 +104,7 @@ def _regroup(op: OpView, limit: int) -> Operation | None:
         return None
     type_ = ir.RankedTensorType.get(list(both.shape), result_type(op).element_type)
     constant = make_constant(both, type_)
-    return None if constant is None else make(op, op.OPERATION_NAME, [inner.x1, constant.result])
+    return None if constant is None else make(op, op.OPERATION_NAME, [found[X], constant.result])
 
 
 def _fill(op: OpView, limit: int) -> Operation | None:

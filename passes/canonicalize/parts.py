@@ -8,16 +8,19 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
-from ...bindings.navigation import use_count
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.dialect import find_op
 from ...dialects.core.symbols import Dim, dim_add, dim_sub, equal
 from ...dialects.relax import dialect
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
+from ..patterns.tree import is_const
 from .constants import array_of
+from .rules import X, rule
 from .shape_values import dims_of
-from .support import as_result, ints, make, normal_axis, shape_of
+from .support import as_result, ints, make, normal_axis, removal, shape_of
 
 relax = dialect.ops
 #: Where a slice begins and ends, counted from the front, with nothing left to clamp.
@@ -63,25 +66,24 @@ def _slice_attributes(ranges: Ranges, op: OpView) -> dict[str, Attribute]:
     }
 
 
-def merge_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
+def merge_slices(found: Match) -> Operation | None:
     """x[a:b][c:d] is x[a + c : a + d]."""
-    inner = defining_op(op.x, "relax.strided_slice")
-    outer_ranges, inner_ranges = _ranges(op), None if inner is None else _ranges(inner)
-    if inner is None or outer_ranges is None or inner_ranges is None:
+    op = found.op()
+    outer_ranges, inner_ranges = _ranges(op), _ranges(found.op("cut"))
+    if outer_ranges is None or inner_ranges is None:
         return None
     both = dict(inner_ranges)
     for axis, (begin, end) in outer_ranges.items():
         start = inner_ranges[axis][0] if axis in inner_ranges else 0
         both[axis] = (dim_add(start, begin), dim_add(start, end))
-    return make(op, "relax.strided_slice", [inner.x], _slice_attributes(both, op))
+    return make(op, "relax.strided_slice", [found[X]], _slice_attributes(both, op))
 
 
-def slice_of_joined(op: OpView, rewriter: Rewriter) -> Operation | None:
+def slice_of_joined(found: Match) -> Operation | None:
     """A slice of concat(a, b, c) that lies in b is one of b; tensors that it does not touch go."""
-    joined = defining_op(op.x, "relax.concat")
-    ranges = None if joined is None else _ranges(op)
-    shape = shape_of(op.x)
-    if joined is None or ranges is None or shape is None:
+    op, joined = found.op(), found.op("joined")
+    ranges, shape = _ranges(op), shape_of(op.x)
+    if ranges is None or shape is None:
         return None
     axis = normal_axis(joined.axis, len(shape))
     offsets = _offsets(joined.tensors, axis)
@@ -114,12 +116,12 @@ def _offsets(tensors: Sequence[Value], axis: int) -> list[Dim] | None:
     return offsets
 
 
-def split_joined(op: OpView, rewriter: Rewriter) -> list[Value] | None:
+def split_joined(found: Match) -> list[Value] | None:
     """What is joined and taken apart at the seams."""
-    joined = defining_op(op.x, "relax.concat")
+    op, joined = found.op(), found.op("joined")
     shape = shape_of(op.x)
     results = list(op.operation.results)
-    if joined is None or shape is None or len(joined.tensors) != len(results):
+    if shape is None or len(joined.tensors) != len(results):
         return None
     axis = normal_axis(joined.axis, len(shape))
     if axis != normal_axis(op.axis, len(shape)):
@@ -159,9 +161,10 @@ def _slice_along(value: Value, axis: int) -> tuple[Value, Range] | None:
     return (op.x, ranges[axis]) if op is not None and ranges is not None and list(ranges) == [axis] else None
 
 
-def slice_by_known_bounds(op: OpView, rewriter: Rewriter) -> Operation | None:
+def slice_by_known_bounds(found: Match) -> Operation | None:
     """Bounds and strides that are constants, or sizes, are attributes."""
-    begin, end, strides = (_numbers(each) for each in (op.begin, op.end, op.strides))
+    op = found.op()
+    begin, end, strides = (_numbers(found[each]) for each in _KNOWN)
     if begin is None or end is None or strides is None or not all(isinstance(each, int) for each in strides):
         return None
     kinds, context = find_op("relax.strided_slice").attrs, op.operation.context
@@ -174,15 +177,14 @@ def slice_by_known_bounds(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, "relax.strided_slice", [op.x], attributes)
 
 
-def split_before_slice(op: OpView, rewriter: Rewriter) -> Value | None:
+def split_before_slice(found: Match) -> Value | None:
     """reshape(x[..., 8:16]) to (..., 2, 4) is reshape(x)[..., 2:4, :]: whole parts of an axis, in either order.
 
     So who reads the slice can read x itself, in its place: the heads of queries, keys and values of one product.
     """
-    cut = defining_op(op.x, "relax.strided_slice")
-    ranges = None if cut is None or use_count(op.x) != 1 else _ranges(cut)
-    whole, wanted = shape_of(cut.x) if cut is not None else None, shape_of(op.operation.results[0])
-    if cut is None or ranges is None or whole is None or wanted is None or len(ranges) != 1:
+    op = found.op()
+    ranges, whole, wanted = _ranges(found.op("cut")), shape_of(found[X]), shape_of(op.operation.results[0])
+    if ranges is None or whole is None or wanted is None or len(ranges) != 1:
         return None
     ((axis, (begin, end)),) = ranges.items()
     sizes, size = _split_of(whole, wanted, axis), whole[axis]
@@ -192,7 +194,7 @@ def split_before_slice(op: OpView, rewriter: Rewriter) -> Value | None:
     if any(bound % inner for bound in (begin, end, size)):
         return None
     shape = [*whole[:axis], size // inner, *sizes[1:], *whole[axis + 1 :]]
-    split = relax["reshape"](cut.x, relax["shape_expr"](dims=shape))
+    split = relax["reshape"](found[X], relax["shape_expr"](dims=shape))
     return as_result(op, relax["strided_slice"](split, axes=[axis], begin=[begin // inner], end=[end // inner]))
 
 
@@ -220,17 +222,17 @@ def _numbers(value: Value) -> tuple[Dim, ...] | None:
     return tuple(int(each) for each in array) if array is not None and array.ndim == 1 else None
 
 
-def slice_by_nothing(op: OpView, rewriter: Rewriter) -> Value | None:
-    """No axis is named."""
-    return as_result(op, op.x) if not op.axes else None
-
+_slice, _reshape, _joined = is_op("relax.strided_slice"), is_op("relax.reshape"), is_op("relax.concat").named("joined")
+_cut = _slice(X).named("cut")
+_KNOWN = [is_const() | is_op("relax.shape_to_tensor") for _ in ("begin", "end", "strides")]
 
 PATTERNS = (
-    Pattern("relax.reshape", split_before_slice, after=("relax.strided_slice",)),
-    Pattern("relax.strided_slice", slice_by_nothing),
-    Pattern("relax.strided_slice", merge_slices, after=("relax.strided_slice",)),
-    Pattern("relax.strided_slice", slice_of_joined, after=("relax.concat",)),
-    Pattern("relax.split", split_joined, after=("relax.concat",)),
+    rule(_reshape(_cut.used_once(), ...), split_before_slice),
+    removal("relax.strided_slice", "x", lambda op: not op.axes, "slice_by_nothing"),
+    rule(_slice(_cut), merge_slices),
+    rule(_slice(_joined), slice_of_joined),
+    rule(is_op("relax.split")(_joined), split_joined),
+    # Of any two of however many.
     Pattern("relax.concat", join_slices, after=("relax.strided_slice",)),
-    Pattern("relax.dynamic_strided_slice", slice_by_known_bounds),
+    rule(is_op("relax.dynamic_strided_slice")(X, *_KNOWN), slice_by_known_bounds),
 )

@@ -4,50 +4,35 @@
 from __future__ import annotations
 
 from ...bindings.ir import OpView, Value
-from ...bindings.navigation import use_count
-from ...bindings.patterns import Outcome, Pattern, Rewriter, defining_op
 from ...bindings.rewriting import made_again
 from ...dialects.core.infos import bit_width
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
 from .constants import elements_of, floats_of
+from .rules import X, rule
 from .support import as_result, dtype_of, normal_axis, shape_of, with_dtype
 
 # Scales with which products and quotients neither overflow nor lose digits below the smallest normal number.
 _SMALLEST, _LARGEST = {"f32": 1e-30, "f16": 1e-3}, {"f32": 1e30, "f16": 64.0}
 
 
-def requantize_nothing(op: OpView, rewriter: Rewriter) -> Outcome:
+def requantize_nothing(found: Match) -> Value | None:
     """quantize(dequantize(q)) is q, and quantize(move(dequantize(q))) is move(q), of the same scale and zero point.
 
     The distance to the zero point comes back as a whole number nearly, which is then rounded.
     """
-    movers: list[OpView] = []
-    value: Value = op.operation.operands[0]
-    while (mover := _mover(value)) is not None:
-        movers.append(mover)
-        value = mover.operation.operands[0]
-    inner = defining_op(value, "relax.dequantize")
-    if inner is None or not _are_inverse(inner, op, moved=bool(movers)):
+    op, movers, numbers = found.op(), found.all("moved"), found[X]
+    if not _are_inverse(found.op("inner"), op, moved=bool(movers)):
         return None
-    numbers = inner.operation.operands[0]
-    if not movers:
-        return as_result(op, numbers)
-    for mover in reversed(movers):
-        numbers = _moved(mover, numbers)
+    for moved in reversed(movers):
+        numbers = _moved(moved, numbers)
     return as_result(op, numbers)
 
 
-_MOVERS = tuple(f"relax.{name}" for name in "reshape flatten permute_dims expand_dims squeeze strided_slice".split())
-
-
-def _mover(value: Value) -> OpView | None:
-    """An operator that moves elements, for nobody else."""
-    return defining_op(value, *_MOVERS) if use_count(value) == 1 else None
-
-
-def _moved(mover: OpView, numbers: Value) -> Value:
-    operation = mover.operation
-    result = with_dtype(operation.results[0], dtype_of(numbers))
-    return made_again(operation, [numbers, *list(operation.operands)[1:]], [result]).results[0]
+def _moved(moved: Value, numbers: Value) -> Value:
+    """The same done with the numbers."""
+    mover = moved.owner.operation
+    return made_again(mover, [numbers, *list(mover.operands)[1:]], [with_dtype(moved, dtype_of(numbers))]).results[0]
 
 
 def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
@@ -81,4 +66,8 @@ def _same(one: Value, other: Value) -> bool:
     return left is not None and right is not None and left.dtype == right.dtype and left.tolist() == right.tolist()
 
 
-PATTERNS = (Pattern("relax.quantize", requantize_nothing, after=("relax.dequantize", *_MOVERS)),)
+_movers = is_op(*(f"relax.{name}" for name in "reshape flatten permute_dims expand_dims squeeze strided_slice".split()))
+_dequantized = is_op("relax.dequantize")(X, ...).named("inner")
+_moved_or_not = _dequantized.repeated(lambda x: _movers(x, ...).used_once().named("moved"))
+
+PATTERNS = (rule(is_op("relax.quantize")(_moved_or_not, ...), requantize_nothing),)

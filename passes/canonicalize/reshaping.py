@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
-from ...bindings.navigation import use_count
-from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...bindings.patterns import Pattern, Rewriter
 from ...dialects.core.aliases import viewed
-from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax import dialect
-from .support import as_result, ints, is_known, make, normal_axis, removal, same_known_shape, shape_of
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
+from .rules import X, Y, rule
+from .support import ints, is_known, make, normal_axis, removal, same_known_shape, shape_of
 
 relax = dialect.ops
 
@@ -30,24 +31,24 @@ def _is_determined(shape: Sequence[Dim] | None) -> bool:
     return unknown == 0 or unknown == 1 and all(isinstance(size, int) and size > 0 for size in others)
 
 
-def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
+def merge_reshapes(found: Match) -> Operation | None:
     """reshape(reshape(x)) is one reshape of x; so is a reshape of any other view of x: only the last shape counts."""
-    source = viewed(op.x)
-    # A view that checks something stays.
-    if source is None or not row_of(op.x.owner).pure:  # type: ignore[union-attr]
-        return None
+    op, source = found.op(), viewed(found[_view])
+    assert source is not None
     return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
 
 
-def merge_permutations(op: OpView, rewriter: Rewriter) -> Operation | None:
+def merge_permutations(found: Match) -> Operation | None:
+    op, axes = found.op(), _permutation_of_both(found)
+    return None if axes is None else make(op, "relax.permute_dims", [found[X]], {"axes": ints(axes)})
+
+
+def _permutation_of_both(found: Match) -> list[int] | None:
     """The result's dimension i is dimension axes[i] of the inner result, which is dimension inner[axes[i]] of x."""
-    inner = defining_op(op.x, "relax.permute_dims")
-    outer_axes = permutation(op)
-    inner_axes = permutation(inner) if inner is not None else None
-    if inner is None or outer_axes is None or inner_axes is None or len(outer_axes) != len(inner_axes):
+    outer, inner = permutation(found.op()), permutation(found.op("inner"))
+    if outer is None or inner is None or len(outer) != len(inner):
         return None
-    axes = [inner_axes[axis] for axis in outer_axes]
-    return make(op, "relax.permute_dims", [inner.x], {"axes": ints(axes)})
+    return [inner[axis] for axis in outer]
 
 
 def permutation(op: OpView) -> list[int] | None:
@@ -70,21 +71,13 @@ def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, "relax.reshape", [op.x, relax["shape_expr"](dims=wanted)])
 
 
-def permute_through(op: OpView, rewriter: Rewriter) -> Operation | None:
+def permute_through(found: Match) -> Operation | None:
     """permute(f(permute(x))) is f(permute(x)) with both at once, for an f that treats elements one by one."""
-    between = defining_op(op.x)
-    row = row_of(between) if between is not None else None
-    if between is None or row is None or row.pattern != "elemwise" or not row.pure:
+    between, axes = found[_elementwise].owner.operation, _permutation_of_both(found)
+    if axes is None:
         return None
-    operands = between.operation.operands
-    if len(operands) != 1 or len(between.operation.results) != 1 or use_count(op.x) != 1:
-        return None
-    inner = defining_op(operands[0], "relax.permute_dims")
-    order, before = permutation(op), permutation(inner) if inner is not None else None
-    if inner is None or order is None or before is None or len(order) != len(before):
-        return None
-    moved = relax["permute_dims"](inner.x, axes=[before[axis] for axis in order])
-    return make(op, between.operation.name, [moved], dict(between.operation.attributes))
+    moved = relax["permute_dims"](found[X], axes=axes)
+    return make(found.op(), between.name, [moved], dict(between.attributes))
 
 
 def _axes(axes: Sequence[int], rank: int) -> set[int]:
@@ -98,23 +91,22 @@ def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Attribute:
     return ints(sorted(taken | {kept[axis] for axis in _axes(others, len(kept))}))
 
 
-def merge_expansions(op: OpView, rewriter: Rewriter) -> Operation | None:
+def merge_expansions(found: Match) -> Operation | None:
     """The inner operation's new dimensions are moved on by the outer one's before them."""
-    inner = defining_op(op.x, "relax.expand_dims")
+    op, inner = found.op(), found.op("inner")
     shape = shape_of(_result(op))
-    if inner is None or shape is None:
+    if shape is None:
         return None
-    return make(op, "relax.expand_dims", [inner.x], {"axis": _both(op.axis, inner.axis, len(shape))})
+    return make(op, "relax.expand_dims", [found[X]], {"axis": _both(op.axis, inner.axis, len(shape))})
 
 
-def undo_dimensions(op: OpView, rewriter: Rewriter) -> Value | None:
+def _are_undone(found: Match) -> bool:
     """squeeze of the very dimensions that expand_dims has made; expand_dims of those that squeeze has dropped."""
-    is_squeeze = op.OPERATION_NAME == "relax.squeeze"
-    inner = defining_op(op.x, "relax.expand_dims" if is_squeeze else "relax.squeeze")
-    shape = shape_of(op.x if is_squeeze else _result(op))
-    if inner is None or shape is None or op.axis is None or inner.axis is None:
-        return None
-    return as_result(op, inner.x) if _axes(op.axis, len(shape)) == _axes(inner.axis, len(shape)) else None
+    op, inner = found.op(), found.op("inner")
+    shape = shape_of(op.x if op.OPERATION_NAME == "relax.squeeze" else _result(op))
+    if shape is None or op.axis is None or inner.axis is None:
+        return False
+    return _axes(op.axis, len(shape)) == _axes(inner.axis, len(shape))
 
 
 def _squeezes_nothing(op: OpView) -> bool:
@@ -125,29 +117,18 @@ def _squeezes_nothing(op: OpView) -> bool:
     return shape is not None and all(equal(size, 1) is False for size in shape)
 
 
-def merge_squeezes(op: OpView, rewriter: Rewriter) -> Operation | None:
+def merge_squeezes(found: Match) -> Operation | None:
     """The outer operation's axes are moved on by what the inner one has dropped before them."""
-    inner = defining_op(op.x, "relax.squeeze")
-    shape = shape_of(inner.x) if inner is not None else None
-    if inner is None or shape is None or inner.axis is None or op.axis is None:
+    op, inner, shape = found.op(), found.op("inner"), shape_of(found[X])
+    if shape is None or inner.axis is None or op.axis is None:
         return None
-    return make(op, "relax.squeeze", [inner.x], {"axis": _both(inner.axis, op.axis, len(shape))})
+    return make(op, "relax.squeeze", [found[X]], {"axis": _both(inner.axis, op.axis, len(shape))})
 
 
-def merge_broadcasts(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """What is copied along a dimension twice could have been copied so at once."""
-    inner = defining_op(op.x, "relax.broadcast_to")
-    return make(op, "relax.broadcast_to", [inner.x, op.shape]) if inner is not None else None
-
-
-def undo_flip(op: OpView, rewriter: Rewriter) -> Value | None:
-    """Reversing along one axis twice."""
-    inner = defining_op(op.data, "relax.flip")
-    shape = shape_of(op.data)
-    if inner is None or shape is None:
-        return None
-    same = normal_axis(op.axis, len(shape)) == normal_axis(inner.axis, len(shape))
-    return as_result(op, inner.data) if same else None
+def _have_same_axis(found: Match) -> bool:
+    shape = shape_of(found[X])
+    axes = found.op().axis, found.op("inner").axis
+    return shape is not None and len({normal_axis(axis, len(shape)) for axis in axes}) == 1
 
 
 def _repeats_once(op: OpView) -> bool:
@@ -171,24 +152,34 @@ def _permutes_nothing(op: OpView) -> bool:
     return axes is not None and axes == sorted(axes)
 
 
+_permute, _expand, _squeeze = (is_op(f"relax.{name}") for name in ("permute_dims", "expand_dims", "squeeze"))
+_broadcast, _flip = is_op("relax.broadcast_to"), is_op("relax.flip")
+_inner_permute = _permute(X).named("inner")
+# A view that checks something stays.
+_view = is_op(*(op.full_name for op in dialect.ops.values() if op.is_plain_view and op.pure))
+_unary = [op for op in dialect.ops.values() if [each.arity for each in (*op.operands, *op.results)] == ["single"] * 2]
+_elementwise = is_op(*(op.full_name for op in _unary if op.pattern == "elemwise" and op.pure))(_inner_permute)
+
 PATTERNS = (
     # To the shape that the operand has already: the same elements in the same order.
     removal("relax.reshape", "x", lambda op: _is_determined(shape_of(op.x)), "reshape_to_same"),
-    Pattern(("relax.reshape", "relax.flatten"), merge_reshapes),
+    rule(is_op("relax.reshape")(_view, ...) | is_op("relax.flatten")(_view), merge_reshapes),
     removal("relax.flatten", "x", lambda op: _is_vector(op.x), "flatten_vector"),
     removal("relax.permute_dims", "x", _permutes_nothing, "permute_by_nothing"),
-    Pattern("relax.permute_dims", merge_permutations, after=("relax.permute_dims",)),
+    rule(_permute(_inner_permute), merge_permutations),
     Pattern("relax.permute_dims", permute_ones),
-    Pattern("relax.permute_dims", permute_through),
+    rule(_permute(_elementwise.used_once()), permute_through),
     removal("relax.expand_dims", "x", lambda op: not op.axis, "expand_by_nothing"),
     removal("relax.squeeze", "x", _squeezes_nothing, "squeeze_nothing"),
-    Pattern(("relax.expand_dims", "relax.squeeze"), undo_dimensions, after=("relax.squeeze", "relax.expand_dims")),
-    Pattern("relax.expand_dims", merge_expansions, after=("relax.expand_dims",)),
-    Pattern("relax.squeeze", merge_squeezes, after=("relax.squeeze",)),
+    rule(_expand(_squeeze(X).named("inner")).where(_are_undone), X, name="undo_dimensions"),
+    rule(_squeeze(_expand(X).named("inner")).where(_are_undone), X, name="undo_dimensions"),
+    rule(_expand(_expand(X).named("inner")), merge_expansions),
+    rule(_squeeze(_squeeze(X).named("inner")), merge_squeezes),
     # Every size is the operand's; where one is unknown it could still be 1 and grow.
     removal("relax.broadcast_to", "x", lambda op: same_known_shape(op.x, _result(op)), "broadcast_to_same"),
-    Pattern("relax.broadcast_to", merge_broadcasts, after=("relax.broadcast_to",)),
-    Pattern("relax.flip", undo_flip, after=("relax.flip",)),
+    # What is copied along a dimension twice could have been copied so at once.
+    rule(_broadcast(_broadcast(X, ...), Y), _broadcast(X, Y), name="merge_broadcasts"),
+    rule(_flip(_flip(X).named("inner")).where(_have_same_axis), X, name="undo_flip"),
     removal("relax.repeat", "data", _repeats_once, "repeat_once"),
     removal("relax.tile", "data", _tiles_once, "tile_once"),
 )

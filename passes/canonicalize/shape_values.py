@@ -6,13 +6,17 @@ from __future__ import annotations
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
-from ...bindings.patterns import Outcome, Pattern, Rewriter, defining_op
+from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.codec import decode, encode_dims
-from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
 from ...dialects.core.symbols import Dim, product
+from ...dialects.relax import dialect
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
+from ..patterns.tree import is_const
 from .constants import array_of, constant_op, make_i64
+from .rules import X, rule
 from .support import as_result, is_known, make, result_type, shape_of
 
 # A shape of more dimensions than this is none.
@@ -40,11 +44,10 @@ def _parameter_symbols(operation: Operation) -> frozenset[str]:
     return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 
 
-def shape_of_shaped(op: OpView, rewriter: Rewriter) -> Value | None:
+def shape_of_shaped(found: Match) -> Value | None:
     """The shape of a tensor that was made with this shape."""
-    owner = defining_op(op.input)
-    row = row_of(owner) if owner is not None else None
-    return as_result(op, getattr(owner, row.shaped_by)) if row is not None and row.shaped_by else None
+    maker = found.op("shaped")
+    return as_result(found.op(), getattr(maker, maker.definition.shaped_by))
 
 
 def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
@@ -57,13 +60,10 @@ def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
-def scalar_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
+def scalar_to_tensor_of_known(found: Match) -> Operation:
     """A number is a constant tensor."""
-    owner = defining_op(op.value, "arith.constant")
-    if owner is None:
-        return None
-    attribute = ir.DenseElementsAttr.get_splat(op.operation.results[0].type, owner.operation.attributes["value"])
-    return constant_op(attribute)
+    number = found.op("c").operation.attributes["value"]
+    return constant_op(ir.DenseElementsAttr.get_splat(result_type(found.op()), number))
 
 
 def dims_of(value: Value) -> tuple[Dim, ...] | None:
@@ -75,38 +75,30 @@ def dims_of(value: Value) -> tuple[Dim, ...] | None:
     return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None
 
 
-def shape_from_tensor_from_shape(op: OpView, rewriter: Rewriter) -> Outcome:
-    """The shape that the tensor was made from."""
-    owner = defining_op(op.input, "relax.shape_to_tensor")
-    if owner is None:
-        return None
-    same = as_result(op, owner.input)
-    listed = defining_op(owner.input, "relax.shape_expr")
-    if same is not None or listed is None:
-        return same
-    return _shape_expr(op, tuple(listed.dims))
+def shape_from_listed(found: Match) -> Operation | None:
+    """The sizes that are listed, with another type."""
+    return _shape_expr(found.op(), tuple(found.op("listed").dims))
 
 
-def tensor_from_shape_from_tensor(op: OpView, rewriter: Rewriter) -> Value | None:
-    """The tensor that the shape was made from."""
-    owner = defining_op(op.input, "relax.tensor_to_shape")
-    return as_result(op, owner.input) if owner is not None else None
-
-
-def shape_from_constant(op: OpView, rewriter: Rewriter) -> Operation | None:
+def shape_from_constant(found: Match) -> Operation | None:
     """A constant tensor of sizes; one with a negative number is no shape, which the program's run will say."""
-    array = array_of(op.input, _MOST_DIMENSIONS)
+    array = array_of(found["c"], _MOST_DIMENSIONS)
     if array is None or array.ndim != 1 or (array < 0).any():
         return None
-    return _shape_expr(op, tuple(int(size) for size in array))
+    return _shape_expr(found.op(), tuple(int(size) for size in array))
 
+
+_to_shape, _from_shape = is_op("relax.tensor_to_shape"), is_op("relax.shape_to_tensor")
+_shaped = is_op(*(op.full_name for op in dialect.ops.values() if op.shaped_by)).named("shaped")
+_listed, _constant = is_op("relax.shape_expr").named("listed"), is_const().named("c")
 
 PATTERNS = (
-    Pattern("relax.shape_of", shape_of_shaped),
+    rule(is_op("relax.shape_of")(_shaped), shape_of_shaped),
     Pattern("relax.shape_of", shape_of_known),
     Pattern("relax.size", size_of_known),
-    Pattern("relax.scalar_to_tensor", scalar_to_tensor_of_known, after=("arith.constant",)),
-    Pattern("relax.shape_to_tensor", tensor_from_shape_from_tensor, after=("relax.tensor_to_shape",)),
-    Pattern("relax.tensor_to_shape", shape_from_tensor_from_shape, after=("relax.shape_to_tensor",)),
-    Pattern("relax.tensor_to_shape", shape_from_constant, after=("arith.constant",)),
+    rule(is_op("relax.scalar_to_tensor")(_constant, ...), scalar_to_tensor_of_known),
+    rule(_from_shape(_to_shape(X)), X, name="tensor_from_shape_from_tensor"),
+    rule(_to_shape(_from_shape(X)), X, name="shape_from_tensor_from_shape"),
+    rule(_to_shape(_from_shape(_listed)), shape_from_listed, name="shape_from_tensor_from_shape"),
+    rule(_to_shape(_constant), shape_from_constant),
 )

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, OpView, Value
-from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.symbols import Dim, dim_sub
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
-from .support import as_result, make, normal_axis, shape_of
+from ..patterns.matched import Match
+from ..patterns.operators import is_op
+from .rules import X, rule
+from .support import as_result, ints, make, normal_axis, shape_of
 
 
 def slice_of_all(op: OpView, rewriter: Rewriter) -> Value | None:
@@ -31,11 +33,6 @@ def _is_begin(bound: Dim, size: Dim) -> bool:
 
 def _is_end(bound: Dim, size: Dim) -> bool:
     return at_least(bound, OPEN) or at_least(bound, size)
-
-
-def join_one(op: OpView, rewriter: Rewriter) -> Value | None:
-    """One tensor joined with nothing."""
-    return as_result(op, op.tensors[0]) if len(op.tensors) == 1 else None
 
 
 def drop_empty(op: OpView, rewriter: Rewriter) -> Operation | None:
@@ -85,19 +82,18 @@ def split_into_one(op: OpView, rewriter: Rewriter) -> list[Value] | None:
     return [op.x] if len(results) == 1 and results[0].type == op.x.type else None
 
 
-def stack_one(op: OpView, rewriter: Rewriter) -> Operation | None:
+def stack_one(found: Match) -> Operation | None:
     """A stack of one tensor is the tensor with a new dimension."""
-    if len(op.tensors) != 1:
-        return None
-    return make(op, "relax.expand_dims", op.tensors, {"axis": ir.DenseI64ArrayAttr.get([op.axis])})
+    return make(found.op(), "relax.expand_dims", [found[X]], {"axis": ints([found.op().axis])})
 
 
 PATTERNS = (
     Pattern("relax.strided_slice", slice_of_all),
-    Pattern("relax.concat", join_one),
+    rule(is_op("relax.concat")([X]), X, name="join_one"),
+    # Of any number of operands.
     Pattern("relax.concat", drop_empty),
     Pattern("relax.concat", flatten_concat, after=("relax.concat",)),
     Pattern("relax.concat", join_split, after=("relax.split",)),
-    Pattern("relax.stack", stack_one),
+    rule(is_op("relax.stack")([X]), stack_one),
     Pattern("relax.split", split_into_one),
 )

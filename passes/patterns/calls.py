@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from types import EllipsisType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import symbol_name
@@ -21,20 +20,20 @@ from ...support.suggest import counted
 from ..structures.prim_funcs import CALL_TIR, KnownPrimFunc, prim_func_of
 from ..structures.structure import Binding, Structure
 from .operators import Op, Operand, Operands
-from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
+from .tree import Bound, Found, GraphPattern, Subject, Ways
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class CallTir(Op):
     """What a call of a PrimFunc gives. With structures, operands are in the order of their inputs."""
 
-    functions: tuple[str, ...] = ()
+    reads_prim_funcs: ClassVar[bool] = True
     kinds: tuple[OpPattern, ...] = ()
-    structures: tuple[Structure, ...] = ()
 
-    def __post_init__(self) -> None:
+    def __init__(self, functions: tuple[str, ...], structures: tuple[Structure, ...]):
+        super().__init__((CALL_TIR,))
+        self.functions, self.structures = functions, structures
         counts = sorted({structure.input_count for structure in self.structures})
         if len(counts) > 1:
             shown = " and ".join(map(str, counts))
@@ -50,12 +49,12 @@ class CallTir(Op):
         if count is not None and (len(given) > count or (len(given) < count and not is_open)):
             raise RelaxError(f"pattern {self}: {self.structures[0]} has {counted(count, 'input')}, not {len(given)}")
         stated: Operands = {place: (each,) for place, each in enumerate(given) if isinstance(each, GraphPattern)}
-        return replace(self, operands=stated, is_open=is_open)
+        return self.but(operands=stated, is_open=is_open)
 
     def has_kind(self, *kinds: OpPattern | str) -> CallTir:
         """The same of a PrimFunc that can be fused like this, or one of several: "elemwise", rx.OpPattern.BROADCAST."""
         stated = [OpPattern.parse(kind, f"pattern {self}: ") if isinstance(kind, str) else kind for kind in kinds]
-        return replace(self, kinds=tuple(stated))
+        return self.but(kinds=tuple(stated))
 
     def has_attr(self, **attributes: object) -> CallTir:
         raise RelaxError(f"pattern {self}: a call has no attributes to tell; use where()")
@@ -129,22 +128,6 @@ class CallTir(Op):
         return self.with_operands(f"call_tir{{{', '.join(said)}}}" if said else "call_tir")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Found(GraphPattern):
-    """What a match takes down: the structure that a call has been found to have, and how."""
-
-    part: CallTir
-    structure: Structure
-    binding: Binding
-
-    def ways(self, subject: Subject, bound: Bound) -> Ways:
-        return MATCHES
-
-    @property
-    def text(self) -> str:
-        return self.part.text
-
-
 def _grouped(structures: Iterable[Structure], by: Callable[[Structure], T]) -> dict[T, list[Structure]]:
     found: dict[T, list[Structure]] = {}
     for structure in structures:
@@ -161,4 +144,4 @@ def is_call_tir(*functions: str, structure: Structure | Sequence[Structure] = ()
     """What a call of a PrimFunc gives: of one with this name, or one of several, `*` for anything in it; of one that
     computes what a structure states, or one of several. Called with patterns, of such arguments."""
     structures = (structure,) if isinstance(structure, Structure) else tuple(structure)
-    return CallTir((CALL_TIR,), functions=functions, structures=structures)
+    return CallTir(functions, structures)

@@ -1,112 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a pattern matches, and what is known of a match."""
+"""Where a pattern matches, and why it does not."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, cmp_to_key
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import Operation, Value
-from ...bindings.navigation import operations_in, users_of
+from ...bindings.ir import Operation
+from ...bindings.navigation import operations_in
 from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
-from ...support.suggest import suggest
-from ..canonicalize.constants import is_constant
-from ..structures.prim_funcs import KnownPrimFuncs, remembering
-from ..structures.structure import Structure
-from .calls import Found
-from .operators import Op
-from .outputs import Outputs
-from .tree import Bound, Checked, GraphPattern, Named, Subject, maker_of, subject_of, walk
+from .compiled import matcher
+from .matched import Match
+from .tree import Bound, Checked, GraphPattern, Subject, maker_of, subject_of
 
 #: What has to match what, and then the rest.
 _Goals = tuple[GraphPattern, Subject, "_Goals"] | None
-
-
-class Match:
-    """What a pattern has matched. `match["x"]` is the value of the part that is named so."""
-
-    def __init__(self, pattern: GraphPattern, root: Operation, bound: Mapping[GraphPattern, Subject]):
-        self.pattern = pattern
-        #: The operation that it was found at: the one that makes the pattern's value, the first of several.
-        self.root = root
-        self._bound = bound
-
-    def __getitem__(self, name: str) -> Value:
-        found = self.get(name)
-        if found is None:
-            known = sorted({part.name for part in walk(self.pattern) if isinstance(part, Named)})
-            raise RelaxError(f"pattern {self.pattern}: no part named '{name}' has matched{suggest(name, known)}")
-        return found
-
-    def __contains__(self, name: str) -> bool:
-        return self.get(name) is not None
-
-    def get(self, name: str) -> Value | None:
-        """The value of a part; None where what may be there is not."""
-        return next(iter(self.all(name)), None)
-
-    def all(self, name: str) -> list[Value]:
-        """The values of all parts of a name: of those that are repeated, the last one first."""
-        found = [subject for part, subject in self._bound.items() if isinstance(part, Named) and part.name == name]
-        return [subject for subject in found if isinstance(subject, Value)]
-
-    @cached_property
-    def operations(self) -> list[Operation]:
-        """What the pattern's operators have matched, in the order of the program."""
-        makers = {maker_of(subject): None for part, subject in self._bound.items() if isinstance(part, Op)}
-        return sorted((op for op in makers if op is not None), key=cmp_to_key(_order))
-
-    @cached_property
-    def outputs(self) -> list[Operation]:
-        """What makes the pattern's value; where it is several, each of them."""
-        patterns = self.pattern.outputs if isinstance(self.pattern, Outputs) else (self.pattern,)
-        makers = (maker_of(self._bound[each]) for each in patterns)
-        return [op for op in makers if op is not None]
-
-    @cached_property
-    def inputs(self) -> list[Value]:
-        """What the operations read that others make, in the order of reading."""
-        inside = set(self.operations)
-        read = (value for op in self.operations for value in op.operands)
-        return list(dict.fromkeys(value for value in read if maker_of(value) not in inside))
-
-    @property
-    def constants(self) -> list[Value]:
-        return [value for value in self.inputs if is_constant(value)]
-
-    @cached_property
-    def results(self) -> list[Value]:
-        """What the operations give to others."""
-        inside = set(self.operations)
-        made = (value for op in self.operations for value in op.results)
-        return [value for value in made if any(user not in inside for user in users_of(value))]
-
-    @cached_property
-    def structures(self) -> dict[GraphPattern, Structure]:
-        """For patterns of calls, the structure that each was found to have."""
-        return {part.part: part.structure for part in self._bound if isinstance(part, Found)}
-
-    def literal(self, name: str) -> float:
-        """The number that stands in a PrimFunc's body where a structure has a literal of this name."""
-        literals = {
-            key: each for part in self._bound if isinstance(part, Found) for key, each in part.binding.literals.items()
-        }
-        if name not in literals:
-            raise RelaxError(f"pattern {self.pattern}: no literal named '{name}' has matched{suggest(name, literals)}")
-        return literals[name]
-
-    def is_used_outside(self, part: GraphPattern | Value) -> bool:
-        """Whether others use the value as well."""
-        subject = self._bound.get(part) if isinstance(part, GraphPattern) else part
-        values = [subject] if isinstance(subject, Value) else subject.results if subject is not None else []
-        inside = set(self.operations)
-        return any(user not in inside for value in values for user in users_of(value))
-
-    def __repr__(self) -> str:
-        return f"<match of {self.pattern} at {self.root.location}>"
 
 
 class Refusal(NamedTuple):
@@ -126,14 +36,18 @@ class Refusal(NamedTuple):
         return f"{self.part}: {'' if what in self.reason else what + ' '}{self.reason}"
 
 
-def matches_of(pattern: GraphPattern, op: Operation) -> Iterator[Match]:
-    """The ways in which a pattern matches the results of an operation, preferred ones first."""
-    return _Search(pattern, op).matches()
+def matches_of(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Iterator[Match]:
+    """The ways in which a pattern matches the results of an operation, preferred ones first.
+
+    `is_across`: parts may lie in blocks around the operation's, too.
+    """
+    return _Search(pattern, op, is_across).matches()
 
 
-def match(pattern: GraphPattern, op: Operation) -> Match | None:
+def match(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Match | None:
     """How a pattern matches the results of an operation, if it does."""
-    return next(matches_of(pattern, op), None)
+    compiled = matcher(pattern, is_across)
+    return compiled(op) if compiled is not None else next(matches_of(pattern, op, is_across), None)
 
 
 def why_not(pattern: GraphPattern, op: Operation) -> Refusal | None:
@@ -145,8 +59,8 @@ def why_not(pattern: GraphPattern, op: Operation) -> Refusal | None:
 class _Search:
     """The search for a pattern's matches at an operation."""
 
-    def __init__(self, pattern: GraphPattern, root: Operation):
-        self._pattern, self._root, self._block = pattern, root, root.block
+    def __init__(self, pattern: GraphPattern, root: Operation, is_across: bool = False):
+        self._pattern, self._root, self._block, self._is_across = pattern, root, root.block, is_across
         self._bound = Bound()
         # Where something else can be tried: how much was bound there, and what is to match then.
         self._choices: list[tuple[int, _Goals]] = []
@@ -193,7 +107,8 @@ class _Search:
 
     def _refusal_of_op(self, subject: Subject) -> str:
         op = self._bound.maker(subject)
-        return "" if op is None or op == self._root or op.block == self._block else "is in another block"
+        is_here = self._is_across or op is None or op == self._root or op.block == self._block
+        return "" if is_here else "is in another block"
 
     def _refuse(self, part: GraphPattern, subject: Subject, reason: str) -> None:
         if self.refusal is None or len(self._bound) > self.refusal.progress:
@@ -204,10 +119,6 @@ def _before(way: Sequence[tuple[GraphPattern, Subject]], goals: _Goals) -> _Goal
     for pattern, subject in reversed(way):
         goals = (pattern, subject, goals)
     return goals
-
-
-def _order(one: Operation, other: Operation) -> int:
-    return 0 if one == other else -1 if one.is_before_in_block(other) else 1
 
 
 def by_head(patterns: Iterable[GraphPattern]) -> dict[str, list[GraphPattern]]:
@@ -223,6 +134,8 @@ def by_head(patterns: Iterable[GraphPattern]) -> dict[str, list[GraphPattern]]:
 
 def find(root: Any, pattern: GraphPattern) -> Iterator[Match]:
     """The matches in a module or an operation, in the order of the program, of which several may overlap."""
+    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # which is long to load
+
     candidates, known = by_head([pattern]), KnownPrimFuncs()
     for op in operations_in(root.operation, is_prim_func):
         if op.name in candidates:

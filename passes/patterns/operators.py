@@ -3,51 +3,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from types import EllipsisType
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
+from types import EllipsisType, MappingProxyType
+from typing import Any, ClassVar, TypeVar
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Operation, Value
+from ...bindings.rewriting import function_name
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.dialect import find_op
 from ...dialects.core.operator import Operator
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
-from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
+from ..canonicalize.constants import SPLATS, splat
+from ..canonicalize.support import dtype_of
+from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 
-#: A value's pattern; several where an operand varies in number; None for one that is absent.
+#: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
+OpT = TypeVar("OpT", bound="Op")
+#: Told a number and the element type that it is of.
+NumberTest = Callable[[int | float | bool, str], bool]
 #: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
 Operands = Mapping[str | int, tuple[GraphPattern, ...]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Op(GraphPattern):
     """What an operation of one of these names gives."""
 
     is_asked_last: ClassVar[bool] = True
-    names: tuple[str, ...]
     #: None: whatever it reads.
     operands: Operands | None = None
+    #: The same as each of several operators calls its operands.
+    by_operator: Mapping[str, Operands] = MappingProxyType({})
     #: Whether it may read more than what is stated.
     is_open: bool = False
+    #: Whether operands stand as they are stated, those of commutative operators, too.
+    is_ordered: bool = False
     attributes: tuple[tuple[str, Any], ...] = ()
 
-    def __post_init__(self) -> None:
-        if not self.names:
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
+        if not names:
             raise RelaxError("is_op() names no operator")
-        for name in self.names:
+        for name in names:
             _row(name)
+
+    def but(self: OpT, **changes: Any) -> OpT:
+        """The same with something else in the place of some of what it is."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
+        vars(other).pop("readers", None)
+        return other
 
     def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> Op:
         """The same of these operands, in the operator's order or by name. `...` at the end: and whatever else."""
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
-        stated = [_stated(self, name, given, by_name, is_open) for name in self.names]
-        return replace(self, operands=stated[-1], is_open=is_open)
+        stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
+        return self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+
+    def in_order(self) -> Op:
+        """The same, with operands of commutative operators in the order in which they are stated only."""
+        return self.but(is_ordered=True)
 
     def has_attr(self, **attributes: Any) -> Op:
         """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
@@ -56,7 +75,7 @@ class Op(GraphPattern):
             if row is None:
                 raise RelaxError(f"pattern {self}: attributes are known of operators with a row; use where()")
             attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
-        return replace(self, attributes=(*self.attributes, *attributes.items()))
+        return self.but(attributes=(*self.attributes, *attributes.items()))
 
     def __getitem__(self, index: int) -> GraphPattern:
         """One of several results."""
@@ -74,7 +93,7 @@ class Op(GraphPattern):
         op = self.maker(subject, bound)
         if isinstance(op, str):
             return op
-        reader = self._readers[op.name]
+        reader = self.readers[op.name]
         for name, wanted in self.attributes:
             found = reader.attribute(op, name)
             if not (wanted(found) if callable(wanted) else found == wanted):
@@ -93,8 +112,9 @@ class Op(GraphPattern):
         return op
 
     @cached_property
-    def _readers(self) -> dict[str, _Reader]:
-        return {name: _Reader(_row(name), self.operands or {}, self.is_open) for name in self.names}
+    def readers(self) -> dict[str, Reader]:
+        """What holds operands and attributes against those of operations, by their names."""
+        return {name: Reader(self, name) for name in self.names}
 
     @property
     def text(self) -> str:
@@ -108,12 +128,11 @@ class Op(GraphPattern):
         return f"{text}({', '.join(shown)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Result(GraphPattern):
     """One of several results of an operation."""
 
-    op: Op
-    index: int
+    def __init__(self, op: Op, index: int):
+        self.op, self.index = op, index
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         op = bound.maker(subject)
@@ -136,6 +155,50 @@ class Result(GraphPattern):
         return f"{self.op.text}[{self.index}]"
 
 
+class Filled(Leaf):
+    """A tensor that is one number everywhere, of which a test is told the number and the element type."""
+
+    def __init__(self, test: NumberTest, told: str):
+        self.test, self.told = test, told
+
+    def problem(self, subject: Subject) -> str:
+        number = splat(subject) if isinstance(subject, Value) else None
+        if number is None or not isinstance(subject, Value):
+            return "is not one number everywhere"
+        return "" if self.test(number, dtype_of(subject)) else f"is {number}"
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return (Op(SPLATS),)
+
+    @property
+    def text(self) -> str:
+        return self.told
+
+
+class Every(GraphPattern):
+    """However many values an operand is, each like this: a pattern of its own for each of them."""
+
+    def __init__(self, make: Callable[[], GraphPattern], least: int):
+        self.make, self.least = make, least
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return (((self.make(), subject),),)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return (self.make(),)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return self.make().heads
+
+    @property
+    def text(self) -> str:
+        return f"every {self.make().text}"
+
+
+@cache
 def _row(name: str) -> Operator | None:
     """The row of an operator; None for upstream's, which have none."""
     return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
@@ -160,6 +223,10 @@ def _stated(
     if len(positional) < len(given):
         raise RelaxError(f"pattern {pattern}: '...' stands for the rest, at the end")
     row = _row(name)
+    if row is not None and not by_name and row.varying is None and len(positional) == len(row.operands):
+        patterns = [each for each in positional if isinstance(each, GraphPattern)]
+        if len(patterns) == len(positional):  # nothing is wrong with most of them
+            return {operand.name: (each,) for operand, each in zip(row.operands, patterns, strict=True)}
     if row is None:
         if by_name:
             raise RelaxError(f"pattern {pattern}: operands of {name} are known by their order only")
@@ -174,13 +241,15 @@ def _stated(
         if each not in names:
             raise RelaxError(f"pattern {pattern}: {name} has no operand '{each}'{suggest(each, names)}")
     for operand in row.operands:
+        if operand.arity == "single" and operand.name in stated and stated[operand.name] is None:
+            raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is never absent")
         if operand.name not in stated:
             if operand.arity == "single" and not is_open:
                 raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' stands for the rest")
             continue
-        is_several = isinstance(stated[operand.name], Sequence)
+        is_several = isinstance(stated[operand.name], (Sequence, Every))
         if is_several != (operand.arity == "variadic"):
-            wanted = "a list of patterns" if operand.arity == "variadic" else "one pattern"
+            wanted = "a list of patterns, or every(...)" if operand.arity == "variadic" else "one pattern"
             raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is {wanted}")
     return {each: _stated_values(operand) for each, operand in stated.items()}
 
@@ -189,19 +258,37 @@ def _stated_values(operand: Operand) -> tuple[GraphPattern, ...]:
     return () if operand is None else (operand,) if isinstance(operand, GraphPattern) else tuple(operand)
 
 
-class _Reader:
+class Reader:
     """Holds what is stated of an operator's operands against those of an operation."""
 
-    def __init__(self, row: Operator | None, operands: Operands, is_open: bool):
-        self._row, self._operands, self._is_open = row, operands, is_open
-        self._is_commutative = row is not None and row.commutative and len(operands) == 2
+    def __init__(self, pattern: Op, name: str):
+        self._row = row = _row(name)
+        self._operands = operands = pattern.by_operator.get(name, pattern.operands or {})
+        self._is_open = pattern.is_open
+        are_two = len({each for operand in operands.values() for each in operand}) == 2
+        self.is_commutative = row is not None and row.commutative and are_two and not pattern.is_ordered
+        #: Whether such an operation always gives one value.
+        self.gives_one = row is not None and [result.arity for result in row.results] == ["single"]
         #: By number, where each operand is one value.
-        self._in_order: list[tuple[int, GraphPattern]] | None = None
+        self.in_order: list[tuple[int, GraphPattern]] | None = None
         if row is None:
-            self._in_order = [(index, operands[index][0]) for index in range(len(operands))]
+            self.in_order = [(index, operands[index][0]) for index in range(len(operands))]
         elif row.varying is None:
             numbers = {operand.name: index for index, operand in enumerate(row.operands)}
-            self._in_order = sorted((numbers[str(name)], each[0]) for name, each in operands.items())
+            stated = {numbers[str(each)]: patterns[0] for each, patterns in operands.items()}
+            self.in_order = sorted(stated.items())
+
+    @property
+    def parts(self) -> list[GraphPattern]:
+        """What is stated of operands, in the operator's order."""
+        if self._row is None or self.in_order is not None:
+            return [pattern for _, pattern in self.in_order or ()]
+        return [each for operand in self._row.operands for each in self._operands.get(operand.name, ())]
+
+    def fits(self, count: int) -> bool:
+        """Whether an operation that reads so many values can be one, where each operand is one value."""
+        stated = len(self._operands)
+        return count == stated or (count > stated and self._is_open)
 
     def attribute(self, op: Operation, name: str) -> Any:
         assert self._row is not None, name
@@ -210,13 +297,12 @@ class _Reader:
 
     def ways(self, op: Operation) -> Ways:
         values = op.operands
-        if self._in_order is None:
+        if self.in_order is None:
             return self._ways_of_groups(op)
-        count, stated = len(values), len(self._operands)
-        if count < stated or (count > stated and not self._is_open):
-            return f"reads {counted(count, 'value')}, not {stated}"
-        goals = tuple((pattern, values[index]) for index, pattern in self._in_order)
-        if not self._is_commutative:
+        if not self.fits(len(values)):
+            return f"reads {counted(len(values), 'value')}, not {len(self._operands)}"
+        goals = tuple((pattern, values[index]) for index, pattern in self.in_order)
+        if not self.is_commutative:
             return (goals,)
         (one, x), (other, y) = goals
         return (goals, ((one, y), (other, x)))
@@ -230,6 +316,10 @@ class _Reader:
                 continue
             found = () if group is None else (group,) if isinstance(group, Value) else group
             patterns = self._operands.get(name, ())
+            if len(patterns) == 1 and isinstance(patterns[0], Every):
+                if len(found) < patterns[0].least:
+                    return f"reads {counted(len(found), 'value')} as '{name}', fewer than {patterns[0].least}"
+                patterns = tuple(patterns[0].make() for _ in found)
             if len(patterns) != len(found):
                 return f"reads {counted(len(found), 'value')} as '{name}', not {len(patterns)}"
             goals += zip(patterns, found, strict=True)
@@ -243,3 +333,19 @@ def _operand_text(operand: tuple[GraphPattern, ...]) -> str:
 def is_op(*names: str) -> Op:
     """What an operator of this name gives, or one of several; called with patterns, of such operands."""
     return Op(names)
+
+
+def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
+    """A tensor that is one number everywhere, or this one: a constant, or made by `full`, `zeros`, `ones`. A function
+    is told the number and the element type.
+    """
+    if number is None:
+        return Filled(lambda *_: True, "filled")
+    if callable(number):
+        return Filled(number, f"filled with {function_name(number)}")
+    return Filled(lambda found, _: found == number, f"filled with {number}")
+
+
+def every(make: Callable[[], GraphPattern], least: int = 0) -> GraphPattern:
+    """For an operand of variable number: however many there are, each as a pattern of its own says, made by `make`."""
+    return Every(make, least)

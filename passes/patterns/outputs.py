@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from ...bindings.ir import Operation
@@ -17,13 +16,11 @@ from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, subject
 _FAR = 64
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Outputs(GraphPattern):
     """Several values, each of an operation of its own; those behind the first one share a part with one before."""
 
-    outputs: tuple[GraphPattern, ...]
-
-    def __post_init__(self) -> None:
+    def __init__(self, outputs: tuple[GraphPattern, ...]):
+        self.outputs = outputs
         known: set[GraphPattern] = set()
         for number, output in enumerate(self.outputs):
             parts = set(walk(output))
@@ -50,12 +47,11 @@ class Outputs(GraphPattern):
         return f"outputs({', '.join(output.text for output in self.outputs)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Beside(GraphPattern):
     """A further output, which is looked for among the users of what is known of it."""
 
-    output: GraphPattern
-    whole: Outputs
+    def __init__(self, output: GraphPattern, whole: Outputs):
+        self.output, self.whole = output, whole
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         taken = {bound.maker(bound[each]) for each in self.whole.outputs if each in bound}
@@ -92,11 +88,11 @@ class Beside(GraphPattern):
         return self.output.text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Apart(GraphPattern):
     """That no output is a step on the way to another one."""
 
-    whole: Outputs
+    def __init__(self, whole: Outputs):
+        self.whole = whole
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         ops = [bound.maker(each) for part, each in bound.items() if isinstance(part, Op)]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
@@ -20,7 +19,20 @@ from ..canonicalize.constants import is_constant
 from .calls import CallTir
 from .operators import Op, Result
 from .outputs import Outputs
-from .tree import Bound, Checked, Const, Either, GraphPattern, Named, OfType, Repeated, Subject, Text, subject_of
+from .tree import (
+    Bound,
+    Checked,
+    Const,
+    Either,
+    GraphPattern,
+    Named,
+    OfType,
+    Repeated,
+    Subject,
+    Text,
+    UsedOnce,
+    subject_of,
+)
 
 #: The bit of what anything is.
 _ANY = 1
@@ -149,7 +161,7 @@ class Prospects:
         return self._bits[pattern]
 
     def _new_bit(self, pattern: GraphPattern) -> int:
-        if isinstance(pattern, (Named, Checked)):
+        if isinstance(pattern, (Named, Checked, UsedOnce)):
             return self._bit(pattern.inner)
         if isinstance(pattern, Outputs):  # is looked for at the first
             return self._bit(pattern.outputs[0])
@@ -166,7 +178,7 @@ class Prospects:
             return self._add(pattern, frozenset(pattern.op.names))
         if isinstance(pattern, Op):
             told = tuple((name, value) for name, value in pattern.attributes if not callable(value))
-            asked = pattern if told == pattern.attributes else replace(pattern, attributes=told)
+            asked = pattern if told == pattern.attributes else pattern.but(attributes=told)
             return self._add(asked, frozenset(pattern.names))
         return _ANY
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ...bindings.ir import Operation, OperationBase, OpView, Value
@@ -12,11 +13,16 @@ from ...bindings.patterns import Pattern, Rewriter
 from ...bindings.rewriting import Outcome, function_name
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from ..structures.prim_funcs import KnownPrimFuncs, remembering
-from .match import Match, by_head, matches_of
-from .operators import Op, Result
+from .compiled import matcher
+from .match import by_head, matches_of
+from .matched import Match
+from .operators import Every, Op, Result
 from .outputs import Outputs
-from .tree import Condition, Either, GraphPattern, maker_of
+from .template import template
+from .tree import Condition, Const, Either, GraphPattern, maker_of, walk
+
+if TYPE_CHECKING:
+    from ..structures.prim_funcs import KnownPrimFuncs
 
 #: What takes the place of a match: a value, for several outputs one each; None where it is to stay.
 Replacement = Callable[[Match], Outcome]
@@ -24,19 +30,46 @@ Replacement = Callable[[Match], Outcome]
 _known: WeakKeyDictionary[Rewriter, KnownPrimFuncs] = WeakKeyDictionary()
 
 
-def rewrite(pattern: GraphPattern, replacement: Replacement, *, benefit: int = 1, name: str = "") -> Pattern:
-    """What `apply_greedy` and `apply_walk` rewrite by: `replacement(match)` gives what replaces the pattern's value.
+def rewrite(
+    pattern: GraphPattern,
+    replacement: Replacement | GraphPattern,
+    *,
+    benefit: int = 1,
+    name: str = "",
+    is_across: bool = False,
+) -> Pattern:
+    """What `apply_greedy` and `apply_walk` rewrite by: what replaces the pattern's value is what `replacement(match)`
+    gives; or a part of the pattern, or operators around parts, of the type that there is, where they can have it.
 
-    What else has matched goes when nobody uses it any more.
+    What else has matched goes when nobody uses it any more. `is_across`: parts may lie in blocks around the root's.
     """
-    name = name or function_name(replacement)
+    replace = template(pattern, replacement) if isinstance(replacement, GraphPattern) else replacement
+    name = name or (str(pattern) if isinstance(replacement, GraphPattern) else function_name(replacement))
 
     def apply(view: OpView, rewriter: Rewriter) -> Outcome:
-        with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
-            found = next(filter(_can_be_replaced, matches_of(pattern, view.operation)), None)
-        return None if found is None else _outcome(found, replacement(found), rewriter, name)
+        compiled = matcher(pattern, is_across)
+        op = view.operation
+        found = compiled(op) if compiled is not None else _searched(pattern, op, is_across, rewriter)
+        return None if found is None else _outcome(found, replace(found), rewriter, name)
 
-    return Pattern(list(by_head([pattern])), apply, benefit, name, after=sorted(_needed(pattern)))
+    return Pattern(
+        list(by_head([pattern])),
+        apply,
+        benefit,
+        name,
+        after=sorted(_needed(pattern)),
+        may_match=lambda op_name, makers: _may_match(pattern, op_name, makers),
+    )
+
+
+def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: Rewriter) -> Match | None:
+    matches = filter(_can_be_replaced, matches_of(pattern, op, is_across))
+    if not any(part.reads_prim_funcs for part in walk(pattern)):
+        return next(matches, None)
+    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # which is long to load
+
+    with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
+        return next(matches, None)
 
 
 def _needed(pattern: GraphPattern) -> frozenset[str]:
@@ -50,8 +83,41 @@ def _needed(pattern: GraphPattern) -> frozenset[str]:
     return frozenset[str]().union(*needed) if all(needed) else frozenset()
 
 
+def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
+    """Whether a pattern may match an operation of this name, by the names of what makes its operands."""
+    if isinstance(pattern, (Outputs, Condition)):
+        return _may_match(pattern.parts[0], name, makers)
+    if isinstance(pattern, Either):
+        return any(_may_match(each, name, makers) for each in pattern.choices)
+    if not isinstance(pattern, Op):
+        return True
+    reader = pattern.readers.get(name)
+    if reader is None or pattern.operands is None:
+        return reader is not None
+    if reader.in_order is None:
+        is_every = len(pattern.parts) == 1 and isinstance(pattern.parts[0], Every) and not pattern.is_open
+        return not is_every or all(_may_be(pattern.parts[0], maker) for maker in makers)
+    places, parts = [place for place, _ in reader.in_order], reader.parts
+    ways = (parts, parts[::-1]) if reader.is_commutative else (parts,)
+    return reader.fits(len(makers)) and any(
+        all(_may_be(part, makers[place]) for place, part in zip(places, way, strict=True)) for way in ways
+    )
+
+
+def _may_be(part: GraphPattern, maker: str) -> bool:
+    if isinstance(part, Const):
+        return maker == "arith.constant"
+    if isinstance(part, Condition):
+        return _may_be(part.inner, maker)
+    if isinstance(part, Either):
+        return any(_may_be(each, maker) for each in part.choices)
+    return part.heads is None or any(maker in op.names for op in part.heads)
+
+
 def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> Outcome:
-    if outcome is None or not isinstance(outcome, (Value, OperationBase, Sequence)) or len(match.outputs) == 1:
+    if outcome is None or not isinstance(match.pattern, Outputs):
+        return outcome
+    if not isinstance(outcome, (Value, OperationBase, Sequence)):
         return outcome
     values = outcome if isinstance(outcome, Sequence) else (outcome,)
     others = match.outputs[1:]
@@ -66,6 +132,8 @@ def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> O
 def _can_be_replaced(match: Match) -> bool:
     """Whether what is made in the root's place finds all that it reads, and is there for all who read it."""
     root = match.root
+    if not isinstance(match.pattern, Outputs):  # whose value comes after all that it is made of
+        return True
     readers = (user for op in match.outputs[1:] for value in op.results for user in users_of(value))
     made = (maker_of(value) for value in match.inputs)
     return not any(_is_before(root, op) for op in made if op) and not any(_is_before(user, root) for user in readers)

@@ -13,21 +13,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Operation, Value
-from ...bindings.navigation import made_by
+from ...bindings.navigation import is_used_once, made_by
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype
+from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype, is_float, is_int
 from ...dialects.core.symbols import Dim, equal, parse
 from ...support.errors import RelaxError, told
+from ...support.suggest import suggest
 from ..canonicalize.constants import is_constant, splat
 
 if TYPE_CHECKING:
-    from .match import Match
+    from ..structures.structure import Binding, Structure
+    from .matched import Match
     from .operators import Op
 
 #: What a pattern is held against: a value, or the operation that makes it where it has several results.
@@ -41,6 +42,8 @@ Check = Callable[["Match"], bool | str]
 Around = Callable[["GraphPattern"], "GraphPattern"]
 # Python's, and numpy's, which comparisons of its numbers give: it is not imported for that.
 _TRUTHS = ("bool", "bool_")
+# As numpy calls them; truth values are neither.
+_CLASSES: dict[str, Callable[[str], bool]] = {"floating": is_float, "integer": is_int}
 
 
 class Bound(dict["GraphPattern", Subject]):
@@ -57,12 +60,13 @@ class Bound(dict["GraphPattern", Subject]):
         return self._makers[subject]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class GraphPattern(ABC):
-    """What a value looks like."""
+    """What a value looks like. No dataclass: fifteen of these would take 3 ms of each start."""
 
     #: Whether there is more to ask when all else fits.
     is_asked_last: ClassVar[bool] = False
+    #: Whether what is known of PrimFuncs is asked.
+    reads_prim_funcs: ClassVar[bool] = False
 
     @abstractmethod
     def ways(self, subject: Subject, bound: Bound) -> Ways:
@@ -108,17 +112,26 @@ class GraphPattern(ABC):
         return OfType(self, f"rank {' or '.join(map(str, ranks))}", lambda info: _problem_of_rank(ranks, info.shape))
 
     def has_dtype(self, *dtypes: str) -> GraphPattern:
-        """A tensor with elements of this type, or one of several."""
+        """A tensor with elements of this type, or one of several: "float32"; "floating" and "integer" are any such."""
         names = [dtype_name(dtype) or "" for dtype in dtypes]
         for dtype, name in zip(dtypes, names, strict=True):
-            if not is_dtype(name):
-                raise RelaxError(f"pattern {self}: unknown element type {dtype!r}")
-        told = " or ".join(names)
-        return OfType(self, told, lambda info: "" if info.dtype in names else f"has elements of {info.dtype}")
+            if not is_dtype(name) and name not in _CLASSES:
+                raise RelaxError(f"pattern {self}: unknown element type {dtype!r}{suggest(str(dtype), _CLASSES)}")
+        classes = [_CLASSES[name] for name in names if name in _CLASSES]
+
+        def problem(info: TensorInfo) -> str:
+            fits = info.dtype in names or any(is_such(info.dtype) for is_such in classes)
+            return "" if fits else f"has elements of {info.dtype}"
+
+        return OfType(self, " or ".join(names), problem)
 
     def used_inside_only(self) -> GraphPattern:
         """Nobody uses the value but what is matched."""
         return self.where(lambda match: not match.is_used_outside(self), "is used elsewhere, too")
+
+    def used_once(self) -> GraphPattern:
+        """There is one use of the value: as one operand of one operation."""
+        return UsedOnce(self)
 
     def optional(self, around: Around) -> GraphPattern:
         """`around(self)`, or where that does not match, self alone."""
@@ -137,7 +150,6 @@ class GraphPattern(ABC):
         return self.text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Wildcard(GraphPattern):
     """Anything. Where it is a part, the value comes from outside."""
 
@@ -149,30 +161,39 @@ class Wildcard(GraphPattern):
         return "*"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Const(GraphPattern):
-    """A constant, with one number everywhere where that is stated."""
-
-    number: float | None = None
+class Leaf(GraphPattern):
+    """A value that is told by itself."""
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return self.problem(subject) or MATCHES
+
+    @abstractmethod
+    def problem(self, subject: Subject) -> str:
+        """Why it is no such value; empty where it is one."""
+
+
+class Const(Leaf):
+    """A constant, with one number everywhere where that is stated."""
+
+    def __init__(self, number: float | None):
+        self.number = number
+
+    def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is no constant"
-        if self.number is None:
-            return MATCHES
-        found = splat(subject)
-        return MATCHES if found == self.number else "is another constant" if found is None else f"is {found}"
+        found = None if self.number is None else splat(subject)
+        return "" if found == self.number else "is another constant" if found is None else f"is {found}"
 
     @property
     def text(self) -> str:
         return "const" if self.number is None else f"{self.number}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Either(GraphPattern):
     """The first of several patterns that matches."""
 
-    choices: tuple[GraphPattern, ...]
+    def __init__(self, choices: tuple[GraphPattern, ...]):
+        self.choices = choices
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return [((choice, subject),) for choice in self.choices]
@@ -191,14 +212,11 @@ class Either(GraphPattern):
         return f"({' | '.join(choice.text for choice in self.choices)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Repeated(GraphPattern):
     """A pattern around itself, as often as it goes."""
 
-    inner: GraphPattern
-    around: Around
-    least: int
-    most: int | None
+    def __init__(self, inner: GraphPattern, around: Around, least: int, most: int | None):
+        self.inner, self.around, self.least, self.most = inner, around, least, most
 
     @cached_property
     def _once_more(self) -> GraphPattern:
@@ -226,22 +244,22 @@ class Repeated(GraphPattern):
         return f"{self.around(Text('…')).text}[{self.least}..{most}]({self.inner.text})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Text(Wildcard):
     """A wildcard that prints as something."""
 
-    shown: str
+    def __init__(self, shown: str):
+        self.shown = shown
 
     @property
     def text(self) -> str:
         return self.shown
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Condition(GraphPattern):
     """A pattern, and what has to hold beside it."""
 
-    inner: GraphPattern
+    def __init__(self, inner: GraphPattern):
+        self.inner = inner
 
     @property
     def parts(self) -> tuple[GraphPattern, ...]:
@@ -259,22 +277,22 @@ class Condition(GraphPattern):
         return ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Named(Condition):
-    name: str
+    def __init__(self, inner: GraphPattern, name: str):
+        self.inner, self.name = inner, name
 
     @property
     def text(self) -> str:
         return self.name if isinstance(self.inner, Wildcard) else f"{self.name}={self.inner.text}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Checked(Condition):
     """What a function is asked about when all else fits."""
 
     is_asked_last: ClassVar[bool] = True
-    check: Check
-    reason: str
+
+    def __init__(self, inner: GraphPattern, check: Check, reason: str):
+        self.inner, self.check, self.reason = inner, check, reason
 
     def refusal_of(self, match: Match) -> str:
         """The function's words, if it says no."""
@@ -296,12 +314,22 @@ class Checked(Condition):
         return self.inner.text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+class UsedOnce(Condition):
+    """A value with one use."""
+
+    def refusal(self, subject: Subject) -> str:
+        return "" if isinstance(subject, Value) and is_used_once(subject) else "has not one use"
+
+    @property
+    def text(self) -> str:
+        return self.inner.text
+
+
 class OfType(Condition):
     """A tensor of which something is told; `problem` says what there is instead, if it is not so."""
 
-    told: str
-    problem: Callable[[TensorInfo], str]
+    def __init__(self, inner: GraphPattern, told: str, problem: Callable[[TensorInfo], str]):
+        self.inner, self.told, self.problem = inner, told, problem
 
     def refusal(self, subject: Subject) -> str:
         info = decode(subject.type) if isinstance(subject, Value) else None
@@ -310,6 +338,20 @@ class OfType(Condition):
     @property
     def text(self) -> str:
         return f"{self.inner.text}: {self.told}"
+
+
+class Found(GraphPattern):
+    """What a match takes down: the structure that a call has been found to have, and how."""
+
+    def __init__(self, part: GraphPattern, structure: Structure, binding: Binding):
+        self.part, self.structure, self.binding = part, structure, binding
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return MATCHES
+
+    @property
+    def text(self) -> str:
+        return self.part.text
 
 
 def _problem_of_shape(wanted: Sequence[Dim], found: Sequence[Dim] | None) -> str:

@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import relax_mlir as rx
+from relax_mlir.patterns import is_filled, is_op, wildcard
 
 from .ops import mynpu
 
+x, scale = wildcard().named("x"), is_filled(lambda number, dtype: number > 0).named("scale")
+scaled = is_op("relax.multiply")(is_op("relax.nn.relu")(x), scale)
 
-def fuse(multiply, rewriter):
-    """multiply(relu(x), c) -> scaled_relu(x, c) for a positive number c. None: the pattern does not apply."""
-    relu = rx.defining_op(multiply.x1, "relax.nn.relu")
-    constant = rx.defining_op(multiply.x2, "arith.constant")
-    if relu is None or constant is None or not constant.value.is_splat:
+
+def fuse(match):
+    """multiply(relu(x), c) -> scaled_relu(x, c) for a positive number c. None: where c gives it another shape."""
+    if match.op().result.type != match["x"].type:
         return None
-    scale = constant.value.get_splat_value().value
-    if not scale > 0 or multiply.result.type != relu.x.type:
-        return None
-    return mynpu.ops["scaled_relu"](relu.x, scale=scale)
+    return mynpu.ops["scaled_relu"](match["x"], scale=match.number("scale"))
 
 
 @rx.register_pass
@@ -30,4 +29,4 @@ class FuseScaledRelu(rx.Pass):
     max_iterations: int = 10
 
     def run(self, op):
-        rx.apply_greedy(op, [rx.Pattern("relax.multiply", fuse)], max_iterations=self.max_iterations)
+        rx.apply_greedy(op, [rx.rewrite(scaled, fuse)], max_iterations=self.max_iterations)

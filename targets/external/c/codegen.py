@@ -15,7 +15,7 @@ from ....dialects.core.dialect import all_ops
 from ....dialects.core.infos import TensorInfo
 from ....passes.core.pipeline import Pipeline
 from ....passes.partition.codegen import Codegen, ObjectCode, register_codegen
-from ....passes.patterns.match import Match
+from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ...core.code import find_backend, stages_of
 from ...core.registry import parse_target

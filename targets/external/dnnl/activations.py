@@ -11,7 +11,8 @@ from ....bindings.navigation import made_by
 from ....dialects.core.dialect import row_of
 from ....dialects.core.verifier import call_of
 from ....passes.canonicalize.constants import splat
-from ....passes.patterns.match import Match, match
+from ....passes.patterns.match import match
+from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from .elementwise import CLIP, ELU, HARD_SWISH, LARGEST, MISH, SELU_ALPHA, SELU_SCALE, SWISH

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import or_
 
-from ....passes.patterns.match import Match
+from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import Op, is_op
 from ....passes.patterns.tree import Check, GraphPattern, is_const, wildcard
 from . import activations, einsums, elementwise, movement, norms, products, quantized, views  # noqa: F401  # rules declare themselves

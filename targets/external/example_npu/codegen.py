@@ -13,7 +13,7 @@ from ....dialects.core.work import work_of
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.pricing import estimate
 from ....passes.partition.steps import Step, Steps
-from ....passes.patterns.match import Match
+from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from ....runtime.external.example_npu import Instruction, Program, to_bytes

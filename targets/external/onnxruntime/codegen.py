@@ -14,7 +14,7 @@ from ....frontends.onnx.export.asking import why_not
 from ....frontends.onnx.export.model import USUAL_OPSET, export_function
 from ....frontends.onnx.export.registry import exported_names
 from ....passes.partition.codegen import Codegen, register_codegen
-from ....passes.patterns.match import Match
+from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....runtime.external.onnxruntime import Part, packed
 from ....support.errors import RelaxError

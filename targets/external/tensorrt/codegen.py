@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ....passes.partition.codegen import Codegen, register_codegen
-from ....passes.patterns.match import Match
+from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....runtime.external.tensorrt import Part, packed
 from ..core.flatten import public_functions

@@ -26,7 +26,18 @@ from relax_mlir.targets.external.blas.products import biases, products, relus
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.patterns import GraphPattern, is_call_tir, is_const, is_op, match, outputs, structure, wildcard
+from relax_mlir.patterns import (
+    GraphPattern,
+    every,
+    is_call_tir,
+    is_const,
+    is_filled,
+    is_op,
+    match,
+    outputs,
+    structure,
+    wildcard,
+)
 
 STRUCTURES = [*products()[:84:5], products()[0], products()[5], *biases()[:3], *relus()[:4]]
 
@@ -83,6 +94,28 @@ def test_operators_attributes_types_and_numbers() -> None:
         relu(add(x.has_dtype("float32"), softmax(x).has_shape(4, 4)).has_dtype("float16")),
     )
     assert found == [2, 1, 1, 1, 0, 1, 2, 4, 2, 0, 0]
+
+
+def test_what_a_look_does_not_tell_is_tried() -> None:
+    """Uses, numbers that tensors are filled with, and every operand."""
+    x = wildcard()
+    relu, add, concat = is_op("relax.nn.relu"), is_op("relax.add"), is_op("relax.concat")
+    patterns = [
+        add(relu(x).used_once(), is_filled(2.0)),
+        concat(every(lambda: relu(wildcard()), least=2)),
+        relu(add.in_order()(is_filled(), x)),
+    ]
+
+    def body(a: Any, b: Any) -> Any:
+        once, twice = relax.nn.relu(a), relax.nn.relu(b)
+        filled = relax.full((4, 4), relax.const(2.0), dtype="float32")
+        sums = relax.add(once, filled), relax.add(twice, filled), relax.nn.relu(relax.add(filled, b))
+        return relax.concat([twice, relax.nn.relu(a)]), relax.concat([a, b]), *sums
+
+    tried, there = compared(built(body), patterns)
+    assert [len(there[number]) for number in range(3)] == [1, 1, 1]
+    for number, found in there.items():
+        assert set(found) <= set(tried[number])
 
 
 def test_functions_are_asked_where_all_else_fits() -> None:

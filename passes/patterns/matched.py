@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is known of a match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, cmp_to_key
+from typing import TYPE_CHECKING
+
+from ...bindings.ir import Operation, OpView, Value
+from ...bindings.navigation import users_of
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+from ..canonicalize.constants import is_constant, splat
+from .operators import Op
+from .outputs import Outputs
+from .tree import Found, GraphPattern, Named, Subject, maker_of, walk
+
+if TYPE_CHECKING:
+    from ..structures.structure import Structure
+
+
+class Match:
+    """What a pattern has matched. `match["x"]` is the value of the part that is named so."""
+
+    def __init__(self, pattern: GraphPattern, root: Operation, bound: Mapping[GraphPattern, Subject]):
+        self.pattern = pattern
+        #: The operation that it was found at: the one that makes the pattern's value, the first of several.
+        self.root = root
+        self._bound = bound
+
+    def __getitem__(self, part: str | GraphPattern) -> Value:
+        """The value of a part, by its name or as such."""
+        if isinstance(part, str):
+            return self._named(part)
+        found = self._bound.get(part)
+        if not isinstance(found, Value):
+            raise RelaxError(f"pattern {self.pattern}: {part} has matched no value")
+        return found
+
+    def op(self, name: str = "") -> OpView:
+        """What makes the value of a part, with its operands and attributes by name; the root without a name."""
+        return self._named(name).owner if name else self._view
+
+    @cached_property
+    def _view(self) -> OpView:
+        return self.root.opview
+
+    def _named(self, name: str) -> Value:
+        found = self.get(name)
+        if found is None:
+            known = sorted({part.name for part in walk(self.pattern) if isinstance(part, Named)})
+            raise RelaxError(f"pattern {self.pattern}: no part named '{name}' has matched{suggest(name, known)}")
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
+
+    def number(self, name: str) -> int | float | bool | None:
+        """The number that a part's value is everywhere, if it is one: of `is_filled`."""
+        return splat(self[name])
+
+    def get(self, name: str) -> Value | None:
+        """The value of a part; None where what may be there is not."""
+        return next(iter(self.all(name)), None)
+
+    def all(self, name: str) -> list[Value]:
+        """The values of all parts of a name: of those that are repeated, the last one first."""
+        found = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
+        return [subject for subject in found if isinstance(subject, Value)]
+
+    @cached_property
+    def operations(self) -> list[Operation]:
+        """What the pattern's operators have matched, in the order of the program."""
+        makers = {maker_of(subject): None for part, subject in self._bound.items() if isinstance(part, Op)}
+        return sorted((op for op in makers if op is not None), key=cmp_to_key(_order))
+
+    @cached_property
+    def outputs(self) -> list[Operation]:
+        """What makes the pattern's value; where it is several, each of them."""
+        patterns = self.pattern.outputs if isinstance(self.pattern, Outputs) else (self.pattern,)
+        makers = (maker_of(self._bound[each]) for each in patterns)
+        return [op for op in makers if op is not None]
+
+    @cached_property
+    def inputs(self) -> list[Value]:
+        """What the operations read that others make, in the order of reading."""
+        inside = set(self.operations)
+        read = (value for op in self.operations for value in op.operands)
+        return list(dict.fromkeys(value for value in read if maker_of(value) not in inside))
+
+    @property
+    def constants(self) -> list[Value]:
+        return [value for value in self.inputs if is_constant(value)]
+
+    @cached_property
+    def results(self) -> list[Value]:
+        """What the operations give to others."""
+        inside = set(self.operations)
+        made = (value for op in self.operations for value in op.results)
+        return [value for value in made if any(user not in inside for user in users_of(value))]
+
+    @cached_property
+    def structures(self) -> dict[GraphPattern, Structure]:
+        """For patterns of calls, the structure that each was found to have."""
+        return {part.part: part.structure for part in self._bound if isinstance(part, Found)}
+
+    def literal(self, name: str) -> float:
+        """The number that stands in a PrimFunc's body where a structure has a literal of this name."""
+        literals = {
+            key: each for part in self._bound if isinstance(part, Found) for key, each in part.binding.literals.items()
+        }
+        if name not in literals:
+            raise RelaxError(f"pattern {self.pattern}: no literal named '{name}' has matched{suggest(name, literals)}")
+        return literals[name]
+
+    def is_used_outside(self, part: GraphPattern | Value) -> bool:
+        """Whether others use the value as well."""
+        subject = self._bound.get(part) if isinstance(part, GraphPattern) else part
+        values = [subject] if isinstance(subject, Value) else subject.results if subject is not None else []
+        inside = set(self.operations)
+        return any(user not in inside for value in values for user in users_of(value))
+
+    def __repr__(self) -> str:
+        return f"<match of {self.pattern} at {self.root.location}>"
+
+
+def _order(one: Operation, other: Operation) -> int:
+    return 0 if one == other else -1 if one.is_before_in_block(other) else 1
