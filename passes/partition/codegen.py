@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.navigation import functions_in, is_private, symbol_name
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
-from ...support.plugins import load_plugins
-from ...support.registry import Registry, place_of
 from ...support.suggest import suggest
 from ...targets.core.code import stages_of
-from ..core.external import codegen_sources
+from ..core.external import CODEGENS
 from ..core.options import quoted, split_options
 from ..core.pipeline import Pipeline
 from ..patterns.tree import Check, GraphPattern
@@ -115,17 +113,6 @@ class Codegen(ExternalRuntime):
         return [Composite(row[0], row[1].where(row[2]) if len(row) == 3 else row[1]) for row in cls.patterns]
 
 
-class _Entry(NamedTuple):
-    name: str
-    codegen: type[Codegen]
-    place: str
-
-
-_CODEGENS = Registry[_Entry](
-    lambda entry: (entry.name,), lambda entry, taken: f"there is a codegen '{entry.name}' already: {taken.place}"
-)
-
-
 def register_codegen(name: str) -> Callable[[C], C]:
     """Registers a subclass of Codegen under a name; use it as a decorator."""
     if not name.isidentifier():
@@ -135,7 +122,7 @@ def register_codegen(name: str) -> Callable[[C], C]:
         if not (isinstance(codegen, type) and issubclass(codegen, Codegen)):
             raise RelaxError(f"codegen '{name}' has to be a subclass of Codegen, got {codegen!r}")
         _check(name, codegen)
-        _CODEGENS.add([_Entry(name, codegen, place_of(codegen))])
+        CODEGENS.register(name, codegen)
         codegen.name = name
         if codegen.load is not ExternalRuntime.load:
             register_runtime(name)(codegen)
@@ -189,14 +176,7 @@ def _check_lowering(codegen: type[Codegen]) -> None:
 
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
-    if not _CODEGENS.tried(name) and _import(name) and not _CODEGENS.tried(name):
-        raise RelaxError(f"a plug-in announces the codegen '{name}', but does not register it")
-    found = next(iter(_CODEGENS.tried(name)), None)
-    if found is None:
-        known = [each.name for each in all_codegens()]
-        listed = ", ".join(known) or "none"
-        raise RelaxError(f"unknown codegen '{name}'{suggest(name, known)} (registered: {listed})")
-    return found.codegen
+    return cast("type[Codegen]", CODEGENS.get(name))
 
 
 class ChosenCodegen(NamedTuple):
@@ -231,18 +211,10 @@ def parse_codegen(text: str) -> ChosenCodegen:
 
 def all_codegens() -> list[type[Codegen]]:
     """Every codegen, sorted by name."""
-    _import(None)
-    return [entry.codegen for entry in _CODEGENS.all()]
+    return [cast("type[Codegen]", entry.thing) for entry in CODEGENS.all()]
 
 
 def version_of(codegen: type[Codegen]) -> str:
     """The version of its bytes, which its runtime reads."""
     own = codegen.load is not ExternalRuntime.load
     return codegen.version if own else find_runtime(codegen.name).version
-
-
-def _import(name: str | None) -> bool:
-    """Tells whether plug-ins were imported."""
-    for source in codegen_sources:
-        source(name)
-    return load_plugins("codegen", name)

@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from ...bindings.ir import Block, Operation, Value
 from ...support.errors import RelaxError, blaming
-from ...support.registry import Registry, place_of
-from ...support.suggest import suggest
+from ...support.registry import NamedRegistry
 from ..patterns.prospects import Prospects
 from .codegen import Composite
 
@@ -41,37 +40,21 @@ def prospects_of(composites: Sequence[Composite]) -> Prospects:
     return (composites if isinstance(composites, Composites) else Composites(composites)).prospects
 
 
-class _Entry(NamedTuple):
-    name: str
-    planner: Planner
-    place: str
-
-
-_PLANNERS = Registry[_Entry](
-    lambda entry: (entry.name,),
-    lambda entry, taken: f"there is a planner '{entry.name}' already: {taken.place}",
-    families=f"{__package__}.planners",
-)
+_PLANNERS = NamedRegistry[Planner]("a planner", families=f"{__package__}.planners")
 
 
 def register_planner(name: str) -> Callable[[P], P]:
     """Registers a planner, for relax-partition{plan=name}; use it as a decorator."""
 
     def register(planner: P) -> P:
-        _PLANNERS.add([_Entry(name, planner, place_of(planner))])
+        _PLANNERS.register(name, planner)
         return planner
 
     return register
 
 
 def find_planner(name: str) -> Planner:
-    _PLANNERS.load()
-
-    found = next(iter(_PLANNERS.tried(name)), None)
-    if found is None:
-        known = [entry.name for entry in _PLANNERS.all()]
-        raise RelaxError(f"there is no planner '{name}'{suggest(name, known)} (there are {', '.join(known)})")
-    return found.planner
+    return _PLANNERS.get(name)
 
 
 def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:

@@ -26,7 +26,7 @@ from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
 from ...targets.core.evaluation import folding_at
 from ...targets.core.registry import parse_target
-from ..command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
 from ..guard import tell_long_stages
 from ..information import tells
 from ..report.page import Reporting
@@ -66,12 +66,11 @@ class Driver:
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
-        if arguments["list-onnx-operators"]:
-            write_text(self.stdout, _operators_text())
-            return 0
-        if arguments["list-codegens"]:
-            write_text(self.stdout, _codegens_text())
-            return 0
+        for option, text in (("list-onnx-operators", _operators_text), ("list-codegens", _codegens_text)):
+            if arguments[option]:
+                write_text(self.stdout, text())
+                self.stderr.write(plugin_warnings("relax-compile"))
+                return 0
         source = arguments.files[0]
         if arguments["check"]:
             return self._check(source, arguments)

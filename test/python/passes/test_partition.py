@@ -356,6 +356,14 @@ def test_passes_on_parts_as_objects() -> None:
     assert sorted(marked.values()) == [False, True] and "dsp" in next(name for name, is_ in marked.items() if is_)
 
 
+def test_what_an_anchor_cannot_ask_for() -> None:
+    with pytest.raises(rx.RelaxError, match=r"external has no option 'core' .*codegen, symbol, and attributes"):
+        rx.External("dnnl", "cse", attributes={"core": "1"})
+    with pytest.raises(rx.RelaxError, match=r"external: unknown codegen 'dnll'; did you mean 'dnnl'"):
+        rx.Pipeline(rx.External("dnll", "cse")).run(built(layers))
+    rx.Pipeline(rx.External("dnnl", "cse", attributes={"npu.core": "1"})).run(built(layers))
+
+
 @dataclass(frozen=True)
 class MarkAll(rx.Pass):
     name: ClassVar[str] = "test-mark-all"
