@@ -173,8 +173,8 @@ class NamedRegistry(Registry[Named[Thing]]):
         """Refuses a name that is taken."""
         self.add([Named(name, thing, place_of(thing))])  # type: ignore[arg-type]  # classes and functions
 
-    def find(self, name: str) -> Named[Thing] | None:
-        """The entry of a name, whose module is imported where it has not been yet. Raises RelaxError where that fails."""
+    def find(self, name: Any) -> Named[Thing] | None:
+        """The entry of a name, whose module is imported where it is not yet. Raises RelaxError where that fails."""
         if not self.tried(name):
             self.load()
             self._source(name)

@@ -24,7 +24,7 @@ from ...support.files import is_special, refuse_overwriting, refuse_unwritable, 
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
-from ...targets.core.evaluation import folding_at
+from ...targets.core.evaluation import passes_at
 from ...targets.core.registry import parse_target
 from ..command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
 from ..guard import tell_long_stages
@@ -121,7 +121,7 @@ class Compilation:
     def run(self, source: str) -> None:
         self._prepare_output(source)
         self._prepare_processes(source)
-        with self._reporting.recording(), folding_at(self.arguments["O"], self.code_options), warnings.catch_warnings():
+        with self._reporting.recording(), passes_at(self.arguments["O"], self.code_options), warnings.catch_warnings():
             warnings.simplefilter("ignore", PassWarning)  # what is declined stands in the table
             artifact = self._run(source)
         self._tell_partition()
@@ -302,11 +302,13 @@ def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
 def _codegens_text() -> str:
     """Each codegen with its patterns."""
     from ... import all_codegens
+    from ...passes.partition.codegen import options_of
+    from ...passes.partition.options import options_text
 
     lines = []
     for codegen in all_codegens():
         lines.append(f"{codegen.name}: {(codegen.__doc__ or '').strip().partition(chr(10))[0]}".rstrip(": "))
-        lines += [f"  option {name}: {doc}" for name, doc in codegen.options.items()]
+        lines += [f"  option {each}" for each in options_text(options_of(codegen))]
         lines += [f"  {each.name}: {each.pattern}" for each in codegen.composites()]
     return "".join(f"{line}\n" for line in lines)
 

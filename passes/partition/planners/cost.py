@@ -12,7 +12,6 @@ from ....dialects.core.codec import decode
 from ....dialects.core.work import bytes_of
 from ....support.errors import RelaxError, blaming
 from ...canonicalize.constants import is_constant
-from ...patterns.match import match
 from ..codegen import Composite, find_codegen
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import BYTES_PER_S, estimate, seconds_of
@@ -53,7 +52,7 @@ def _candidates(block: Block, operations: Sequence[Operation], composites: Seque
         with blaming(f"codegen '{composite.codegen}'"):
             codegen = find_codegen(composite.codegen)()
         for op in waiting.get(place, ()):
-            matched = match(composite.pattern, op)
+            matched = next(composite.matches(op), None)
             if matched is not None:
                 inside = tuple(numbers[each.results[0]] for each in matched.operations)
                 with blaming(f"codegen '{composite.codegen}': cost()"):

@@ -15,6 +15,7 @@ import numpy
 import pytest
 from partitioning import Native, built, codegen
 from relax_mlir.runtime.errors import ArtifactError
+from relax_mlir.runtime.external_parts import _watched
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -53,8 +54,8 @@ def test_patterns_of_what_there_is_not(pattern: Callable[[], Any], message: str)
         ([("dsp.exp", is_op("relax.exp"))], "pattern 'dsp.exp' has to be called 'npu.<what>'"),
         ([("npu.", is_op("relax.exp"))], "pattern 'npu.' has to be called 'npu.<what>'"),
         ([*EXP, *EXP], "two patterns are called 'npu.exp'"),
-        ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\) or \(name, pattern, check\), not"),
-        ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\) or \(name, pattern, check\), not"),
+        ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
+        ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
         ([("npu.exp", is_op("relax.exp"), "wide")], r"pattern 'npu.exp': its check is a str, no function"),
         (7, "patterns has to be a list of rows, not 7"),
     ],
@@ -104,9 +105,16 @@ def test_a_check_that_fails_names_its_pattern() -> None:
     def is_flat(match: Any) -> bool:
         return match.root.nothing
 
-    for check, message in ((is_wide, "no part named 'w'|'w'"), (is_flat, "is_flat failed: AttributeError")):
-        with codegen([("npu.exp", is_op("relax.exp"), check)]) as npu, pytest.raises(rx.RelaxError, match=message):
-            rx.compile(built(exp), partition=[npu])
+    for check, message in (
+        (is_wide, "pattern .*: no part named 'w' has matched"),
+        (is_flat, "pattern .*: is_flat failed: AttributeError"),
+        (lambda match: 3, "pattern .*: <lambda> has to answer True, False or why not, it gave 3"),
+    ):
+        named = f"codegen 'npu', pattern 'npu.exp': {message}"
+        for plan, explain in (("priority", False), ("cost", False), ("cost", True)):
+            wanted = rx.Partition(codegens=("npu",), plan=plan, explain=explain)
+            with codegen([("npu.exp", is_op("relax.exp"), check)]), pytest.raises(rx.RelaxError, match=named):
+                rx.compile(built(exp), partition=wanted, journal=rx.Journal() if explain else None)
 
 
 class Silent(rx.Codegen):
@@ -204,6 +212,24 @@ def test_a_function_that_means_to_end_the_program() -> None:
         a = numpy.ones((4, 4), "float32")
         with pytest.raises(RuntimeError, match=f"codegen 'npu', part '{NAME}' .*: SystemExit: 0$"):
             program["main"](a, a)
+
+
+def test_a_function_that_writes_into_its_inputs() -> None:
+    """Those are the caller's. It is told at the first call; where both are one, nothing is wrong."""
+
+    def spoil(x: Any, out: Any) -> None:
+        numpy.from_dlpack(x)[0, 0] += 1
+        numpy.from_dlpack(out)[...] = 0
+
+    a = numpy.ones((4, 4), "float32")
+    with codegen(EXP, load=gives(**{NAME: spoil})) as npu:
+        program = rx.compile(built(exp), partition=[npu])
+        with pytest.raises(RuntimeError, match=f"codegen 'npu', part '{NAME}' .*it has written into input 0"):
+            program["main"](a, a)
+    watched = _watched(lambda x, out: numpy.from_dlpack(out).fill(2), 1)
+    tensor = rx.runtime.tensor(a)
+    watched(tensor, tensor)
+    assert a[0, 0] == 2
 
 
 def test_objects_that_cannot_be_linked() -> None:

@@ -132,6 +132,13 @@ def exps(block: Any) -> list[Any]:
     return [op.operation for op in block.operations if op.name == "relax.exp"]
 
 
+def again_by_other_handles(block: Any, composites: Any) -> Any:
+    """Handles of what is gone, which do not know it."""
+    first, second = exps(block), exps(block)
+    yield Taken(composites[0], first)
+    yield Taken(composites[0], second)
+
+
 @pytest.mark.parametrize(
     ("planner", "message"),
     [
@@ -141,7 +148,9 @@ def exps(block: Any) -> list[Any]:
         (lambda block, composites: [Taken(composites[0], exps(block)) for _ in range(2)], "takes relax.exp twice"),
         (lambda block, composites: iter([Taken(composites[0], exps(block) * 2)]), "takes relax.exp twice"),
         (lambda block, composites: iter([Taken(composites[0], exps(block))] * 2), "takes an operation twice"),
-        (lambda block, composites: [Taken(composites[0], [block.owner])], "takes func.func: only operations"),
+        (lambda block, composites: again_by_other_handles(block, composites), "takes an operation twice"),
+        (lambda block, composites: [Taken(composites[0], [block.owner])], "takes .* one that is not in the block"),
+        (lambda block, composites: [Taken(composites[0], [block.operations[1]])], "takes func.return: only operations"),
     ],
 )
 def test_a_planner_that_is_wrong(planner: Any, message: str) -> None:
