@@ -118,22 +118,29 @@ def _as_called(
 
 
 def _watched(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
-    """The function, which at its first call is refused where it has written into what it was to read."""
+    """The function, which at its first call is refused where it has written into what it was to read, or where it
+    gives its results instead of writing them.
+    """
     is_known = False
 
-    def watched(*arguments: Any) -> Any:
+    def watched(*arguments: Any) -> None:
+        # What it gives is let go: an array of numpy's that was told where to write holds on to that.
         nonlocal is_known
         if is_known:
-            return function(*arguments)
-        outputs = [_span(each) for each in arguments[inputs:]]
+            function(*arguments)
+            return
+        results = arguments[inputs:]
+        outputs = list(map(_span, results))
         read = [each for each in arguments[:inputs] if not any(_meet(_span(each), other) for other in outputs)]
-        before = list(map(_sum, read))
+        before, unwritten = list(map(_sum, read)), list(map(_sum, results))
         result = function(*arguments)
+        if result is not None and not _is_in(result, outputs) and unwritten == list(map(_sum, results)):
+            kind = type(result).__name__
+            raise RelaxError(f"it has given a {kind}, and written nothing: results go to the outputs behind its inputs")
         changed = [number for number, each in enumerate(read) if _sum(each) != before[number]]
         if changed:
             raise RelaxError(f"it has written into input {changed[0]}, which is the caller's: results go to outputs")
         is_known = True
-        return result
 
     return watched
 
@@ -150,6 +157,12 @@ def _span(argument: Any) -> tuple[int, int]:
 
 def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one[0] < other[1] and other[0] < one[1]
+
+
+def _is_in(array: Any, spans: list[tuple[int, int]]) -> bool:
+    """Whether it is one of these, as numpy gives what it was told to write to."""
+    told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
+    return any(begin <= told < end for begin, end in spans)
 
 
 def _sum(argument: Any) -> int:

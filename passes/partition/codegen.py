@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import difflib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.navigation import functions_in, is_private, symbol_name
-from ...support.errors import RelaxError
+from ...dialects.core.dialect import find_op
+from ...support.errors import RelaxError, blaming, told
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
 from ...targets.core.code import stages_of
 from ..core.external import CODEGENS
@@ -22,6 +25,10 @@ from .pricing import seconds_of
 from .steps import Steps, steps_of
 
 C = TypeVar("C", bound="type[Codegen]")
+#: Members of Codegen that others call, and that are not there to be given.
+_HELPERS = frozenset({"functions", "steps", "composites", "name"})
+#: From what on words are taken for one that is misspelt: a letter of four, two that have changed places.
+_ALIKE = 0.75
 
 
 class PatternRow(NamedTuple):
@@ -46,19 +53,21 @@ class Composite(NamedTuple):
         """The ways in which it matches the results of an operation. Errors of checks say whose they are."""
         try:
             yield from matches_of(self.pattern, op)
-        except RelaxError as error:
+        except (Exception, SystemExit) as error:  # attributes' conditions are strangers' code, as checks are
             raise self._named(error) from error
 
     def why_not(self, op: Operation) -> Refusal | None:
         """What keeps it from matching; None where it matches."""
         try:
             return why_not(self.pattern, op)
-        except RelaxError as error:
+        except (Exception, SystemExit) as error:
             raise self._named(error) from error
 
-    def _named(self, error: RelaxError) -> RelaxError:
-        what = f"codegen '{self.codegen}', pattern '{self.name}': {error.message}"
-        return RelaxError(what, location=error.location, notes=error.notes)
+    def _named(self, error: BaseException) -> RelaxError:
+        what = f"codegen '{self.codegen}', pattern '{self.name}'"
+        if not isinstance(error, RelaxError):
+            return RelaxError(f"{what}: {told(error)}")
+        return RelaxError(f"{what}: {error.message}", location=error.location, notes=error.notes)
 
     @property
     def codegen(self) -> str:
@@ -173,6 +182,7 @@ def register_codegen(name: str) -> Callable[[C], C]:
             raise RelaxError(f"codegen '{name}' has to be a subclass of Codegen, got {codegen!r}")
         _check(name, codegen)
         codegen.options = declared_options(name, codegen.options)
+        _warn_of_misspelt(name, codegen)
         CODEGENS.register(name, codegen)
         codegen.name = name
         if codegen.load is not ExternalRuntime.load:
@@ -187,11 +197,14 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': patterns has to be a list of rows, not {codegen.patterns!r}")
     if not isinstance(codegen.version, str):
         raise RelaxError(f"codegen '{name}': version has to be text, not {codegen.version!r}")
+    if isinstance(codegen.keeps, str) or not all(isinstance(each, str) for each in codegen.keeps):
+        raise RelaxError(f"codegen '{name}': keeps has to be a list of operators' names, not {codegen.keeps!r}")
     if codegen.stage and not codegen.target:
         raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
     seen: set[str] = set()
     for row in codegen.patterns:
-        if not (isinstance(row, tuple) and 2 <= len(row) <= len(PatternRow._fields) and _is_named_pattern(row)):
+        is_row = isinstance(row, tuple) and 2 <= len(row) <= len(PatternRow._fields) and _is_named_pattern(row)
+        if not is_row or not isinstance(PatternRow(*row).beside, bool):
             raise RelaxError(
                 f"codegen '{name}': a row is (name, pattern), (name, pattern, check) or an rx.PatternRow, not {row!r}"
             )
@@ -210,6 +223,17 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         seen.add(whole.name)
 
 
+def _warn_of_misspelt(name: str, codegen: type[Codegen]) -> None:
+    """Members that nothing asks for, and that are called nearly what is asked for and is not there."""
+    own = {each for base in codegen.__mro__ if not issubclass(Codegen, base) for each in vars(base)}
+    asked = {each for each in dir(Codegen) if not each.startswith("_")}
+    for each in sorted(own - asked):
+        meant = [] if each.startswith("_") else difflib.get_close_matches(each, asked - own - _HELPERS, 1, _ALIKE)
+        if meant:
+            problem = f"codegen '{name}': nothing asks for its member '{each}'; did you mean '{meant[0]}'?"
+            warnings.warn(problem, RuntimeWarning, stacklevel=3)
+
+
 def _is_named_pattern(row: Sequence[object]) -> bool:
     return isinstance(row[0], str) and isinstance(row[1], GraphPattern)
 
@@ -222,6 +246,8 @@ def _check_lowering(codegen: type[Codegen]) -> None:
         if codegen.target:
             stages = stages_of(codegen.target)
             stages.until(codegen.stage or stages.names[-1])
+        for operator in codegen.keeps:
+            find_op(operator)
     except RelaxError as error:
         raise RelaxError(f"codegen '{codegen.name}': {error}") from error
 
@@ -229,6 +255,13 @@ def _check_lowering(codegen: type[Codegen]) -> None:
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
     return cast("type[Codegen]", CODEGENS.get(name))
+
+
+def made_codegen(name: str) -> Codegen:
+    """An object of the class. Raises RelaxError, whatever that raises."""
+    codegen = find_codegen(name)
+    with blaming(f"codegen '{name}': {codegen.__name__}()"):
+        return codegen()
 
 
 class ChosenCodegen(NamedTuple):

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, functions_in, operations_in, symbol_name
+from ...bindings.navigation import body_of, function_type_of, functions_in, operations_in, symbol_name
+from ...dialects.core.codec import decode
 from ...dialects.core.elements import resource_attribute
+from ...dialects.core.infos import TensorInfo
 from ...support.errors import RelaxError, told
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
@@ -69,6 +71,7 @@ class Making:
         started = time.perf_counter()
         try:
             with _declining():
+                _check_results(module)
                 place = place_of_code(module, chosen)
                 found = place.found() if place is not None else None
                 given = _compiled(module, chosen.codegen, chosen.values) if found is None else found
@@ -85,6 +88,16 @@ class Making:
             return _made(module, code, place, seconds + more)
 
         return finish
+
+
+def _check_results(module: Operation) -> None:
+    """Programs make room for results before they call."""
+    for function in Codegen.functions(module).values():
+        for info in map(decode, function_type_of(function).results):
+            if not isinstance(info, TensorInfo):
+                raise RelaxError(f"a result of it is no tensor: {info}")
+            if info.shape is None or None in info.shape:
+                raise RelaxError("only the run tells the sizes of a result, for which there has to be room before")
 
 
 def _raise(error: Exception) -> Made:
@@ -152,7 +165,9 @@ def missing_here(codegen: type[Codegen], made: Made) -> str:
     if made.data is None:
         return ""
     try:
-        return str(find_runtime(codegen.name)().requires(memoryview(made.data)))
+        missing: object = find_runtime(codegen.name)().requires(memoryview(made.data))
+        is_text = isinstance(missing, str)
+        return str(missing) if is_text else f"requires() gave a {type(missing).__name__}, not what is missing as text"
     except RelaxError as error:
         return error.message
     except (Exception, SystemExit) as error:

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from ... import Module, __version__, stages
 from ...bindings.diagnostics import PassWarning
 from ...dialects.core.elements import print_short
+from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
@@ -293,7 +294,7 @@ def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
     from ...passes.partition.stages import with_partition
     from ...passes.relax_partition import Partition
 
-    codegens = tuple(name.strip() for text in arguments["partition"] for name in text.split(",") if name.strip())
+    codegens = tuple(name for text in arguments["partition"] for name in split_list(text))
     wanted = Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
     strict, elsewhere = arguments["strict-partition"], arguments["partition-elsewhere"]
     return with_partition(chosen, wanted, strict=strict, elsewhere=elsewhere)

@@ -57,6 +57,7 @@ def test_patterns_of_what_there_is_not(pattern: Callable[[], Any], message: str)
         ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
         ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
         ([("npu.exp", is_op("relax.exp"), "wide")], r"pattern 'npu.exp': its check is a str, no function"),
+        ([("npu.exp", is_op("relax.exp"), None, "yes")], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
         (7, "patterns has to be a list of rows, not 7"),
     ],
 )
@@ -74,12 +75,27 @@ def test_rows_that_mean_nothing(rows: Any, message: str) -> None:
         ({"stage": "legalize"}, "stage = 'legalize' needs a target"),
         ({"options": ["cores"]}, "options has to be a mapping"),
         ({"version": 1}, "version has to be text, not 1"),
+        ({"keeps": "relax.dequantize"}, "keeps has to be a list of operators' names, not 'relax.dequantize'"),
+        ({"keeps": ["relax.dequantise"]}, "'relax.dequantise'; did you mean 'relax.dequantize'"),
+        ({"requires": lambda self, data: None}, r"requires\(\) gave a NoneType, not what is missing as text"),
+        ({"__init__": lambda self: 1 / 0}, r"Npu\(\): ZeroDivisionError"),
     ],
 )
 def test_members_that_mean_nothing(members: Any, message: str) -> None:
     """What names passes and targets is checked where the codegen is asked for: they may come later."""
-    with pytest.raises(rx.RelaxError, match=f"codegen 'npu': .*{message}"), codegen(EXP, **members) as npu:
+    with pytest.raises(rx.RelaxError, match=f"codegen 'npu'.*{message}"), codegen(EXP, **members) as npu:
         rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
+def test_misspelt_members_are_told() -> None:
+    """Those that are called nearly what is not there; helpers are their authors'."""
+    members = {"worksapce": lambda *_: 64, "_laod": None, "loader": None, "instructions": None}
+    with (
+        pytest.warns(RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'") as told,
+        codegen(EXP, **members),
+    ):
+        pass
+    assert len(told) == 1
 
 
 def test_two_of_one_name() -> None:
@@ -230,6 +246,21 @@ def test_a_function_that_writes_into_its_inputs() -> None:
     tensor = rx.runtime.tensor(a)
     watched(tensor, tensor)
     assert a[0, 0] == 2
+
+
+def test_a_function_that_gives_its_results() -> None:
+    """They are to be written; what numpy gives of where it was told to write is let go."""
+    a = numpy.zeros((4, 4), "float32")
+
+    def values(function: Callable[..., Any]) -> Any:
+        with codegen(EXP, load=gives(**{NAME: function})) as npu:
+            main = rx.compile(built(exp), partition=[npu])["main"]
+            return [numpy.asarray(main(a, a)).tolist() for _ in range(2)]
+
+    with pytest.raises(RuntimeError, match=f"part '{NAME}' .*it has given a ndarray, and written nothing"):
+        values(lambda x, out: numpy.exp(numpy.from_dlpack(x)))
+    written = values(lambda x, out: numpy.exp(numpy.from_dlpack(x), out=numpy.from_dlpack(out)))
+    assert written == [numpy.ones((4, 4)).tolist()] * 2
 
 
 def test_objects_that_cannot_be_linked() -> None:

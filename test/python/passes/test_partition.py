@@ -241,7 +241,8 @@ def test_what_cannot_be_asked_for() -> None:
             (["npo"], "unknown codegen 'npo'; did you mean 'npu'"),
             ([npu, 3], "not 3"),
             (f"{npu}{{cores=2}}", "codegen 'npu' has no option 'cores' \\(it has none\\)"),
-            (f"{npu}{{cores=2", "expected '}' at the end"),
+            (f"{npu}{{cores=2", "unbalanced brackets in options"),
+            ([f"{npu}{{cores=2"], "expected '}' at the end"),
         ):
             with pytest.raises(rx.RelaxError, match=message):
                 rx.compile(module, partition=wanted)
@@ -256,6 +257,29 @@ def test_kernels_go_to_codegens_after_they_are_made() -> None:
         with_both = with_partition(rx.stages("llvm"), ["npu", "dsp"]).names
     place = names.index("legalize")
     assert with_both == [*names[:place], "partition", "legalize", "partition-kernels", *names[place + 1 :]]
+
+
+def test_results_whose_sizes_only_the_run_tells_stay() -> None:
+    """Programs make room for results before they call."""
+    a = numpy.eye(4, dtype="float32")
+    with codegen([("npu.nonzero", is_op("relax.nonzero"))]) as npu:
+        with pytest.warns(RuntimeWarning, match="codegen 'npu' declined @.*: only the run tells the sizes of a result"):
+            program = rx.compile(built(lambda x, y: relax.nonzero(x)), partition=[npu])
+        numpy.testing.assert_array_equal(program["main"](a, a), numpy.nonzero(a))
+
+
+def test_commas_in_options_separate_no_codegens() -> None:
+    seen: list[str] = []
+
+    def compile_(self: Any, module: rx.Module, options: Mapping[str, Any]) -> bytes:
+        seen.append(options["sizes"])
+        return Native.compile(self, module, options)
+
+    with codegen(EXP, compile=compile_, options={"sizes": "text"}):
+        for wanted in ("npu{sizes=n:1,m:2},dnnl", ["npu{sizes=n:1,m:2}", "dnnl"]):
+            rx.compile(built(lambda a, b: relax.exp(a)), partition=wanted)
+        rx.Pipeline("relax-partition{codegens=npu{sizes=n:1,m:2},dnnl}").run(built(lambda a, b: relax.exp(a)))
+    assert seen == ["n:1,m:2"] * 2
 
 
 def test_two_programs_with_parts_of_one_name(tmp_path: Path) -> None:
