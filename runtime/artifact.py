@@ -354,7 +354,8 @@ def _parse_external(content: object, parsed: _Parsed) -> None:
     codegen, name, version = (fields.get(key, str) for key in ("codegen", "name", "version"))
     functions, nodes = (tuple(fields.items(key, str)) for key in ("functions", "nodes"))
     has_data = isinstance(content, dict) and "offset" in content
-    inputs = tuple(fields.items("inputs", int))
+    # Programs of before do not tell.
+    inputs = tuple(fields.items("inputs", int)) if isinstance(content, dict) and "inputs" in content else ()
     external = External(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None, inputs)
     parsed.externals.append(external)
     if has_data:

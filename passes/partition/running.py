@@ -122,7 +122,7 @@ def _declining() -> Iterator[None]:
 def _made(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool = False) -> Made:
     """Raises Declined for what is no code."""
     if isinstance(code, ObjectCode):
-        made = Made(None, _objects_of(code, module), code.constants, seconds, is_kept)
+        made = Made(None, _objects_of(code, module), _constants_of(code, module), seconds, is_kept)
     elif isinstance(code, _BYTES):
         made = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
     else:
@@ -143,6 +143,20 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
     if missing:
         raise Declined(f"its objects have no symbol {', '.join(missing)}")
     return found
+
+
+def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[Attribute]]:
+    given: Any = made.constants
+    if not isinstance(given, Mapping):
+        raise Declined(f"compile() gave constants that are {reprlib.repr(given)}, not attributes by functions' names")
+    functions = Codegen.functions(module)
+    for name, values in given.items():
+        if name not in functions:
+            raise Declined(f"compile() gave constants of '{name}'; the part's functions are {', '.join(functions)}")
+        wrong = [each for each in values if not isinstance(each, ir.Attribute)]
+        if wrong:
+            raise Declined(f"compile() gave a {type(wrong[0]).__name__} as a constant of '{name}', not an ir.Attribute")
+    return made.constants
 
 
 def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, Any]) -> Any:

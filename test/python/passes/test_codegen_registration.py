@@ -22,6 +22,7 @@ from relax_mlir import relax
 from relax_mlir.patterns import is_op, wildcard
 
 EXP = [("npu.exp", is_op("relax.exp"))]
+NAME = "fused_exp_npu"
 
 
 def exp(a: Any, b: Any) -> Any:
@@ -153,6 +154,20 @@ def gives_objects(objects: Any) -> Callable[..., rx.ObjectCode]:
     return lambda *_: rx.ObjectCode(objects)
 
 
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ([1], r"constants that are \[1\], not attributes by functions' names"),
+        ({"other": []}, f"constants of 'other'; the part's functions are {NAME}"),
+        ({NAME: [3.5]}, f"gave a float as a constant of '{NAME}', not an ir.Attribute"),
+    ],
+)
+def test_constants_of_objects_that_are_none(constants: Any, message: str) -> None:
+    code = rx.ObjectCode((f"__tvm_ffi_{NAME}.{NAME}".encode(),), constants)
+    with codegen(EXP, compile=lambda *_: code) as npu, pytest.raises(rx.RelaxError, match=message):
+        rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
 def test_a_codegen_that_compiles_nothing() -> None:
     """A compiler that means to end the program is one of these, and objects that were not put into a tuple."""
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -171,9 +186,6 @@ def test_a_codegen_that_compiles_nothing() -> None:
     for members, message in wrong:
         with codegen(EXP, **members) as npu, pytest.raises(rx.RelaxError, match=message):
             rx.compile(built(exp), partition=[npu], strict_partition=True)
-
-
-NAME = "fused_exp_npu"
 
 
 def gives(**functions: Any) -> Callable[..., Any]:
