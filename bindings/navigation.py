@@ -3,12 +3,29 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..support.callbacks import fragile
 from .ir import Block, Operation, OperationBase, OpView, Type, Value
 from .mlir import ir, string_value
+
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def address_of(operation: Operation) -> int:
+    """Where an operation lies, 0 where its handle knows that it is gone. Others crash when they are asked anything
+    else, and another operation may have come to lie there.
+    """
+    try:
+        capsule = getattr(operation, "_CAPIPtr")  # noqa: B009  # the bindings' stubs do not tell of it
+    except RuntimeError:
+        return 0
+    return int(_capsule_pointer(capsule, _capsule_name(capsule)))
 
 
 def parent_of(operation: Operation) -> Operation | None:

@@ -15,7 +15,7 @@ from ..support.errors import blaming
 from .core.base import Pass
 from .core.external import CODEGEN, external_modules, is_external
 from .core.registry import register_pass
-from .partition.codegen import Codegen, find_codegen
+from .partition.codegen import Codegen, made_codegen
 from .relax_run_codegen import CALL
 
 #: On a function of an external module: the bytes that it needs; without it the codegen is asked.
@@ -55,8 +55,9 @@ def _bytes_needed(module: Operation, function: Operation) -> int:
         size = ir.IntegerAttr(function.attributes[WORKSPACE]).value
         del function.attributes[WORKSPACE]
     else:
-        with blaming(f"codegen '{text_in(module, CODEGEN)}': workspace() of @{symbol_name(function)}"):
-            size = find_codegen(text_in(module, CODEGEN))().workspace(function)
+        codegen = made_codegen(text_in(module, CODEGEN))
+        with blaming(f"codegen '{codegen.name}': workspace() of @{symbol_name(function)}"):
+            size = codegen.workspace(function)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 1 << 63:
         problem = f"codegen '{text_in(module, CODEGEN)}' needs {size!r} bytes of workspace for @{symbol_name(function)}"
         raise located_error(f"{problem}: expected a number, 0 or more", function.location)

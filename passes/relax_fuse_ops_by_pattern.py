@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..bindings.ir import Block, Operation
+from ..bindings.ir import Attribute, Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
@@ -18,7 +18,7 @@ from .core.external import CODEGEN
 from .core.registry import register_pass
 from .inline.call_graph import symbols_named_by
 from .partition.codegen import Composite, find_codegen
-from .partition.functions import COMPOSITE, blocks_in, functions_to_part
+from .partition.functions import BESIDE, COMPOSITE, blocks_in, functions_to_part
 from .partition.outline import Order, Part, wrap
 from .partition.planning import Composites, find_planner, planned
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
@@ -71,9 +71,11 @@ class FuseOpsByPattern(Pass):
     def _outline(self, part: Part, composite: Composite, function: Operation, names: set[str]) -> None:
         name = fresh_name(_wanted_name(part), names)
         names.add(name)
-        attributes = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
+        attributes: dict[str, Attribute] = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
+        if composite.beside:
+            attributes[BESIDE] = ir.UnitAttr.get(function.context)
         call = part.outline(name, attributes, bind_constants=self.bind_constants, before=function)
-        if self.annotate_codegen:
+        if self.annotate_codegen and not composite.beside:
             prefix = composite.codegen
             annotated = fresh_name(f"{name}_{prefix}", names)
             names.add(annotated)

@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ..bindings.ir import Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, functions_in, operations_in, operations_of, symbol_name
+from ..dialects.core.substitute import symbols_in
 from ..emit.kernels import fresh_name
 from .core.base import Pass
-from .core.external import CODEGEN
+from .core.external import CODEGEN, is_external
 from .core.registry import register_pass
-from .partition.functions import blocks_in, codegen_of, functions_to_part
+from .inline.call_graph import references_of, remove_dead
+from .inline.splice import inline_call
+from .partition.functions import BESIDE, COMPOSITE, blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
 from .partition.outline import Order, Part, is_movable
 
@@ -24,7 +28,8 @@ from .partition.outline import Order, Part, is_movable
 class MergeCompositeFunctions(Pass):
     """Outlines calls of composite functions, as many as hang together, into functions with relax.codegen.
 
-    A call joins what makes its operands where the codegen is the same and nothing of another one lies between.
+    A call joins what makes its operands where the codegen is the same and nothing of another one lies between. Where
+    only functions with relax.beside would come together, their operations come back to where they were.
     """
 
     name: ClassVar[str] = "relax-merge-composite-functions"
@@ -38,31 +43,55 @@ class MergeCompositeFunctions(Pass):
         codegens = {name: codegen_of(each) for name, each in composites.items()}
         pure = {name for name, each in composites.items() if all(map(_is_pure, operations_in(each)))}
         names = {symbol_name(each) for each in operations_of(body_of(op))}
+        beside = {name for name, each in composites.items() if BESIDE in each.attributes}
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
+            alone: list[Operation] = []
             for block in blocks_in(function):
-                _merge_in(block, codegens, pure, function, names)
+                alone += _merge_in(block, _Composites(codegens, pure, beside), function, names)
+            for call in alone:
+                composite = composites[callee_of(call)]
+                if not inline_call(call, composite, symbols_in(function)):
+                    del composite.attributes[COMPOSITE]  # a function as others
+        for name in beside:
+            del composites[name].attributes[BESIDE]
+        if beside:
+            references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
+            remove_dead(op, [composites[name] for name in beside], references)
 
 
 def _is_pure(op: Operation) -> bool:
     return op.name == "func.return" or is_movable(op)
 
 
-def _merge_in(block: Block, codegens: Mapping[str, str], pure: set[str], function: Operation, names: set[str]) -> None:
-    order = Order(block)
+class _Composites(NamedTuple):
+    """What is known of the composite functions, by name."""
+
+    codegens: Mapping[str, str]
+    pure: set[str]
+    #: Of which there are no parts alone.
+    beside: set[str]
+
+
+def _merge_in(block: Block, composites: _Composites, function: Operation, names: set[str]) -> list[Operation]:
+    """The calls that are to come back."""
+    order, pure, alone = Order(block), composites.pure, []
 
     def codegen(op: Operation) -> str:
-        return codegens.get(callee_of(op), "") if op.name == "func.call" else ""
+        return composites.codegens.get(callee_of(op), "") if op.name == "func.call" else ""
 
     for group in grouped(operations_of(block), codegen):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
-            if part.results:
+            if all(callee_of(each) in composites.beside for each in part.operations):
+                alone += part.operations
+            elif part.results:
                 name = fresh_name(f"{callee_of(part.operations[0])}_{own}", names)
                 names.add(name)
                 if all(is_movable(op, pure) for op in part.operations):
                     pure.add(name)
                 attributes = {CODEGEN: ir.StringAttr.get(own, block.owner.context)}
                 part.outline(name, attributes, bind_constants=False, before=function)
+    return alone
 
 
 def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator[Part]:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -24,7 +23,7 @@ from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import ChosenCodegen, Codegen, parse_codegen
 from .partition.functions import COMPOSITE
-from .partition.running import Declined, Made, compiled, described, missing_here, nodes_of
+from .partition.running import Declined, Made, Making, described, missing_here, nodes_of
 from .relax_inline import inline_calls_in
 
 CALL = "relax.call_external"
@@ -57,8 +56,13 @@ class RunCodegen(Pass):
             if call.name == CALL:
                 calls.setdefault(ir.SymbolRefAttr(call.attributes["func"]).value[0], []).append(call)
         made: list[Attribute] = []
-        for module, chosen in self._modules(op):
-            made += self._run_on(module, chosen, calls.get(symbol_name(module), []))
+        with Making() as making:
+            modules = [(module, chosen, calls.get(symbol_name(module), [])) for module, chosen in self._modules(op)]
+            # What nobody calls any more nobody needs.
+            begun = [making.begin(module, chosen) if of_it else None for module, chosen, of_it in modules]
+            for finish, (module, chosen, of_it) in zip(begun, modules, strict=True):
+                made += self._finished(finish, module, chosen, of_it) if finish is not None else []
+                module.erase()
         if made:
             before = list(op.attributes[EXTERNAL_MODS]) if EXTERNAL_MODS in op.attributes else []
             op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([*before, *made], op.context)
@@ -69,50 +73,45 @@ class RunCodegen(Pass):
             return [(module, each) for name, each in chosen.items() for module in external_modules(op, name)]
         return [(module, parse_codegen(text_in(module, CODEGEN))) for module in external_modules(op)]
 
-    def _run_on(self, module: Operation, chosen: ChosenCodegen, calls: Sequence[Operation]) -> list[Attribute]:
+    def _finished(
+        self, finish: Callable[[], Made], module: Operation, chosen: ChosenCodegen, calls: Sequence[Operation]
+    ) -> list[Attribute]:
         """What is to be kept of what the codegen has made; nothing where it has made nothing."""
-        started = time.perf_counter()
-        found: list[Attribute] = []
-        if calls:  # otherwise nobody needs it any more
-            try:
-                made, missing = self._made(module, chosen)
-            except Declined as refusal:
-                _note(module, chosen, reason=str(refusal))
-                what, place = _told(module, chosen, "declined", refusal), next(functions_in(module)).location
-                if self.declined == "error":
-                    raise located_error(what, place) from refusal
-                warn(f"{what}; it stays with the target", place)
-                _take_back(module, calls)
-            else:
-                if missing:
-                    warn(_told(module, chosen, "cannot run here", missing), next(functions_in(module)).location)
-                _note(module, chosen, made, time.perf_counter() - started, missing=missing)
-                found.append(described(module, chosen.codegen, made))
-                for call in calls:
-                    _call_packed(call, made)
-        module.erase()
-        return found
+        try:
+            made = finish()
+            missing = self._missing(chosen, made)
+        except Declined as refusal:
+            _note(module, chosen, reason=str(refusal))
+            what, place = _told(module, chosen, "declined", refusal), next(functions_in(module)).location
+            if self.declined == "error":
+                raise located_error(what, place) from refusal
+            warn(f"{what}; it stays with the target", place)
+            _take_back(module, calls)
+            return []
+        if missing:
+            warn(_told(module, chosen, "cannot run here", missing), next(functions_in(module)).location)
+        _note(module, chosen, made, missing=missing)
+        found = described(module, chosen.codegen, made)
+        for call in calls:
+            _call_packed(call, made)
+        return [found]
 
-    def _made(self, module: Operation, chosen: ChosenCodegen) -> tuple[Made, str]:
-        """The code, and what is missing here to run it. Raises Declined."""
-        made = compiled(module, chosen)
+    def _missing(self, chosen: ChosenCodegen, made: Made) -> str:
+        """What is missing here to run it. Raises Declined where that is an error."""
         missing = "" if self.elsewhere else missing_here(chosen.codegen, made)
         if missing and self.declined == "error":
             raise Declined(f"this machine cannot run it: {missing} (elsewhere=true compiles for one that can)")
-        return made, missing
+        return missing
 
 
-def _note(module: Operation, chosen: ChosenCodegen, made: Made | None = None, seconds: float | None = None,
-          reason: str = "", missing: str = "") -> None:  # fmt: skip
+def _note(
+    module: Operation, chosen: ChosenCodegen, made: Made | None = None, reason: str = "", missing: str = ""
+) -> None:
     journal = Journal.active()
     if journal is not None:
-        size = made.bytes if made is not None else 0
-        names = symbol_name(module), chosen.codegen.name
-        journal.add(
-            ExternalFact(
-                *names, list(chosen.codegen.functions(module)), nodes_of(module), size, seconds, reason, missing
-            )
-        )
+        names = symbol_name(module), chosen.codegen.name, list(chosen.codegen.functions(module)), nodes_of(module)
+        size, seconds, is_kept = (0, None, False) if made is None else (made.bytes, made.seconds, made.is_kept)
+        journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept))
 
 
 def _told(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:

@@ -67,7 +67,8 @@ _DEFINED_IN = {
     "bindings.conversion": "Conversion",
     "passes.patterns.rewrite": "rewrite",
     # External codegens.
-    "passes.partition.codegen": "Codegen ObjectCode all_codegens find_codegen register_codegen",
+    "passes.partition.codegen": "Codegen ObjectCode PatternRow all_codegens find_codegen register_codegen",
+    "passes.partition.options": "CodegenOption",
     "passes.partition.planning": "Planner Taken register_planner",
     "passes.partition.table": "explanation partition_table",
     "passes.relax_partition": "Partition",

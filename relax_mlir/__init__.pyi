@@ -66,9 +66,11 @@ from .passes.legalize.rules import register_legalize as register_legalize
 from .passes.mixed_precision.registry import register_precision as register_precision
 from .passes.partition.codegen import Codegen as Codegen
 from .passes.partition.codegen import ObjectCode as ObjectCode
+from .passes.partition.codegen import PatternRow as PatternRow
 from .passes.partition.codegen import all_codegens as all_codegens
 from .passes.partition.codegen import find_codegen as find_codegen
 from .passes.partition.codegen import register_codegen as register_codegen
+from .passes.partition.options import CodegenOption as CodegenOption
 from .passes.partition.planning import Planner as Planner
 from .passes.partition.planning import Taken as Taken
 from .passes.partition.planning import register_planner as register_planner

@@ -20,7 +20,7 @@ from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
 from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
-from .targets.core.evaluation import folding_at
+from .targets.core.evaluation import passes_at
 from .targets.core.registry import parse_target
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def compile(
     chosen = parse_target(target)
     find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
-    with nullcontext() if journal is None else journal.recording(), folding_at(opt_level, options):
+    with nullcontext() if journal is None else journal.recording(), passes_at(opt_level, options):
         lowered = lower(
             module,
             target,
@@ -131,7 +131,7 @@ def sources(
     """
     chosen = parse_target(target)
     backend = find_backend(chosen.name)
-    with folding_at(opt_level, code_options(opt_level, None, None, instruments)):
+    with passes_at(opt_level, code_options(opt_level, None, None, instruments)):
         lowered = lower(module, target, pipeline=pipeline, opt_level=opt_level, instruments=instruments, bind=bind)
     return backend.sources(lowered._owner, chosen, __version__)
 

@@ -75,6 +75,8 @@ class External:
     nodes: tuple[str, ...]
     #: None where its functions are in the program's objects.
     data: memoryview | None = None
+    #: How many of what each function is given it only reads; the rest are outputs.
+    inputs: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -294,6 +296,7 @@ def _external_fields(external: External, place: Place | None) -> dict[str, Any]:
         "version": external.version,
         "functions": list(external.functions),
         "nodes": list(external.nodes),
+        "inputs": list(external.inputs),
     }
     return fields if place is None else {**fields, **vars(place)}
 
@@ -360,7 +363,9 @@ def _parse_external(content: object, parsed: _Parsed) -> None:
     codegen, name, version = (fields.get(key, str) for key in ("codegen", "name", "version"))
     functions, nodes = (tuple(fields.items(key, str)) for key in ("functions", "nodes"))
     has_data = isinstance(content, dict) and "offset" in content
-    external = External(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None)
+    # Programs of before do not tell.
+    inputs = tuple(fields.items("inputs", int)) if isinstance(content, dict) and "inputs" in content else ()
+    external = External(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None, inputs)
     parsed.externals.append(external)
     if has_data:
         parsed.places.append((external.label, _parse_place(fields)))

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -60,7 +63,7 @@ def loaded_functions(
     it has one. Raises ArtifactError.
     """
     return {
-        f"{external.name}.{name}": _as_called(external, function, native_function)
+        f"{external.name}.{name}": _as_called(external, name, function, native_function)
         for external, runtime in parts
         for name, function in _loaded(external, runtime).items()
     }
@@ -98,7 +101,7 @@ def _asked(external: External, method: Callable[..., Any], *arguments: Any) -> A
 
 
 def _as_called(
-    external: External, function: Callable[..., Any], native_function: Callable[..., Any] | None
+    external: External, name: str, function: Callable[..., Any], native_function: Callable[..., Any] | None
 ) -> Callable[..., Any]:
     """Code that is no Python stays what it is."""
     import tvm_ffi
@@ -110,7 +113,61 @@ def _as_called(
     named = functools.partial(_named, where)
     if isinstance(function, NativeFunction) and native_function is not None:
         return function.bound(native_function, where, named)
-    return named(function)
+    inputs = dict(zip(external.functions, external.inputs, strict=False)).get(name, 0)
+    return named(_watched(function, inputs))
+
+
+def _watched(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+    """The function, which at its first call is refused where it has written into what it was to read, or where it
+    gives its results instead of writing them.
+    """
+    is_known = False
+
+    def watched(*arguments: Any) -> None:
+        # What it gives is let go: an array of numpy's that was told where to write holds on to that.
+        nonlocal is_known
+        if is_known:
+            function(*arguments)
+            return
+        results = arguments[inputs:]
+        outputs = list(map(_span, results))
+        read = [each for each in arguments[:inputs] if not any(_meet(_span(each), other) for other in outputs)]
+        before, unwritten = list(map(_sum, read)), list(map(_sum, results))
+        result = function(*arguments)
+        if result is not None and not _is_in(result, outputs) and unwritten == list(map(_sum, results)):
+            kind = type(result).__name__
+            raise RelaxError(f"it has given a {kind}, and written nothing: results go to the outputs behind its inputs")
+        changed = [number for number, each in enumerate(read) if _sum(each) != before[number]]
+        if changed:
+            raise RelaxError(f"it has written into input {changed[0]}, which is the caller's: results go to outputs")
+        is_known = True
+
+    return watched
+
+
+def _span(argument: Any) -> tuple[int, int]:
+    """Where a tensor of this machine's memory begins and ends; nowhere for anything else."""
+    import tvm_ffi
+
+    if not isinstance(argument, tvm_ffi.Tensor) or argument.device.type != "cpu" or not argument.is_contiguous():
+        return 0, 0
+    bits = math.prod(argument.shape) * argument.dtype.bits * argument.dtype.lanes
+    return argument.data_ptr(), argument.data_ptr() + (bits + 7) // 8
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _is_in(array: Any, spans: list[tuple[int, int]]) -> bool:
+    """Whether it is one of these, as numpy gives what it was told to write to."""
+    told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
+    return any(begin <= told < end for begin, end in spans)
+
+
+def _sum(argument: Any) -> int:
+    begin, end = _span(argument)
+    return zlib.crc32((ctypes.c_char * (end - begin)).from_address(begin)) if begin < end else 0
 
 
 def _named(where: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from .errors import RelaxError
-from .plugins import announced_plugins, load_plugins
-from .registry import Registry, place_of
+from .plugins import announced_names, load_plugins, plugin_problems
+from .registry import NamedRegistry
 from .suggest import suggest
 
 R = TypeVar("R", bound="type[ExternalRuntime]")
@@ -39,15 +39,12 @@ class ExternalRuntime:
         return ""
 
 
-class _Entry(NamedTuple):
-    name: str
-    runtime: type[ExternalRuntime]
-    place: str
+def _import_own(name: str | None) -> None:
+    if name is not None and name.isidentifier() and importlib.util.find_spec(f"{_OWN}.{name}") is not None:
+        importlib.import_module(f"{_OWN}.{name}")
 
 
-_RUNTIMES = Registry[_Entry](
-    lambda entry: (entry.name,), lambda entry, taken: f"there is a runtime '{entry.name}' already: {taken.place}"
-)
+_RUNTIMES = NamedRegistry[type[ExternalRuntime]]("a runtime", source=_import_own, plugins="runtime")
 
 
 def register_runtime(name: str) -> Callable[[R], R]:
@@ -62,7 +59,7 @@ def register_runtime(name: str) -> Callable[[R], R]:
     def register(runtime: R) -> R:
         if not (isinstance(runtime, type) and issubclass(runtime, ExternalRuntime)):
             raise RelaxError(f"runtime '{name}' has to be a subclass of ExternalRuntime, got {runtime!r}")
-        _RUNTIMES.add([_Entry(name, runtime, place_of(runtime))])
+        _RUNTIMES.register(name, runtime)
         runtime.name = name
         return runtime
 
@@ -71,22 +68,15 @@ def register_runtime(name: str) -> Callable[[R], R]:
 
 def find_runtime(name: str) -> type[ExternalRuntime]:
     """The runtime of a codegen: registered in this program, this project's own, or another package's."""
-    if not _RUNTIMES.tried(name):
-        _import(name)
-    found = next(iter(_RUNTIMES.tried(name)), None)
+    found = _RUNTIMES.find(name)
+    if found is None and load_plugins("codegen", name):
+        found = _RUNTIMES.find(name)
     if found is None:
-        announced = (each for kind, each, _ in announced_plugins() if kind in ("codegen", "runtime"))
-        known = sorted({*(entry.name for entry in _RUNTIMES.all()), *announced})
+        known = sorted({*_RUNTIMES.names(), *announced_names("codegen")})
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise RelaxError(
             f"nothing here runs what codegen '{name}' makes{suggest(name, known)} ({listed}): import or install what "
-            "registers it, or name it by --load-plugin"
+            "registers it, or name it by --load-plugin",
+            notes=plugin_problems(),
         )
-    return found.runtime
-
-
-def _import(name: str) -> None:
-    if name.isidentifier() and importlib.util.find_spec(f"{_OWN}.{name}") is not None:
-        importlib.import_module(f"{_OWN}.{name}")
-    elif not load_plugins("runtime", name):
-        load_plugins("codegen", name)
+    return found.thing

@@ -26,31 +26,70 @@ KINDS = ("dialect", "pass", "target", "codegen", "runtime")
 
 _loaded: set[str] = set()
 _announced: list[tuple[str, str, str]] | None = None
+#: What is wrong with installed packages, by what they announce: everything else goes on without them.
+_problems: dict[str, RelaxError] = {}
 
 
 def announced_plugins() -> list[tuple[str, str, str]]:
     """(kind, name, module) of every plug-in that the installed packages announce."""
     global _announced
     if _announced is None:
-        from importlib.metadata import entry_points  # 15 ms: only when something unknown is asked for
-
         found = []
-        for point in entry_points(group=GROUP):
-            kind, dot, name = point.name.partition(".")
-            if kind not in KINDS or not dot or not name:
+        for point, value in _entry_points():
+            kind, dot, name = point.partition(".")
+            if kind in KINDS and dot and name:
+                found.append((kind, name, value.partition(":")[0].strip()))
+            else:
                 kinds = ", ".join(f"{kind}.NAME" for kind in KINDS)
-                raise RelaxError(f"plug-in '{point.name} = {point.value}': its name must be one of {kinds}")
-            found.append((kind, name, point.value.partition(":")[0]))
+                _problems[point] = RelaxError(f"plug-in '{point} = {value}': its name must be one of {kinds}")
         _announced = sorted(found)
     return _announced
 
 
+def _entry_points() -> list[tuple[str, str]]:
+    """Names and values. Where one package's list cannot be read, those of the others."""
+    from importlib.metadata import distributions, entry_points  # 15 ms: only when something unknown is asked for
+
+    try:
+        return [(point.name, point.value) for point in entry_points(group=GROUP)]
+    except Exception:  # the standard library raises whatever it stumbles over in a file
+        pass
+    found: dict[tuple[str, str], None] = {}
+    for each in distributions():
+        try:
+            found.update({(point.name, point.value): None for point in each.entry_points if point.group == GROUP})
+        except Exception as error:  # the same
+            place = getattr(each, "_path", "an installed package")
+            _problems[str(place)] = RelaxError(f"{place}: its entry points cannot be read: {told(error)}")
+    return list(found)
+
+
+def announced_names(kind: str) -> list[str]:
+    """The names of the plug-ins of a kind that installed packages announce."""
+    return [name for announced, name, _ in announced_plugins() if announced == kind]
+
+
+def plugin_problems() -> list[str]:
+    """What is wrong with installed packages, as far as they have been asked for."""
+    return [str(error) for _, error in sorted(_problems.items())]
+
+
 def load_plugins(kind: str, name: str | None = None) -> bool:
-    """Imports the plug-ins of a kind (with this name); tells whether any was imported now."""
+    """Imports the plug-ins of a kind (with this name); tells whether any was imported now.
+
+    Raises RelaxError for the one that is asked for by its name; of all of a kind those that fail are left out, and
+    `plugin_problems` has them.
+    """
     imported = False
     for announced_kind, announced_name, module in announced_plugins():
         if announced_kind == kind and name in (None, announced_name):
-            imported |= _load_announced(f"{kind}.{announced_name}", module)
+            point = f"{kind}.{announced_name}"
+            try:
+                imported |= _load_announced(point, module)
+            except RelaxError as error:
+                if name is not None:
+                    raise
+                _problems[point] = error
     return imported
 
 

@@ -8,24 +8,28 @@ import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from .errors import RelaxError
+from .plugins import announced_names, load_plugins, plugin_problems
+from .suggest import suggest
 
 Entry = TypeVar("Entry")
+Thing = TypeVar("Thing")
 #: What tells entries of one name apart.
 Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """`folder/file.py:line` of a function, without its decorators; its module where it has no code of its own."""
+    """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code = getattr(function, "__code__", None)
     if code is None:
-        return getattr(function, "__module__", "?")
+        return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
     return _shown_place(code.co_filename, code.co_firstlineno)
 
 
@@ -106,6 +110,11 @@ class Registry(Generic[Entry]):
             self._is_loaded = False
             raise
 
+    def find(self, name: Any) -> Entry | None:
+        """The entry of a name, where each name has one."""
+        self.load()
+        return next(iter(self.tried(name)), None)
+
     def tried(self, name: Any, sorts: Iterable[Sort] = ((),)) -> list[Entry]:
         """The entries of a name, in the order of these sorts."""
         of_name = self.entries.get(name, {})
@@ -118,12 +127,85 @@ class Registry(Generic[Entry]):
 
     def all(self) -> list[Entry]:
         """Every entry, sorted by name and sort."""
+        self.load()
         return [
             entry
             for _, of_name in sorted(self.entries.items())
             for _, entries in sorted(of_name.items())
             for entry in entries
         ]
+
+
+@dataclass(frozen=True)
+class Named(Generic[Thing]):
+    """Something that is registered under a name. `place` says where it is written."""
+
+    name: str
+    thing: Thing
+    place: str
+
+
+class NamedRegistry(Registry[Named[Thing]]):
+    """One thing for each name: codegens, planners. Other packages may announce theirs."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        clash: Callable[[Named[Thing], Named[Thing]], bool] = lambda entry, taken: True,
+        families: str = "",
+        source: Callable[[str | None], object] = lambda name: None,
+        plugins: str = "",
+    ):
+        """`what` they are, for messages: "a planner". `source(name)` imports what registers one, or all for None;
+        `plugins`: the kind as which other packages announce them.
+        """
+        super().__init__(
+            lambda entry: (entry.name,),
+            lambda entry, taken: f"there is {what} '{entry.name}' already: {taken.place}",
+            clash=clash,
+            families=families,
+        )
+        self._what = what.partition(" ")[2]
+        self._source, self._plugins = source, plugins
+
+    def register(self, name: str, thing: Thing) -> None:
+        """Refuses a name that is taken."""
+        self.add([Named(name, thing, place_of(thing))])  # type: ignore[arg-type]  # classes and functions
+
+    def find(self, name: Any) -> Named[Thing] | None:
+        """The entry of a name, whose module is imported where it is not yet. Raises RelaxError where that fails."""
+        if not self.tried(name):
+            self.load()
+            self._source(name)
+            if not self.tried(name) and self._import_plugins(name) and not self.tried(name):
+                raise RelaxError(f"a plug-in announces the {self._what} '{name}', but does not register it")
+        return next(iter(self.tried(name)), None)
+
+    def get(self, name: str) -> Thing:
+        """What has the name. Raises RelaxError with the nearest one, and all."""
+        found = self.find(name)
+        if found is None:
+            known = self.names()
+            listed = ", ".join(known) or "none"
+            problem = f"unknown {self._what} '{name}'{suggest(name, known)} (registered: {listed})"
+            raise RelaxError(problem, notes=plugin_problems())
+        return found.thing
+
+    def names(self) -> list[str]:
+        """All names, sorted, of what other packages announce too."""
+        self.load()
+        self._source(None)
+        return sorted({*self.entries, *(announced_names(self._plugins) if self._plugins else ())})
+
+    def all(self) -> list[Named[Thing]]:
+        """Every entry, sorted by name; packages that cannot be imported are left out (plugins.problems tells them)."""
+        self._source(None)
+        self._import_plugins(None)
+        return super().all()
+
+    def _import_plugins(self, name: str | None) -> bool:
+        return bool(self._plugins) and load_plugins(self._plugins, name)
 
 
 def names_of(name: str | Sequence[str]) -> list[str]:

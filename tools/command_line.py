@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from ..support.errors import RelaxError
+from ..support.plugins import plugin_problems
 from ..support.suggest import suggest
 from .guard import doing
 
@@ -107,7 +108,7 @@ def parse_arguments(
             parsed.passes.append(f"{name}{{{given}}}" if given else name)
         else:
             hint = suggest(name, [*options, *pass_names()])
-            raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)")
+            raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)", notes=plugin_problems())
     return parsed
 
 
@@ -226,6 +227,11 @@ def write_text(stream: TextIO, text: str) -> None:
         pass
     except OSError as error:
         raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def plugin_warnings(name: str) -> str:
+    """Behind a list of what there is: which installed packages should have been in it."""
+    return "".join(f"{name}: warning: {problem}\n" for problem in plugin_problems())
 
 
 def terminal_width(stream: TextIO) -> int | None:

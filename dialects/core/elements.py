@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ...bindings.ir import Attribute, Operation, OperationBase, Type
@@ -92,38 +93,59 @@ def print_short(operation: OperationBase, most: int) -> str:
 
     MLIR's own limit for resources writes all of their bytes as text to find out how long that is.
     """
+
+    def name(attribute: Attribute) -> str:
+        return _LEFT_OUT if math.prod(ir.ShapedType(attribute.type).shape) > most else ""
+
+    text = _print_renamed(operation, name, large_elements_limit=most, large_resource_limit=most)
+    return _NUMBERED.sub(_LEFT_OUT, text)
+
+
+def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], str]) -> str:
+    """An operation as text, with places, whose resources are words that `name_of` says, and shown without bytes."""
+    names: set[str] = set()
+
+    def name(attribute: Attribute) -> str:
+        names.add(found := name_of(attribute))
+        return found
+
+    text = _print_renamed(operation, name, enable_debug_info=True)
+    numbered = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})_\d+\b") if names else None
+    return numbered.sub(r"\1", text) if numbered else text
+
+
+def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str], **options: Any) -> str:
+    """Resources have the names that are given, and no bytes then; those without stay as they are."""
     copied = operation.clone()
     try:
         with operation.context:
-            copied.walk(lambda op: _leave_out(op, most), ir.WalkOrder.PRE_ORDER)
-        text = print_asm(copied, assume_verified=True, large_elements_limit=most, large_resource_limit=most)
-        return _NUMBERED.sub(_LEFT_OUT, text)
+            copied.walk(lambda op: _rename(op, name_of), ir.WalkOrder.PRE_ORDER)
+        return print_asm(copied, assume_verified=True, **options)
     finally:
         copied.erase()
 
 
-def _leave_out(op: Operation, most: int) -> object:
+def _rename(op: Operation, name_of: Callable[[Attribute], str]) -> object:
     for name in list(op.attributes):
         value = op.attributes[name]
-        short = _short(value, most)
-        if short is not value:
-            op.attributes[name] = short
+        renamed = _renamed(value, name_of)
+        if renamed is not value:
+            op.attributes[name] = renamed
     return ir.WalkResult.ADVANCE
 
 
-def _short(attribute: Attribute, most: int) -> Attribute:
-    """The attribute itself where nothing in it is large."""
+def _renamed(attribute: Attribute, name_of: Callable[[Attribute], str]) -> Attribute:
+    """The attribute itself where nothing in it has another name."""
     if isinstance(attribute, ir.ArrayAttr):
         items = list(attribute)
-        shorter = [_short(item, most) for item in items]
-        return attribute if _same(items, shorter) else ir.ArrayAttr.get(shorter)
+        others = [_renamed(item, name_of) for item in items]
+        return attribute if _same(items, others) else ir.ArrayAttr.get(others)
     if isinstance(attribute, ir.DictAttr):
         names, items = [entry.name for entry in attribute], [entry.attr for entry in attribute]
-        shorter = [_short(item, most) for item in items]
-        return attribute if _same(items, shorter) else ir.DictAttr.get(dict(zip(names, shorter, strict=True)))
-    if is_resource(attribute) and math.prod(ir.ShapedType(attribute.type).shape) > most:
-        return ir.Attribute.parse(f"dense_resource<{_LEFT_OUT}> : {attribute.type}")
-    return attribute
+        others = [_renamed(item, name_of) for item in items]
+        return attribute if _same(items, others) else ir.DictAttr.get(dict(zip(names, others, strict=True)))
+    name = name_of(attribute) if is_resource(attribute) else ""
+    return ir.Attribute.parse(f"dense_resource<{name}> : {attribute.type}") if name else attribute
 
 
 def _same(items: list[Attribute], others: list[Attribute]) -> bool:

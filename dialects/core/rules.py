@@ -44,13 +44,3 @@ class OperatorRules(Registry[OperatorRule]):
             return [OperatorRule(find_op(name).full_name, function, place, by_types) for name in names_of(op)]
 
         return self.registering(rules)
-
-    def find(self, op: str) -> OperatorRule | None:
-        """The rule of an operator, if there is one."""
-        self.load()
-        return next(iter(self.tried(op)), None)
-
-    def all(self) -> list[OperatorRule]:
-        """Every rule, sorted by operator."""
-        self.load()
-        return super().all()

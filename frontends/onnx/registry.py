@@ -65,5 +65,4 @@ def known_names(domain: str) -> list[str]:
 
 def all_converters() -> list[Converter]:
     """Every converter, sorted by domain, name and version."""
-    CONVERTERS.load()
     return CONVERTERS.all()

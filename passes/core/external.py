@@ -10,6 +10,10 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, functions_in, operations_of, symbol_name, text_in
 from ...support.callbacks import fragile
+from ...support.errors import RelaxError
+from ...support.external_runtime import ExternalRuntime
+from ...support.registry import NamedRegistry
+from ...support.suggest import suggest
 
 #: On a module, or a function that is to become one: the codegen that makes its code.
 CODEGEN = "relax.codegen"
@@ -20,6 +24,15 @@ EXTERNAL_MODS = "relax.external_mods"
 codegen_sources: list[Callable[[str | None], object]] = []
 
 
+def _import_codegens(name: str | None) -> None:
+    for source in codegen_sources:
+        source(name)
+
+
+#: The codegens by name: here, where pipelines can ask whether there is one.
+CODEGENS = NamedRegistry[type[ExternalRuntime]]("a codegen", source=_import_codegens, plugins="codegen")
+
+
 def is_external(operation: Operation) -> bool:
     return operation.name == "builtin.module" and CODEGEN in operation.attributes
 
@@ -28,6 +41,15 @@ def external_modules(module: Operation, codegen: str = "") -> list[Operation]:
     """Those directly inside of a module, of one codegen or of all."""
     found = [each for block in blocks_of(module) for each in operations_of(block) if is_external(each)]
     return [each for each in found if not codegen or text_in(each, CODEGEN) == codegen]
+
+
+def check_codegen(name: str, module: Operation) -> None:
+    """Refuses a name that no codegen has: neither one that is registered or installed, nor one with a part here."""
+    if not external_modules(module, name) and CODEGENS.find(name) is None:
+        there = {text_in(each, CODEGEN) for each in external_modules(module)}
+        known = sorted({*CODEGENS.names(), *there})
+        listed = f"there are {', '.join(known)}" if known else "there are none"
+        raise RelaxError(f"external: unknown codegen '{name}'{suggest(name, known)} ({listed})")
 
 
 @contextmanager

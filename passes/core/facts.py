@@ -214,6 +214,8 @@ class ExternalFact(Fact):
     reason: str = ""
     #: What the machine that compiles lacks to run it.
     missing: str = ""
+    #: Whether its code was found in the cache.
+    cached: bool = False
 
 
 @dataclass(frozen=True)

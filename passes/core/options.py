@@ -40,7 +40,18 @@ def split_options(text: str) -> list[tuple[str, str | None]]:
     return pairs
 
 
-def _end_of_word(text: str, position: int) -> int:
+def split_list(text: str) -> list[str]:
+    """The items of `a,b{c=1,2}`, without space around: commas in brackets and quotes separate nothing."""
+    items, position = [], 0
+    while position <= len(text):
+        end = _end_of_word(text, position, ",")
+        items.append(text[position:end].strip())
+        position = end + 1
+    return [item for item in items if item]
+
+
+def _end_of_word(text: str, position: int, separator: str = "") -> int:
+    """Where a word ends: at a space, or at this separator alone."""
     depth, quote = 0, ""
     for index in range(position, len(text)):
         char = text[index]
@@ -52,7 +63,7 @@ def _end_of_word(text: str, position: int) -> int:
             depth += 1
         elif char in ")]}":
             depth -= 1
-        elif char.isspace() and depth <= 0:
+        elif (char == separator if separator else char.isspace()) and depth <= 0:
             return index
     if quote or depth > 0:
         raise RelaxError(f"unbalanced {'quote' if quote else 'brackets'} in options '{text}'")
@@ -124,7 +135,7 @@ def parse_value(text: str | None, hint: Any) -> Any:
             raise ValueError(f"expects {describe_type(hint)}, got '{text}'{suggest(text, args)}")
         return text
     if origin is tuple:
-        return tuple(parse_value(item.strip(), args[0]) for item in text.split(",") if item.strip())
+        return tuple(parse_value(item, args[0]) for item in split_list(text))
     if origin in (dict, Mapping) or hint is dict:
         return _parse_mapping(text, hint)
     return _parse_number(text, hint) if hint in (int, float) else text

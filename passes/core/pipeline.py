@@ -17,9 +17,10 @@ from ...bindings.upstream_passes import upstream_passes
 from ...dialects.verification import verify_functions
 from ...support.callbacks import enters
 from ...support.errors import RelaxError
+from ...support.plugins import plugin_problems
 from ...support.suggest import suggest
 from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
-from .external import CODEGEN, externals_aside, is_external
+from .external import CODEGEN, check_codegen, externals_aside, is_external
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
 from .pipeline_text import Element, parse_pipeline
@@ -59,9 +60,8 @@ class External:
         attributes: Mapping[str, str] | None = None,
     ):
         chosen = {"codegen": codegen, "symbol": symbol, **(attributes or {})}
-        self.group = Group(
-            EXTERNAL, tuple((key, value) for key, value in chosen.items() if value), Pipeline(passes).steps
-        )
+        given = [(key, value) for key, value in chosen.items() if value]
+        self.group = Group(EXTERNAL, _checked_of_externals(given), Pipeline(passes).steps)
 
     def __repr__(self) -> str:
         return _step_text(self.group)
@@ -126,7 +126,7 @@ class Pipeline:
     def _resolve(self, element: Element, anchor: str) -> Step:
         if element.children is not None and element.name == EXTERNAL:
             steps = tuple(self._resolve_all(element.children, USUAL_ANCHOR))
-            return Group(EXTERNAL, tuple(split_options(element.options)), steps)
+            return Group(EXTERNAL, _checked_of_externals(split_options(element.options)), steps)
         if element.children is not None:
             if "." not in element.name and element.name != "any":
                 hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
@@ -158,7 +158,7 @@ class Pipeline:
             _check_upstream_once(str(element), anchor)
         except UnknownPass as error:
             candidates = [*upstream_passes(), *all_passes()]
-            raise RelaxError(error.message + suggest(element.name, candidates)) from None
+            raise RelaxError(error.message + suggest(element.name, candidates), notes=plugin_problems()) from None
 
     @enters
     def run(self, target: Any, *, all_or_nothing: bool = True) -> Module:
@@ -239,6 +239,17 @@ def find_own_or_none(name: str) -> type[Pass] | None:
     return find_pass(name)
 
 
+def _checked_of_externals(options: Sequence[tuple[str, str | None]]) -> tuple[tuple[str, str | None], ...]:
+    """What may be asked of external modules: names of their own, and attributes, which belong to a dialect."""
+    for key, value in options:
+        if key in _OF_EXTERNALS and not value:
+            raise RelaxError(f"external: option '{key}' needs a value, like {key}=...")
+        if key not in _OF_EXTERNALS and "." not in key:
+            listed = f"it takes {', '.join(_OF_EXTERNALS)}, and attributes such as mynpu.unit"
+            raise RelaxError(f"external has no option '{key}'{suggest(key, _OF_EXTERNALS)} ({listed})")
+    return tuple(options)
+
+
 def _step_text(step: Step) -> str:
     if isinstance(step, Group):
         options = " ".join(key if value is None else f"{key}={quoted(value)}" for key, value in step.attributes)
@@ -263,6 +274,9 @@ def _only_upstream(step: Step) -> bool:
 
 def _selected_children(operation: Operation, group: Group) -> list[Operation]:
     """The operations directly inside that a group runs on; a list, because passes change what is inside."""
+    codegen = dict(group.attributes).get("codegen") if group.anchor == EXTERNAL else None
+    if codegen:
+        check_codegen(codegen, operation)
     children = [child for block in blocks_of(operation) for child in operations_of(block)]
     return [child for child in children if _is_selected(child, group)]
 

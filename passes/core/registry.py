@@ -8,21 +8,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...support.errors import RelaxError
-from ...support.plugins import load_plugins
-from ...support.registry import Registry
+from ...support.registry import NamedRegistry
 from .base import Pass
 
-_PASSES = Registry[type[Pass]](
-    lambda cls: (cls.name,),
-    lambda cls, taken: f"pass '{cls.name}' is registered twice: by {taken.__module__} and by {cls.__module__}",
-    place=lambda cls: f"{cls.__module__}.{cls.__qualname__}",
-)
 #: Folders of this project that hold one pass a file, named after the pass, and the packages that they are.
 _FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
     (Path(__file__).parent.parent, __name__.rsplit(".", 2)[0], ("relax_", "tir_"))
 ]
 
 PassClass = TypeVar("PassClass", bound=type[Pass])
+
+
+def _import_own(name: str | None) -> None:
+    own = own_pass_files()
+    for module in own.values() if name is None else (own[name],) if name in own else ():
+        importlib.import_module(module)
+
+
+_PASSES = NamedRegistry[type[Pass]]("a pass", source=_import_own, plugins="pass")
 
 
 def register_pass(cls: PassClass) -> PassClass:
@@ -32,10 +35,10 @@ def register_pass(cls: PassClass) -> PassClass:
         raise RelaxError(f"{cls.__name__}.name = '{name}' is no pass name: letters, digits, '-', '_' and '.' only")
     own_module = own_pass_files().get(name, cls.__module__)
     if own_module != cls.__module__:
-        raise RelaxError(f"pass '{name}' is registered twice: by {own_module} and by {cls.__module__}")
+        raise RelaxError(f"there is a pass '{name}' already: {own_module}")
     if not (cls.__doc__ or "").strip():
         raise RelaxError(f"pass '{name}' has no doc string: its first line is what --help prints")
-    _PASSES.add([cls])
+    _PASSES.register(name, cls)
     return cls
 
 
@@ -56,18 +59,10 @@ def own_pass_files() -> dict[str, str]:
 
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of this name; plug-ins that announce it are imported. None when nobody has it."""
-    if not _PASSES.tried(name):
-        module = own_pass_files().get(name)
-        if module:
-            importlib.import_module(module)
-        elif load_plugins("pass", name) and not _PASSES.tried(name):
-            raise RelaxError(f"a plug-in announces the pass '{name}', but does not register it")
-    return next(iter(_PASSES.tried(name)), None)
+    found = _PASSES.find(name)
+    return None if found is None else found.thing
 
 
 def all_passes() -> dict[str, type[Pass]]:
     """Every registered pass, this project's and plug-ins' included, sorted by name."""
-    for module in own_pass_files().values():
-        importlib.import_module(module)
-    load_plugins("pass")
-    return {cls.name: cls for cls in _PASSES.all()}
+    return {each.name: each.thing for each in _PASSES.all()}

@@ -66,8 +66,7 @@ def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable
 
 def find_layout_rule(definition: OpDef) -> LayoutRule | None:
     """The rule of an operator: its own; else what its row tells."""
-    _RULES.load()
-    own = next(iter(_RULES.tried(definition.full_name)), None)
+    own = _RULES.find(definition.full_name)
     if own is not None or not (definition.layouts or is_elementwise(definition)):
         return own
     function = in_its_layouts if definition.layouts else LayoutCall.broadcast
@@ -76,7 +75,6 @@ def find_layout_rule(definition: OpDef) -> LayoutRule | None:
 
 def all_layout_rules() -> list[LayoutRule]:
     """Every rule, sorted by operator; those are left out that follow from an operator's row."""
-    _RULES.load()
     return _RULES.all()
 
 

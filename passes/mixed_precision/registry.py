@@ -10,30 +10,18 @@ follows, everything else never.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
 from ...support.errors import RelaxError
-from ...support.registry import Registry, names_of, place_of_caller
+from ...support.registry import Named, NamedRegistry, names_of, place_of_caller
 from ...support.suggest import suggest
 
 Precision = Literal["always", "follow", "never"]
 
 
-class PrecisionFact(NamedTuple):
-    """What holds for an operator. `place` says where it is registered."""
-
-    op: str
-    precision: Precision
-    place: str
-
-
-_FACTS = Registry[PrecisionFact](
-    lambda fact: (fact.op,),
-    lambda fact, taken: f"'{fact.op}' has a precision already: '{taken.precision}' ({taken.place})",
-    clash=lambda fact, taken: fact.precision != taken.precision,
-)
+_FACTS = NamedRegistry[Precision]("a precision of", clash=lambda fact, taken: fact.thing != taken.thing)
 
 
 def register_precision(op: str | Sequence[str], precision: Precision) -> None:
@@ -45,14 +33,14 @@ def register_precision(op: str | Sequence[str], precision: Precision) -> None:
     if precision not in known:
         raise RelaxError(f"a precision is one of {', '.join(known)}, not '{precision}'{suggest(str(precision), known)}")
     place = place_of_caller(1)
-    _FACTS.add([PrecisionFact(find_op(name).full_name, precision, place) for name in names_of(op)])
+    _FACTS.add([Named(find_op(name).full_name, precision, place) for name in names_of(op)])
 
 
 def precision_of(row: OpDef) -> Precision:
     """What holds for an operator: somebody's registration, the table, what its row lets expect."""
-    registered = next(iter(_FACTS.tried(row.full_name)), None)
+    registered = _FACTS.find(row.full_name)
     if registered is not None:
-        return registered.precision
+        return registered.thing
     if row.full_name in _TABLE:
         return _TABLE[row.full_name]
     if not row.pure or row.infer is None:

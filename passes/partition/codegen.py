@@ -3,33 +3,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.navigation import functions_in, is_private, symbol_name
-from ...support.errors import RelaxError
+from ...dialects.core.dialect import find_op
+from ...support.errors import RelaxError, blaming, told
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
-from ...support.plugins import load_plugins
-from ...support.registry import Registry, place_of
-from ...support.suggest import suggest
 from ...targets.core.code import stages_of
-from ..core.external import codegen_sources
+from ..core.external import CODEGENS
 from ..core.options import quoted, split_options
 from ..core.pipeline import Pipeline
+from ..patterns.match import Match, Refusal, matches_of, why_not
 from ..patterns.tree import Check, GraphPattern
+from .options import CodegenOption, declared_options, option_values
 from .pricing import seconds_of
 from .steps import Steps, steps_of
 
 C = TypeVar("C", bound="type[Codegen]")
+#: Members of Codegen that others call, and that are not there to be given.
+_HELPERS = frozenset({"functions", "steps", "composites", "name"})
+#: From what on words are taken for one that is misspelt: a letter of four, two that have changed places.
+_ALIKE = 0.75
+
+
+class PatternRow(NamedTuple):
+    """A line of a codegen's table; a tuple of the first two or three does as well."""
+
+    #: `<codegen>.<what>`.
+    name: str
+    pattern: GraphPattern
+    check: Check | None = None
+    #: Whether there are no parts of such matches alone: views, which are worth it beside what computes only.
+    beside: bool = False
 
 
 class Composite(NamedTuple):
-    """A pattern with its name, `<codegen>.<what>`."""
+    """A pattern with its name, `<codegen>.<what>`, and its check."""
 
     name: str
     pattern: GraphPattern
+    beside: bool = False
+
+    def matches(self, op: Operation) -> Iterator[Match]:
+        """The ways in which it matches the results of an operation. Errors of checks say whose they are."""
+        try:
+            yield from matches_of(self.pattern, op)
+        except (Exception, SystemExit) as error:  # attributes' conditions are strangers' code, as checks are
+            raise self._named(error) from error
+
+    def why_not(self, op: Operation) -> Refusal | None:
+        """What keeps it from matching; None where it matches."""
+        try:
+            return why_not(self.pattern, op)
+        except (Exception, SystemExit) as error:
+            raise self._named(error) from error
+
+    def _named(self, error: BaseException) -> RelaxError:
+        what = f"codegen '{self.codegen}', pattern '{self.name}'"
+        if not isinstance(error, RelaxError):
+            return RelaxError(f"{what}: {told(error)}")
+        return RelaxError(f"{what}: {error.message}", location=error.location, notes=error.notes)
 
     @property
     def codegen(self) -> str:
@@ -56,13 +94,17 @@ class ObjectCode(NamedTuple):
     constants: Mapping[str, Sequence[Attribute]] = MappingProxyType({})
 
 
+#: What `compile` gives: bytes that `load` gets, or objects that are linked.
+Code = bytes | ObjectCode
+
+
 class Codegen(ExternalRuntime):
     """What makes code of parts of a model, and runs it: one that ships neither `load` nor objects has a runtime of its
     name, which is registered by itself. It is made without arguments.
     """
 
-    #: `("mynpu.mm_relu", pattern)` or `("mynpu.mm_relu", pattern, check)`; earlier ones are tried first.
-    patterns: ClassVar[Sequence[tuple[str, GraphPattern] | tuple[str, GraphPattern, Check]]] = ()
+    #: `("mynpu.mm_relu", pattern)`, `("mynpu.mm_relu", pattern, check)` or a PatternRow; earlier ones are tried first.
+    patterns: ClassVar[Sequence[PatternRow | tuple[str, GraphPattern] | tuple[str, GraphPattern, Check]]] = ()
     #: Operators that its patterns want to see on constants too, the dequantization of weights for instance: programs
     #: that are partitioned fold them afterwards.
     keeps: ClassVar[Sequence[str]] = ()
@@ -72,16 +114,27 @@ class Codegen(ExternalRuntime):
     target: ClassVar[str] = ""
     stage: ClassVar[str] = ""
 
-    #: What can be told of it beside its name, `mynpu{cores=4}`: each option with what it means.
-    options: ClassVar[Mapping[str, str]] = {}
+    #: What can be told of it beside its name, `mynpu{cores=4}`: each option, or for text what it means.
+    options: ClassVar[Mapping[str, CodegenOption | str]] = {}
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> bytes | ObjectCode:
+    def compile(self, module: Any, options: Mapping[str, Any]) -> Code | Callable[[], Code]:
         """Code of a part, an rx.Module, for each of its public functions; what `load` gets.
 
-        Raise RelaxError, with the reason, for what cannot be done: then it stays with the target. `options` are those
-        that were given with the codegen's name: mynpu{cores=4}.
+        Raise RelaxError, with the reason, for what cannot be done: then it stays with the target. `options` has a value
+        for each option of the class: what was given with the codegen's name, mynpu{cores=4}, or its default.
+
+        What takes long and does not need the module may be returned as a function that gives the code: those of several
+        parts are called at once, each by a thread.
         """
         raise RelaxError(f"codegen '{self.name}' has no compile()")
+
+    def fingerprint(self, options: Mapping[str, Any]) -> str:
+        """What the code depends on beside the part and the options: versions of the codegen and of compilers that it
+        calls, the machine, where it asks that. The same text, part and options give the same code, which is then found
+        in the cache. Empty: nothing is kept.
+        """
+        del options
+        return ""
 
     def workspace(self, function: Operation) -> int:
         """Bytes of memory that a function of a part needs while it runs: it is given them as its last output.
@@ -112,18 +165,11 @@ class Codegen(ExternalRuntime):
     @classmethod
     def composites(cls) -> list[Composite]:
         """The patterns, each with its check."""
-        return [Composite(row[0], row[1].where(row[2]) if len(row) == 3 else row[1]) for row in cls.patterns]
-
-
-class _Entry(NamedTuple):
-    name: str
-    codegen: type[Codegen]
-    place: str
-
-
-_CODEGENS = Registry[_Entry](
-    lambda entry: (entry.name,), lambda entry, taken: f"there is a codegen '{entry.name}' already: {taken.place}"
-)
+        rows = [PatternRow(*row) for row in cls.patterns]
+        return [
+            Composite(row.name, row.pattern if row.check is None else row.pattern.where(row.check), row.beside)
+            for row in rows
+        ]
 
 
 def register_codegen(name: str) -> Callable[[C], C]:
@@ -135,7 +181,9 @@ def register_codegen(name: str) -> Callable[[C], C]:
         if not (isinstance(codegen, type) and issubclass(codegen, Codegen)):
             raise RelaxError(f"codegen '{name}' has to be a subclass of Codegen, got {codegen!r}")
         _check(name, codegen)
-        _CODEGENS.add([_Entry(name, codegen, place_of(codegen))])
+        codegen.options = declared_options(name, codegen.options)
+        _warn_of_misspelt(name, codegen)
+        CODEGENS.register(name, codegen)
         codegen.name = name
         if codegen.load is not ExternalRuntime.load:
             register_runtime(name)(codegen)
@@ -147,28 +195,43 @@ def register_codegen(name: str) -> Callable[[C], C]:
 def _check(name: str, codegen: type[Codegen]) -> None:
     if not isinstance(codegen.patterns, Sequence):
         raise RelaxError(f"codegen '{name}': patterns has to be a list of rows, not {codegen.patterns!r}")
-    if not isinstance(codegen.options, Mapping):
-        raise RelaxError(f"codegen '{name}': options has to be a mapping, not {codegen.options!r}")
     if not isinstance(codegen.version, str):
         raise RelaxError(f"codegen '{name}': version has to be text, not {codegen.version!r}")
+    if isinstance(codegen.keeps, str) or not all(isinstance(each, str) for each in codegen.keeps):
+        raise RelaxError(f"codegen '{name}': keeps has to be a list of operators' names, not {codegen.keeps!r}")
     if codegen.stage and not codegen.target:
         raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
     seen: set[str] = set()
     for row in codegen.patterns:
-        if not (isinstance(row, tuple) and len(row) in (2, 3) and _is_named_pattern(row)):
-            raise RelaxError(f"codegen '{name}': a row is (name, pattern) or (name, pattern, check), not {row!r}")
-        prefix, _, what = row[0].partition(".")
-        if prefix != name or not what:
-            raise RelaxError(f"codegen '{name}': pattern '{row[0]}' has to be called '{name}.<what>'")
-        if row[0] in seen:
-            raise RelaxError(f"codegen '{name}': two patterns are called '{row[0]}'")
-        if row[1].heads is None:
-            raise RelaxError(f"codegen '{name}': pattern '{row[0]}' has to begin with an operator: {row[1]}")
-        if len(row) == 3 and not callable(row[2]):
+        is_row = isinstance(row, tuple) and 2 <= len(row) <= len(PatternRow._fields) and _is_named_pattern(row)
+        if not is_row or not isinstance(PatternRow(*row).beside, bool):
             raise RelaxError(
-                f"codegen '{name}': pattern '{row[0]}': its check is a {type(row[2]).__name__}, no function"
+                f"codegen '{name}': a row is (name, pattern), (name, pattern, check) or an rx.PatternRow, not {row!r}"
             )
-        seen.add(row[0])
+        whole = PatternRow(*row)
+        prefix, _, what = whole.name.partition(".")
+        if prefix != name or not what:
+            raise RelaxError(f"codegen '{name}': pattern '{whole.name}' has to be called '{name}.<what>'")
+        if whole.name in seen:
+            raise RelaxError(f"codegen '{name}': two patterns are called '{whole.name}'")
+        if whole.pattern.heads is None:
+            raise RelaxError(f"codegen '{name}': pattern '{whole.name}' has to begin with an operator: {whole.pattern}")
+        check: object = whole.check
+        if not (check is None or callable(check)):
+            kind = type(check).__name__
+            raise RelaxError(f"codegen '{name}': pattern '{whole.name}': its check is a {kind}, no function")
+        seen.add(whole.name)
+
+
+def _warn_of_misspelt(name: str, codegen: type[Codegen]) -> None:
+    """Members that nothing asks for, and that are called nearly what is asked for and is not there."""
+    own = {each for base in codegen.__mro__ if not issubclass(Codegen, base) for each in vars(base)}
+    asked = {each for each in dir(Codegen) if not each.startswith("_")}
+    for each in sorted(own - asked):
+        meant = [] if each.startswith("_") else difflib.get_close_matches(each, asked - own - _HELPERS, 1, _ALIKE)
+        if meant:
+            problem = f"codegen '{name}': nothing asks for its member '{each}'; did you mean '{meant[0]}'?"
+            warnings.warn(problem, RuntimeWarning, stacklevel=3)
 
 
 def _is_named_pattern(row: Sequence[object]) -> bool:
@@ -183,66 +246,61 @@ def _check_lowering(codegen: type[Codegen]) -> None:
         if codegen.target:
             stages = stages_of(codegen.target)
             stages.until(codegen.stage or stages.names[-1])
+        for operator in codegen.keeps:
+            find_op(operator)
     except RelaxError as error:
         raise RelaxError(f"codegen '{codegen.name}': {error}") from error
 
 
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
-    if not _CODEGENS.tried(name) and _import(name) and not _CODEGENS.tried(name):
-        raise RelaxError(f"a plug-in announces the codegen '{name}', but does not register it")
-    found = next(iter(_CODEGENS.tried(name)), None)
-    if found is None:
-        known = [each.name for each in all_codegens()]
-        listed = ", ".join(known) or "none"
-        raise RelaxError(f"unknown codegen '{name}'{suggest(name, known)} (registered: {listed})")
-    return found.codegen
+    return cast("type[Codegen]", CODEGENS.get(name))
+
+
+def made_codegen(name: str) -> Codegen:
+    """An object of the class. Raises RelaxError, whatever that raises."""
+    codegen = find_codegen(name)
+    with blaming(f"codegen '{name}': {codegen.__name__}()"):
+        return codegen()
 
 
 class ChosenCodegen(NamedTuple):
     """A codegen as it was asked for."""
 
     codegen: type[Codegen]
-    options: Mapping[str, str]
+    #: Of all its options.
+    values: Mapping[str, Any]
+    #: What was told of it, as text.
+    given: tuple[tuple[str, str | None], ...] = ()
 
     def __str__(self) -> str:
-        shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options.items())
+        shown = " ".join(name if text is None else f"{name}={quoted(text)}" for name, text in self.given)
         return self.codegen.name + (f"{{{shown}}}" if shown else "")
 
 
 def parse_codegen(text: str) -> ChosenCodegen:
-    """`mynpu{cores=4}`. Raises RelaxError for unknown codegens and options; values are the codegen's own to check."""
+    """`mynpu{cores=4}`. Raises RelaxError for unknown codegens, and for options and values that mean nothing."""
     name, brace, rest = text.strip().partition("{")
+    name = name.rstrip()
     if brace and not rest.endswith("}"):
         raise RelaxError(f"codegen '{text}': expected '}}' at the end, behind the options")
-    codegen = find_codegen(name.rstrip())
+    codegen = find_codegen(name)
     _check_lowering(codegen)
-    given: dict[str, str] = {}
-    for key, value in split_options(rest[:-1]):
-        if key not in codegen.options:
-            listed = f"it has {', '.join(codegen.options)}" if codegen.options else "it has none"
-            raise RelaxError(f"codegen '{name}' has no option '{key}'{suggest(key, codegen.options)} ({listed})")
-        if key in given or not value:
-            problem = "is given twice" if key in given else f"needs a value, like {key}=..."
-            raise RelaxError(f"codegen '{name}': option '{key}' {problem}")
-        given[key] = value
-    return ChosenCodegen(codegen, given)
+    given = tuple(split_options(rest[:-1]))
+    return ChosenCodegen(codegen, option_values(name, options_of(codegen), given), given)
+
+
+def options_of(codegen: type[Codegen]) -> Mapping[str, CodegenOption]:
+    """Of one that is registered."""
+    return cast("Mapping[str, CodegenOption]", codegen.options)
 
 
 def all_codegens() -> list[type[Codegen]]:
     """Every codegen, sorted by name."""
-    _import(None)
-    return [entry.codegen for entry in _CODEGENS.all()]
+    return [cast("type[Codegen]", entry.thing) for entry in CODEGENS.all()]
 
 
 def version_of(codegen: type[Codegen]) -> str:
     """The version of its bytes, which its runtime reads."""
     own = codegen.load is not ExternalRuntime.load
     return codegen.version if own else find_runtime(codegen.name).version
-
-
-def _import(name: str | None) -> bool:
-    """Tells whether plug-ins were imported."""
-    for source in codegen_sources:
-        source(name)
-    return load_plugins("codegen", name)

@@ -14,6 +14,8 @@ from ..core.external import CODEGEN
 
 #: On a function: the name of the pattern that its body was matched by, `<codegen>.<what>`.
 COMPOSITE = "relax.composite"
+#: On a composite function: there are no parts of such functions alone.
+BESIDE = "relax.beside"
 
 
 def codegen_of(composite: Operation) -> str:

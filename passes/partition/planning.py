@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from ...bindings.ir import Block, Operation, Value
+from ...bindings.navigation import address_of, operations_of
 from ...support.errors import RelaxError, blaming
-from ...support.registry import Registry, place_of
-from ...support.suggest import suggest
+from ...support.registry import NamedRegistry
 from ..patterns.prospects import Prospects
 from .codegen import Composite
 
@@ -41,37 +41,21 @@ def prospects_of(composites: Sequence[Composite]) -> Prospects:
     return (composites if isinstance(composites, Composites) else Composites(composites)).prospects
 
 
-class _Entry(NamedTuple):
-    name: str
-    planner: Planner
-    place: str
-
-
-_PLANNERS = Registry[_Entry](
-    lambda entry: (entry.name,),
-    lambda entry, taken: f"there is a planner '{entry.name}' already: {taken.place}",
-    families=f"{__package__}.planners",
-)
+_PLANNERS = NamedRegistry[Planner]("a planner", families=f"{__package__}.planners")
 
 
 def register_planner(name: str) -> Callable[[P], P]:
     """Registers a planner, for relax-partition{plan=name}; use it as a decorator."""
 
     def register(planner: P) -> P:
-        _PLANNERS.add([_Entry(name, planner, place_of(planner))])
+        _PLANNERS.register(name, planner)
         return planner
 
     return register
 
 
 def find_planner(name: str) -> Planner:
-    _PLANNERS.load()
-
-    found = next(iter(_PLANNERS.tried(name)), None)
-    if found is None:
-        known = [entry.name for entry in _PLANNERS.all()]
-        raise RelaxError(f"there is no planner '{name}'{suggest(name, known)} (there are {', '.join(known)})")
-    return found.planner
+    return _PLANNERS.get(name)
 
 
 def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
@@ -79,19 +63,36 @@ def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterato
     planner = find_planner(name)
     with blaming(f"planner '{name}'"):
         found: Iterable[Taken] = planner(block, composites)
+        standing = _Standing(block)
         if isinstance(found, Sequence):
             # All are there yet: what is taken is gone, and must not be looked at again.
-            _check(name, [op for each in found for op in _operations_of(name, each)], block)
+            _check(name, [op for each in found for op in _operations_of(name, each)], standing)
             yield from found
             return
-        gone: dict[int, Operation] = {}
         for taken in found:
-            operations = _operations_of(name, taken)
-            if any(id(op) in gone for op in operations):
-                raise RelaxError(f"planner '{name}' takes an operation twice")
-            _check(name, operations, block)
-            gone.update({id(op): op for op in operations})
+            _check(name, _operations_of(name, taken), standing)
+            standing.take(taken.operations)
             yield taken
+
+
+class _Standing:
+    """The operations of a block by their addresses: a handle of what is gone must not be looked at, or it crashes."""
+
+    def __init__(self, block: Block):
+        self._block = block
+        self._addresses = self._found()
+
+    def _found(self) -> set[int]:
+        return {address_of(op) for op in operations_of(self._block)}
+
+    def holds(self, op: Operation) -> bool:
+        address = address_of(op)
+        if address not in self._addresses:
+            self._addresses = self._found()  # calls have come to stand there
+        return address in self._addresses
+
+    def take(self, operations: Sequence[Operation]) -> None:
+        self._addresses.difference_update(map(address_of, operations))
 
 
 def _operations_of(name: str, taken: object) -> Sequence[Operation]:
@@ -100,13 +101,14 @@ def _operations_of(name: str, taken: object) -> Sequence[Operation]:
     return taken.operations
 
 
-def _check(name: str, operations: Sequence[Operation], block: Block) -> None:
-    """Refuses what is not in the block, and what is taken twice."""
+def _check(name: str, operations: Sequence[Operation], standing: _Standing) -> None:
+    """Refuses what is not in the block, or not any more, and what is taken twice."""
     taken: set[Value] = set()
     for op in operations:
-        if not len(op.results) or op.operation.block != block:
-            place = "of the block that it is given, and with results"
-            raise RelaxError(f"planner '{name}' takes {op.operation.name}: only operations {place} can go")
+        if not standing.holds(op.operation):
+            raise RelaxError(f"planner '{name}' takes an operation twice, or one that is not in the block it is given")
+        if not len(op.results):
+            raise RelaxError(f"planner '{name}' takes {op.operation.name}: only operations with results can go")
         if op.results[0] in taken:
             raise RelaxError(f"planner '{name}' takes {op.operation.name} twice")
         taken.add(op.results[0])

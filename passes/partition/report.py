@@ -17,7 +17,7 @@ from ...dialects.core.work import bytes_of
 from ..core.external import CODEGEN, external_modules, is_external
 from ..core.facts import KeptFact, PartitionFact, origins_of
 from ..core.journal import Journal
-from ..patterns.match import Refusal, why_not
+from ..patterns.match import Refusal
 from ..patterns.operators import Op
 from ..patterns.tree import Checked, walk
 from ..structures.prim_funcs import KnownPrimFuncs, remembering
@@ -115,6 +115,7 @@ class _Explanation:
     def __init__(self, codegens: Sequence[str], plan: str):
         chosen = "" if plan == "priority" else f"the plan '{plan}' did not take it, or "
         self._matches = f"matches, but {chosen}what it needs went elsewhere, or cannot move"
+        self._alone = "matches, but is taken only beside others of the codegen, and none is next to it"
         composites = [each for codegen in codegens for each in find_codegen(codegen).composites()]
         #: By the operations that they end with, and by all that they have in them.
         self._ending: dict[str, list[Composite]] = defaultdict(list)
@@ -134,15 +135,16 @@ class _Explanation:
         return max(reasons, key=lambda each: each.progress)
 
     def _ending_with(self, composite: Composite, op: Operation) -> Reason:
-        refusal = why_not(composite.pattern, op)
+        refusal = composite.why_not(op)
         if refusal is not None:
             return _reason(composite, refusal)
-        return Reason(composite.codegen, composite.name, self._matches, 2 * _ALL)
+        why = self._alone if composite.beside else self._matches
+        return Reason(composite.codegen, composite.name, why, 2 * _ALL)
 
     def _around(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]
         for user in users:
-            if user.name in composite.heads and (refusal := why_not(composite.pattern, user)) is not None:
+            if user.name in composite.heads and (refusal := composite.why_not(user)) is not None:
                 return _reason(composite, refusal)
         there = ", ".join(dict.fromkeys(user.name for user in users)) or "nothing"
         ends = " or ".join(sorted(composite.heads))

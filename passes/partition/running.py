@@ -3,22 +3,30 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import reprlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import functions_in, operations_in, symbol_name
+from ...bindings.navigation import body_of, function_type_of, functions_in, operations_in, symbol_name
+from ...dialects.core.codec import decode
 from ...dialects.core.elements import resource_attribute
+from ...dialects.core.infos import TensorInfo
 from ...support.errors import RelaxError, told
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
 from ..core.facts import origins_of
 from ..core.pipeline import Pipeline
+from ..core.working import means
 from .codegen import SYMBOLS, ChosenCodegen, Codegen, ObjectCode, version_of
+from .keeping import Place, place_of_code
 
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -30,6 +38,10 @@ class Made(NamedTuple):
     objects: tuple[bytes, ...]
     #: Behind the inputs of each function, by name.
     constants: Mapping[str, Sequence[Attribute]] = MappingProxyType({})
+    #: What it took.
+    seconds: float = 0.0
+    #: Whether it was found in the cache.
+    is_kept: bool = False
 
     @property
     def bytes(self) -> int:
@@ -40,19 +52,84 @@ class Declined(Exception):
     """A codegen has not made code, for this reason."""
 
 
-def compiled(module: Operation, chosen: ChosenCodegen) -> Made:
-    """Runs the codegen on a copy of the module. Raises Declined, whatever the codegen raises."""
+class Making:
+    """Has codegens make code, of several parts at once where they leave something for threads."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(max_workers=means().jobs, thread_name_prefix="codegen")
+
+    def __enter__(self) -> Making:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def begin(self, module: Operation, chosen: ChosenCodegen) -> Callable[[], Made]:
+        """Runs the codegen on a copy of the module. What is returned gives the code, once it is there; it raises
+        Declined, whatever the codegen raises.
+        """
+        started = time.perf_counter()
+        try:
+            with _declining():
+                _check_results(module)
+                place = place_of_code(module, chosen)
+                found = place.found() if place is not None else None
+                given = _compiled(module, chosen.codegen, chosen.values) if found is None else found
+        except Declined as refusal:
+            return functools.partial(_raise, refusal)
+        seconds = time.perf_counter() - started
+        if found is not None or not callable(given):
+            return lambda: _made(module, given, place, seconds, is_kept=found is not None)
+        waiting = self._threads.submit(_timed, given)
+
+        def finish() -> Made:
+            with _declining():
+                code, more = waiting.result()
+            return _made(module, code, place, seconds + more)
+
+        return finish
+
+
+def _check_results(module: Operation) -> None:
+    """Programs make room for results before they call."""
+    for function in Codegen.functions(module).values():
+        for info in map(decode, function_type_of(function).results):
+            if not isinstance(info, TensorInfo):
+                raise RelaxError(f"a result of it is no tensor: {info}")
+            if info.shape is None or None in info.shape:
+                raise RelaxError("only the run tells the sizes of a result, for which there has to be room before")
+
+
+def _raise(error: Exception) -> Made:
+    raise error
+
+
+def _timed(make: Callable[[], object]) -> tuple[object, float]:
+    started = time.perf_counter()
+    return make(), time.perf_counter() - started
+
+
+@contextmanager
+def _declining() -> Iterator[None]:
     try:
-        made = _compiled(module, chosen.codegen, chosen.options)
+        yield
     except RelaxError as error:
         raise Declined(error.message or told(error)) from error
     except (Exception, SystemExit) as error:  # a stranger's code may raise anything, or mean to end the program
         raise Declined(told(error)) from error
-    if isinstance(made, ObjectCode):
-        return Made(None, _objects_of(made, module), made.constants)
-    if not isinstance(made, _BYTES):
-        raise Declined(f"compile() gave a {type(made).__name__}, not bytes or rx.ObjectCode")
-    return Made(bytes(made), ())
+
+
+def _made(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool = False) -> Made:
+    """Raises Declined for what is no code."""
+    if isinstance(code, ObjectCode):
+        made = Made(None, _objects_of(code, module), _constants_of(code, module), seconds, is_kept)
+    elif isinstance(code, _BYTES):
+        made = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
+    else:
+        raise Declined(f"compile() gave a {type(code).__name__}, not bytes or rx.ObjectCode")
+    if place is not None and not is_kept:
+        place.keep(code)
+    return made
 
 
 def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
@@ -68,7 +145,21 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
     return found
 
 
-def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, str]) -> Any:
+def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[Attribute]]:
+    given: Any = made.constants
+    if not isinstance(given, Mapping):
+        raise Declined(f"compile() gave constants that are {reprlib.repr(given)}, not attributes by functions' names")
+    functions = Codegen.functions(module)
+    for name, values in given.items():
+        if name not in functions:
+            raise Declined(f"compile() gave constants of '{name}'; the part's functions are {', '.join(functions)}")
+        wrong = [each for each in values if not isinstance(each, ir.Attribute)]
+        if wrong:
+            raise Declined(f"compile() gave a {type(wrong[0]).__name__} as a constant of '{name}', not an ir.Attribute")
+    return made.constants
+
+
+def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, Any]) -> Any:
     copied = _module_of(module)
     if codegen.pipeline:
         Pipeline(codegen.pipeline).run(copied._owner)
@@ -88,7 +179,9 @@ def missing_here(codegen: type[Codegen], made: Made) -> str:
     if made.data is None:
         return ""
     try:
-        return str(find_runtime(codegen.name)().requires(memoryview(made.data)))
+        missing: object = find_runtime(codegen.name)().requires(memoryview(made.data))
+        is_text = isinstance(missing, str)
+        return str(missing) if is_text else f"requires() gave a {type(missing).__name__}, not what is missing as text"
     except RelaxError as error:
         return error.message
     except (Exception, SystemExit) as error:
@@ -103,12 +196,14 @@ def nodes_of(module: Operation) -> list[str]:
 
 def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
     """What is kept of it, on the module that the program is made of."""
-    name = symbol_name(module)
+    name, functions = symbol_name(module), codegen.functions(module)
+    inputs = [_number(len(body_of(each).arguments)) for each in functions.values()]
     fields: dict[str, Attribute] = {
         "codegen": ir.StringAttr.get(codegen.name),
         "name": ir.StringAttr.get(name),
         "version": ir.StringAttr.get("" if made.data is None else version_of(codegen)),
-        "functions": _texts(list(codegen.functions(module))),
+        "functions": _texts(list(functions)),
+        "inputs": ir.ArrayAttr.get(inputs),
         "nodes": _texts(nodes_of(module)),
         "objects": ir.ArrayAttr.get([_blob(each, f"{name}_object") for each in made.objects]),
     }
@@ -119,6 +214,10 @@ def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribut
 
 def _texts(items: list[str]) -> Attribute:
     return ir.ArrayAttr.get([ir.StringAttr.get(each) for each in items])
+
+
+def _number(number: int) -> Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
 def _blob(data: bytes, name: str) -> Attribute:

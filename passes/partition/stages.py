@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...support.errors import RelaxError
 from ..core.base import Pass
+from ..core.options import split_list
 from ..core.stages import Stages
 from ..relax_allocate_workspace import AllocateWorkspace
 from ..relax_fold_constant import FoldConstant
@@ -53,7 +54,7 @@ def _passes(
 
 
 def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
-    names = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    names = split_list(wanted) if isinstance(wanted, str) else list(wanted)
     wrong = next((each for each in names if not isinstance(each, str)), None)
     if wrong is not None:
         raise RelaxError(f"partition= takes names of codegens, like ['mynpu', 'dnnl'], not {wrong!r}")

@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...support import external_bytes
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
-from .. import external_bytes
 from ..native_calls import KERNELS, Call, CallList, NativeFunction, Passed
 
 _C = ctypes.CDLL(None)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...support import external_bytes
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
-from .. import external_bytes
 
 if TYPE_CHECKING:
     import onnxruntime

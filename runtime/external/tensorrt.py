@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from ...support import external_bytes
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime, register_runtime
-from .. import external_bytes
 from .cudart import Cuda, CudaError
 
 _ON_GPU = 2  # kDLCUDA

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ...passes.core.evaluating import Evaluator, NotComputed, evaluating_by
+from ...passes.core.working import Means, working_with
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from .code import USUAL_LEVEL, CodeOptions, build, code_options, stages_of
@@ -35,9 +36,16 @@ def host_evaluator(options: CodeOptions | None = None) -> Evaluator:
     return Evaluator(HOST, partial(_run, options or code_options(USUAL_LEVEL, None, None)))
 
 
-def folding_at(opt_level: int, options: CodeOptions) -> AbstractContextManager[None]:
-    """Inside, constants are computed by code with these options; at -O0 by nobody: that takes more than it saves."""
-    return evaluating_by(host_evaluator(options) if opt_level else None)
+@contextmanager
+def passes_at(opt_level: int, options: CodeOptions) -> Iterator[None]:
+    """Inside, passes work with these options: what they compute, constants, is computed by code with them; at -O0 by
+    nobody: that takes more than it saves.
+    """
+    with (
+        evaluating_by(host_evaluator(options) if opt_level else None),
+        working_with(Means(options.jobs, options.cache)),
+    ):
+        yield
 
 
 def _run(options: CodeOptions, module: Module) -> list[ndarray]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Attribute, Operation
-from ...bindings.mlir import string_value
+from ...bindings.mlir import ir, string_value
 from ...dialects.core.elements import elements_bytes
 from ...passes.core.external import EXTERNAL_MODS
 
@@ -30,4 +30,5 @@ def _external(described: Attribute) -> External:
     codegen, name, version = (string_value(described[key]) for key in ("codegen", "name", "version"))
     functions, nodes = (tuple(map(string_value, described[key])) for key in ("functions", "nodes"))
     data = elements_bytes(described["data"]) if "data" in described else None
-    return External(codegen, name, version, functions, nodes, data)
+    inputs = tuple(ir.IntegerAttr(each).value for each in described["inputs"])
+    return External(codegen, name, version, functions, nodes, data, inputs)

@@ -3,7 +3,7 @@
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition=codegens=sample --print-script | FileCheck %s
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition='codegens=sample plan=cost' --print-script | FileCheck %s --check-prefix=COST
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition='codegens=sample plan=coast' 2>&1 | FileCheck %s --check-prefix=PLAN
-# PLAN: error: there is no planner 'coast'; did you mean 'cost'? (there are cost, priority)
+# PLAN: error: unknown planner 'coast'; did you mean 'cost'? (registered: cost, priority)
 # RUN: not relax-opt %s --relax-partition 2>&1 | FileCheck %s --check-prefix=NONE
 # NONE: error: pass 'relax-partition': codegens= names no codegen
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition=codegens=sample,sample 2>&1 | FileCheck %s --check-prefix=TWICE

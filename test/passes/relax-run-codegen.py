@@ -19,7 +19,7 @@ from relax_mlir.script import ir as I, relax as R
 class Module:
     # CHECK-NOT: class p
     # MADE: relax.external_mods = [{codegen = "npu", data = dense_resource<p> : tensor<
-    # MADE-SAME: functions = ["npu_f"], name = "p",
+    # MADE-SAME: functions = ["npu_f"], inputs = [1], name = "p",
     # MADE-SAME: version = "1"}]
     @I.ir_module(attrs={"relax.codegen": "npu"})
     class p:

@@ -10,6 +10,7 @@ import numpy
 from before_after import changed, random_arrays, results_of
 from external_parts import assert_close, built, is_left, main_of
 from relax_mlir.bindings.navigation import last_of, operations_of
+from relax_mlir.passes.partition.options import option_values
 from relax_mlir.runtime.external.dnnl.description import Function, from_bytes
 from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime
 from relax_mlir.targets.external.dnnl.codegen import Dnnl
@@ -38,7 +39,7 @@ def the_part(module: rx.Module, **options: str) -> OnePart:
     assert call.name == "func.call", apart.script()
     inputs = [list(main.arguments).index(each) for each in call.operands]
     results = [list(call.results).index(each) for each in last_of(main).operands]
-    data = Dnnl().compile(apart, options)
+    data = Dnnl().compile(apart, option_values("dnnl", Dnnl.options, options.items()))
     part, _ = from_bytes(memoryview(data))
     (function,) = part.functions
     return OnePart(function, data, inputs, results)

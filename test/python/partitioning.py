@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 from hypothesis import strategies as st
-from relax_mlir.passes.partition import codegen as registry
+from relax_mlir.passes.core.external import CODEGENS
 from relax_mlir.passes.partition.codegen import Codegen, register_codegen
 from relax_mlir.support import external_runtime
 
@@ -53,7 +53,7 @@ def codegen(rows: Sequence[Any], name: str = "npu", base: type[Codegen] = Native
         register_codegen(name)(made)
         yield name
     finally:
-        registry._CODEGENS.entries.pop(name, None)
+        CODEGENS.entries.pop(name, None)
         external_runtime._RUNTIMES.entries.pop(name, None)
 
 

@@ -295,7 +295,7 @@ def test_passes_declare_what_they_produce() -> None:
     [
         ({"name": "test mark"}, "'test mark' is no pass name"),
         ({"name": ""}, "'' is no pass name"),
-        ({"name": "test-mark"}, "pass 'test-mark' is registered twice"),
+        ({"name": "test-mark"}, "there is a pass 'test-mark' already"),
         ({"name": "test-undocumented", "__doc__": " "}, "pass 'test-undocumented' has no doc string"),
     ],
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -58,8 +59,12 @@ def install(folder: Path, modules: Mapping[str, str], points: Mapping[str, str],
 
 
 def relax_opt(folder: Path, *arguments: str, text: str = "module {}") -> subprocess.CompletedProcess[str]:
+    return in_tool("relax_opt", folder, *arguments, text=text)
+
+
+def in_tool(tool: str, folder: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     """The tool in a process that sees the packages in the folder."""
-    code = f"import sys; sys.path.insert(0, {str(folder)!r}); from relax_mlir.tools.relax_opt import main; main()"
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); from relax_mlir.tools.{tool} import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *arguments], input=text, capture_output=True, text=True, timeout=600
     )
@@ -134,7 +139,7 @@ def test_lists_name_plug_ins(folder: Path) -> None:
         ("import relax_mlir as rx\nrx.Dialect('relax')", "dialect 'relax' is declared twice"),
         (
             "import relax_mlir as rx\n@rx.register_pass\nclass A(rx.Pass):\n    'Doc.'\n    name = 'relax-inline'",
-            "registered twice",
+            "already: ",
         ),
     ],
 )
@@ -159,6 +164,55 @@ def test_a_misnamed_entry_point_is_told(tmp_path: Path, point: str) -> None:
     done = relax_opt(tmp_path, "--mynpu-tile")
     assert done.returncode == 1
     assert f"plug-in '{point} = mynpu.passes': its name must be one of dialect.NAME, pass.NAME" in done.stderr
+
+
+CODEGEN = """
+    import relax_mlir as rx
+    from relax_mlir.patterns import is_op
+
+
+    @rx.register_codegen("mynpu")
+    class MyNpu(rx.Codegen):
+        'My accelerator.'
+        patterns = [("mynpu.exp", is_op("relax.exp"))]
+"""
+
+
+def test_lists_do_without_packages_that_are_broken(tmp_path: Path) -> None:
+    """They are told at the end, with the reason; who asks for one of them by its name gets an error."""
+    install(tmp_path, {"codegen": CODEGEN}, {"codegen.mynpu": "mynpu.codegen"})
+    broken = {"codegen.dead": "dead.x", "pass.dead-one": "dead.x", "target.dead": "dead.x", "dialect.dead": "dead.x"}
+    install(tmp_path, {"x": "import no_driver"}, {**broken, "codgen.npu": "dead.x"}, "dead")
+    reasons = ["cannot load plug-in 'dead.x': No module named 'no_driver'", "plug-in 'codgen.npu = dead.x'"]
+    for tool, option, named in (
+        ("relax_compile", "--list-codegens", "mynpu: My accelerator.\n"),
+        ("relax_opt", "--list-passes", "relax-inline"),
+        ("relax_opt", "--list-legalizations", "relax.exp"),
+        ("relax_opt", "--list-ops", "relax.exp"),
+        ("relax_opt", "--help", "--relax-inline"),
+    ):
+        done = in_tool(tool, tmp_path, option)
+        assert done.returncode == 0 and named in done.stdout, done.stderr
+        assert all(f"warning: {reason}" in done.stderr for reason in reasons), done.stderr
+    for pipeline, message in (
+        ("relax-partition{codegens=dead}", reasons[0]),
+        ("dead-one", reasons[0]),
+        ("relax-partition{codegens=npu}", f"unknown codegen 'npu'.*note: {reasons[1]}"),
+        ("external{codegen=dead}(cse)", reasons[0]),
+    ):
+        done = relax_opt(tmp_path, f"--pass-pipeline=builtin.module({pipeline})")
+        assert done.returncode == 1 and re.search(message, done.stderr, re.DOTALL), done.stderr
+
+
+def test_a_list_of_entry_points_that_cannot_be_read(tmp_path: Path) -> None:
+    install(tmp_path, {"passes": PASSES}, {"pass.mynpu-tile": "mynpu.passes"})
+    install(tmp_path, {}, {}, "garbled")
+    (tmp_path / "garbled-1.0.dist-info" / "entry_points.txt").write_bytes(b"[relax_mlir.plugins]\n\xff\xfe = x\n")
+    done = relax_opt(tmp_path, "--mynpu-tile")
+    assert done.returncode == 0 and "mynpu.tile" in done.stdout, done.stderr
+    listed = relax_opt(tmp_path, "--list-passes")
+    assert listed.returncode == 0 and "mynpu-tile" in listed.stdout
+    assert "garbled-1.0.dist-info: its entry points cannot be read: UnicodeDecodeError" in listed.stderr
 
 
 def test_a_plug_in_that_does_not_register_what_it_announces(tmp_path: Path) -> None:

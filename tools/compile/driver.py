@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from ... import Module, __version__, stages
 from ...bindings.diagnostics import PassWarning
 from ...dialects.core.elements import print_short
+from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
@@ -24,9 +25,9 @@ from ...support.files import is_special, refuse_overwriting, refuse_unwritable, 
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
-from ...targets.core.evaluation import folding_at
+from ...targets.core.evaluation import passes_at
 from ...targets.core.registry import parse_target
-from ..command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
 from ..guard import tell_long_stages
 from ..information import tells
 from ..report.page import Reporting
@@ -66,12 +67,11 @@ class Driver:
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
-        if arguments["list-onnx-operators"]:
-            write_text(self.stdout, _operators_text())
-            return 0
-        if arguments["list-codegens"]:
-            write_text(self.stdout, _codegens_text())
-            return 0
+        for option, text in (("list-onnx-operators", _operators_text), ("list-codegens", _codegens_text)):
+            if arguments[option]:
+                write_text(self.stdout, text())
+                self.stderr.write(plugin_warnings("relax-compile"))
+                return 0
         source = arguments.files[0]
         if arguments["check"]:
             return self._check(source, arguments)
@@ -122,7 +122,7 @@ class Compilation:
     def run(self, source: str) -> None:
         self._prepare_output(source)
         self._prepare_processes(source)
-        with self._reporting.recording(), folding_at(self.arguments["O"], self.code_options), warnings.catch_warnings():
+        with self._reporting.recording(), passes_at(self.arguments["O"], self.code_options), warnings.catch_warnings():
             warnings.simplefilter("ignore", PassWarning)  # what is declined stands in the table
             artifact = self._run(source)
         self._tell_partition()
@@ -294,7 +294,7 @@ def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
     from ...passes.partition.stages import with_partition
     from ...passes.relax_partition import Partition
 
-    codegens = tuple(name.strip() for text in arguments["partition"] for name in text.split(",") if name.strip())
+    codegens = tuple(name for text in arguments["partition"] for name in split_list(text))
     wanted = Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
     strict, elsewhere = arguments["strict-partition"], arguments["partition-elsewhere"]
     return with_partition(chosen, wanted, strict=strict, elsewhere=elsewhere)
@@ -303,11 +303,13 @@ def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
 def _codegens_text() -> str:
     """Each codegen with its patterns."""
     from ... import all_codegens
+    from ...passes.partition.codegen import options_of
+    from ...passes.partition.options import options_text
 
     lines = []
     for codegen in all_codegens():
         lines.append(f"{codegen.name}: {(codegen.__doc__ or '').strip().partition(chr(10))[0]}".rstrip(": "))
-        lines += [f"  option {name}: {doc}" for name, doc in codegen.options.items()]
+        lines += [f"  option {each}" for each in options_text(options_of(codegen))]
         lines += [f"  {each.name}: {each.pattern}" for each in codegen.composites()]
     return "".join(f"{line}\n" for line in lines)
 

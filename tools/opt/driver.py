@@ -17,7 +17,7 @@ from ...passes.core.registry import all_passes, find_pass
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin, load_plugins
-from ..command_line import Arguments, spelling
+from ..command_line import Arguments, plugin_warnings, spelling
 from ..guard import announce
 from ..split_input import SCRIPT_MARKER, SPLIT_MARKER, near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
@@ -60,6 +60,7 @@ class Driver:
         information = _information(arguments)
         if information is not None:
             self._print_output(information.encode())
+            self.stderr.write(plugin_warnings("relax-opt"))
             return 0
         self.shows_operations = arguments["mlir-print-op-on-diagnostic"]
         (source,) = arguments.files

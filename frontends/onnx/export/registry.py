@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ....support.registry import Registry, names_of, place_of_caller
+from ....support.registry import Named, NamedRegistry, names_of, place_of_caller
 
 if TYPE_CHECKING:
     from .call import ExportedOp
@@ -17,30 +17,18 @@ Export = Callable[["ExportedOp"], "Held | Sequence[Held]"]
 Function = TypeVar("Function", bound=Export)
 
 
-class Exporter(NamedTuple):
-    """How an operation is exported; `place` says where that is written."""
-
-    name: str
-    function: Export
-    place: str
-
-
-_EXPORTERS = Registry[Exporter](
-    lambda each: (each.name,),
-    lambda new, taken: f"operation '{new.name}' is exported to ONNX already: {taken.place}",
-    families=f"{__package__}.operators",
-)
+_EXPORTERS = NamedRegistry[Export]("an exporter to ONNX of", families=f"{__package__}.operators")
 
 
 def exports(names: str | Sequence[str]) -> Callable[[Function], Function]:
     """Says what operations of a name, or of several, become in ONNX; use it as a decorator."""
-    return _EXPORTERS.registering(lambda function, place: [Exporter(name, function, place) for name in names_of(names)])
+    return _EXPORTERS.registering(lambda function, place: [Named(name, function, place) for name in names_of(names)])
 
 
 def export_rows(rows: Mapping[str, Export]) -> None:
     """The same of many: functions by the names of relax operators."""
     place = place_of_caller(1)
-    _EXPORTERS.add([Exporter(f"relax.{name}", function, f"{place} ({name})") for name, function in rows.items()])
+    _EXPORTERS.add([Named(f"relax.{name}", function, f"{place} ({name})") for name, function in rows.items()])
 
 
 def export_same(rows: Mapping[str, str]) -> None:
@@ -54,12 +42,10 @@ def _same(operator: str) -> Export:
 
 def find_exporter(name: str) -> Export | None:
     """How operations of this name are exported."""
-    _EXPORTERS.load()
-    found = next(iter(_EXPORTERS.tried(name)), None)
-    return None if found is None else found.function
+    found = _EXPORTERS.find(name)
+    return None if found is None else found.thing
 
 
 def exported_names() -> list[str]:
     """The names of all operations that can be exported."""
-    _EXPORTERS.load()
-    return sorted(_EXPORTERS.entries)
+    return _EXPORTERS.names()

@@ -12,8 +12,7 @@ from ....dialects.core.codec import decode
 from ....dialects.core.work import bytes_of
 from ....support.errors import RelaxError, blaming
 from ...canonicalize.constants import is_constant
-from ...patterns.match import match
-from ..codegen import Composite, find_codegen
+from ..codegen import Composite, made_codegen
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import BYTES_PER_S, estimate, seconds_of
 
@@ -50,10 +49,9 @@ def _candidates(block: Block, operations: Sequence[Operation], composites: Seque
     waiting = prospects_of(composites).in_block(block)
     found = []
     for place, composite in enumerate(composites):
-        with blaming(f"codegen '{composite.codegen}'"):
-            codegen = find_codegen(composite.codegen)()
+        codegen = made_codegen(composite.codegen)
         for op in waiting.get(place, ()):
-            matched = match(composite.pattern, op)
+            matched = next(composite.matches(op), None)
             if matched is not None:
                 inside = tuple(numbers[each.results[0]] for each in matched.operations)
                 with blaming(f"codegen '{composite.codegen}': cost()"):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ....bindings.ir import Block, Operation
-from ...patterns.match import matches_of
 from ..codegen import Composite
 from ..planning import Taken, prospects_of, register_planner
 
@@ -35,7 +34,7 @@ def by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken
 
 def _match(composite: Composite, op: Operation, groups: Mapping[Operation, list[Operation]]) -> list[Operation]:
     """What the pattern matches at an operation, with nothing of a group in it that it does not hold as a whole."""
-    for match in matches_of(composite.pattern, op):
+    for match in composite.matches(op):
         inside = set(match.operations)
         if all(inside.issuperset(groups.get(each, ())) for each in match.operations):
             return match.operations

@@ -23,9 +23,11 @@ from .splitting import in_floats, is_exact, split
 class Constants:
     """The constants of a part where they are mapped, and those that have been made of them."""
 
-    def __init__(self, data: memoryview):
+    def __init__(self, data: memoryview, *, is_used: bool = True):
+        """Where they are not used, plans are only tried out: nothing is made of constants, which takes memory."""
         import numpy
 
+        self.is_used = is_used
         self._bytes = numpy.frombuffer(data, "uint8")
         #: With what they are in another layout, for all plans.
         self.reordered: list[tuple[Held, Held]] = []
@@ -140,10 +142,11 @@ class Builder:
         if result.buffer.position is not None or not all(held.buffer.is_constant for held in arguments.values()):
             self._calls.append(call)
             return result
-        address, owner = allocate(result.layout.nbytes)
+        address, owner = allocate(result.layout.nbytes if self._constants.is_used else 0)
         made = Held(result.layout, Buffer(result.layout.nbytes, address=address, owner=owner))
         call.arguments[DST] = made
-        Plan([call]).listed().run()
+        if self._constants.is_used:
+            Plan([call]).listed().run()
         return made
 
     def step(self, step: Step) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -110,15 +110,16 @@ class Blobs:
         self._end += len(data) + -len(data) % _ALIGNMENT
         return place
 
-    def joined(self) -> bytes:
-        return b"".join(self._pieces)
+    def behind(self, head: Callable[[int], bytes]) -> bytes:
+        """All of them behind what `head` says of their size."""
+        return b"".join([head(self._end), *self._pieces])
 
 
 def to_bytes(part: Part, blobs: Blobs) -> bytes:
     text = json.dumps({"version": VERSION, **asdict(part)}, separators=(",", ":")).encode()
     text += b" " * (-(_HEADER.size + len(text)) % _ALIGNMENT)
-    constants = blobs.joined()
-    return _HEADER.pack(MAGIC, len(text), _HEADER.size + len(text) + len(constants)) + text + constants
+    before = _HEADER.size + len(text)
+    return blobs.behind(lambda size: _HEADER.pack(MAGIC, len(text), before + size) + text)
 
 
 def from_bytes(data: memoryview) -> tuple[Part, memoryview]:

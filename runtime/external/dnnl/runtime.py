@@ -42,12 +42,19 @@ class DnnlRuntime(ExternalRuntime):
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         """By name: functions of inputs and outputs. Plans of fixed sizes are made now."""
+        return {name: each.native() for name, each in self._planned(data, is_used=True).items()}
+
+    def try_out(self, data: memoryview) -> None:
+        """Raises what `load` would, without what it makes of constants."""
+        self._planned(data, is_used=False)
+
+    def _planned(self, data: memoryview, *, is_used: bool) -> dict[str, Planned]:
         refusal = self.requires(data)
         if refusal:
             raise DnnlError(refusal)
         part, blobs = from_bytes(memoryview(data))
-        constants = Constants(blobs)
-        return {function.name: Planned(function, constants, part).native() for function in part.functions}
+        constants = Constants(blobs, is_used=is_used)
+        return {function.name: Planned(function, constants, part) for function in part.functions}
 
 
 class Planned:

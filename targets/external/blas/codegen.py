@@ -19,6 +19,7 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import located_error
 from ....passes.canonicalize.constants import elements_of, is_constant
 from ....passes.partition.codegen import Codegen, register_codegen
+from ....passes.partition.options import CodegenOption
 from ....passes.patterns.calls import is_call_tir
 from ....passes.patterns.match import match
 from ....passes.patterns.tree import wildcard
@@ -40,16 +41,15 @@ class Blas(Codegen):
     """Says what to multiply with what; the library is looked for where the program runs."""
 
     patterns: ClassVar[list[Any]] = [("blas.product", _LAYER)]
-    options: ClassVar[Mapping[str, str]] = {"threads": "how many threads compute one product (default: 1)"}
+    options: ClassVar[Mapping[str, CodegenOption]] = {
+        "threads": CodegenOption("how many threads compute one product", int, 1, least=1)
+    }
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
-        threads = options.get("threads", "1")
-        if not threads.isdecimal() or int(threads) < 1:
-            raise RelaxError(f"codegen 'blas': threads={threads}: expected a number, 1 or more")
+    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         writer = _Writer({symbol_name(each): each for each in functions_in(module.operation)})
         with remembering(KnownPrimFuncs()):
             written = {name: writer.function(each) for name, each in self.functions(module).items()}
-        return packed(Part(int(threads), written, writer.constants))
+        return packed(Part(options["threads"], written, writer.constants))
 
 
 class _Writer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from ....bindings.ir import Attribute
@@ -15,11 +15,13 @@ from ....dialects.core.dialect import all_ops
 from ....dialects.core.infos import TensorInfo
 from ....passes.core.pipeline import Pipeline
 from ....passes.partition.codegen import Codegen, ObjectCode, register_codegen
+from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
+from ....runtime.cpu import cpu_identity
 from ...core.code import find_backend, stages_of
 from ...core.registry import parse_target
-from .compiler import USUAL_FLAGS, compile_objects, find_compiler
+from .compiler import USUAL_FLAGS, compile_objects, compiler_version, find_compiler
 from .constants import lift_constants
 
 _DIALECT = "relax"
@@ -51,17 +53,20 @@ class CCodegen(Codegen):
     """Makes native objects by way of C."""
 
     patterns: ClassVar[list[Any]] = _patterns()
-    options: ClassVar[Mapping[str, str]] = {
-        "cc": "the compiler's command; $CC, else cc, without it",
-        "flags": f"for the compiler, in place of {' '.join(USUAL_FLAGS)}",
+    options: ClassVar[Mapping[str, CodegenOption]] = {
+        "cc": CodegenOption("the compiler's command; $CC, else cc, without it"),
+        "flags": CodegenOption(f"for the compiler, in place of {' '.join(USUAL_FLAGS)}", shlex.split, USUAL_FLAGS),
     }
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> ObjectCode:
+    def compile(self, module: Any, options: Mapping[str, Any]) -> Callable[[], ObjectCode]:
         """An object for each file of the part. Raises RelaxError without a compiler, and with what it says."""
-        command = find_compiler(options.get("cc", ""))
-        flags = shlex.split(options["flags"]) if "flags" in options else USUAL_FLAGS
+        command = find_compiler(options["cc"])
         files, constants = part_sources(module)
-        return ObjectCode(tuple(compile_objects(files, command, flags)), constants)
+        return lambda: ObjectCode(tuple(compile_objects(files, command, options["flags"])), constants)
+
+    def fingerprint(self, options: Mapping[str, Any]) -> str:
+        """The compiler, and the machine that it compiles for."""
+        return f"{compiler_version(find_compiler(options['cc']))}\n{cpu_identity()}"
 
 
 def part_sources(module: Any) -> tuple[dict[str, str], dict[str, list[Attribute]]]:

@@ -16,11 +16,13 @@ from ....support.errors import RelaxError
 #: Objects for the loader: position-independent, each file of a program by itself.
 _ALWAYS = ("-std=c99", "-fPIC", "-c")
 USUAL_FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-stack-protector")
+#: Variables that compilers of C read.
+_HEARD = ("CPATH", "C_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
 _MOST_SECONDS = 600
 _MOST_LINES = 12
 
 
-def find_compiler(asked: str = "") -> list[str]:
+def find_compiler(asked: str | None = None) -> list[str]:
     """The command: what was asked for, $CC, or cc. Raises RelaxError where there is none."""
     told = asked or os.environ.get("CC", "")
     command = shlex.split(told) or ["cc"]
@@ -29,6 +31,12 @@ def find_compiler(asked: str = "") -> list[str]:
         where = "option cc" if asked else "$CC" if told else "cc"
         raise RelaxError(f"this machine has no compiler of C: '{command[0]}' ({where}) is not found")
     return [found, *command[1:]]
+
+
+def compiler_version(command: Sequence[str]) -> str:
+    """What it says of itself, with what is set in the environment. Raises RelaxError where it says nothing."""
+    told = _run([*command, "--version"], None)
+    return "\n".join([*command, told, *(os.environ.get(name, "") for name in _HEARD)])
 
 
 def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Sequence[str]) -> list[bytes]:
@@ -42,7 +50,8 @@ def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Seq
         return [Path(folder, f"{source}.o").read_bytes() for source in sources]
 
 
-def _run(command: Sequence[str], folder: str) -> None:
+def _run(command: Sequence[str], folder: str | None) -> str:
+    """What it prints."""
     shown = shlex.join(command)
     try:
         done = subprocess.run(
@@ -56,3 +65,4 @@ def _run(command: Sequence[str], folder: str) -> None:
         words = done.stderr.strip().splitlines()
         said = "\n".join(words[:_MOST_LINES]) or f"exit code {done.returncode}"
         raise RelaxError(f"{shown}: {said}")
+    return done.stdout

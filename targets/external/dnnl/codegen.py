@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ....bindings.ir import Operation
 from ....passes.partition.codegen import Codegen, register_codegen
+from ....passes.partition.options import CodegenOption
 from ....runtime.external.dnnl.description import Blobs, Part, to_bytes
 from ....runtime.external.dnnl.runtime import DnnlRuntime
 from ....support.errors import RelaxError
@@ -24,16 +25,17 @@ class Dnnl(Codegen):
     """oneDNN 3.2 on CPUs."""
 
     patterns = ROWS
-    options: ClassVar[Mapping[str, str]] = {"threads": "of OpenMP, for each call: a number, 1 without"}
+    options: ClassVar[Mapping[str, CodegenOption]] = {
+        "threads": CodegenOption("of OpenMP, for each call", int, 1, least=1, most=1024)
+    }
     #: Weights that stay integers, with the scales that turn them into numbers.
     keeps: ClassVar[tuple[str, ...]] = ("relax.dequantize",)
 
     def cost(self, composite: str, operations: Sequence[Operation]) -> float:
         return seconds(composite, operations)
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
+    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """The part as bytes. What this machine's oneDNN refuses is refused here, where sizes are known."""
-        threads = _threads(options)
         blobs = Blobs()
         converters = [Converter(graph, blobs) for graph in public_functions(module.operation, activation_at)]
         functions = tuple(converter.convert() for converter in converters)
@@ -41,14 +43,7 @@ class Dnnl(Codegen):
             raise RelaxError("there is nothing to compute: tensors are only seen or stored in other ways")
         dtypes = {value.dtype for function in functions for value in function.values}
         needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
-        data = to_bytes(Part(functions, threads, needs, any(each.drops_nan for each in converters)), blobs)
+        data = to_bytes(Part(functions, options["threads"], needs, any(each.drops_nan for each in converters)), blobs)
         if not why_not_loaded():
-            DnnlRuntime().load(memoryview(data))
+            DnnlRuntime().try_out(memoryview(data))
         return data
-
-
-def _threads(options: Mapping[str, str]) -> int:
-    stated = options.get("threads", "1")
-    if not stated.isdecimal() or not 1 <= int(stated) <= 1024:
-        raise RelaxError(f"codegen 'dnnl': threads={stated} has to be a number from 1 to 1024")
-    return int(stated)

@@ -210,7 +210,7 @@ class Converter:
         self.steps.append(other)
 
 
-def _stored(ref: Ref) -> bytes:
+def _stored(ref: Ref) -> memoryview:
     array = numbers_in(ref)
     dtype = ref.info.dtype
     if array is None and dtype == "bf16":
@@ -222,4 +222,4 @@ def _stored(ref: Ref) -> bytes:
         raise RelaxError(f"a constant of {dtype} has no bytes")
     import numpy
 
-    return numpy.ascontiguousarray(array).tobytes()
+    return numpy.ascontiguousarray(array).reshape(-1).view("uint8").data

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import or_
 
+from ....passes.partition.codegen import PatternRow
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import Op, is_op
-from ....passes.patterns.tree import Check, GraphPattern, is_const, wildcard
+from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from . import activations, einsums, elementwise, movement, norms, products, quantized, views  # noqa: F401  # rules declare themselves
 from .activations import activation_at
 from .convolutions import CONVOLUTIONS, POOLS, RESIZED, TRANSPOSED
@@ -20,7 +21,6 @@ from .rules import refusal
 #: Operators after a product that are part of its pattern; what follows then is another one, and fused all the same.
 _MOST_FOLLOWING = 6
 
-Row = tuple[str, GraphPattern, Check]
 Product = Callable[[GraphPattern, GraphPattern], GraphPattern]
 
 
@@ -105,8 +105,14 @@ def _rows() -> Iterator[tuple[str, GraphPattern]]:
     yield "eltwise", _elementwise(wildcard())
     yield "requantize", _op("quantize", "dequantize")
     yield "prelu", _op("nn.prelu")
+    yield from _carrying()
+
+
+def _carrying() -> Iterator[tuple[str, GraphPattern]]:
+    """What computes nothing: it is taken beside what does."""
     yield "movement", _op("strided_slice", "split", "concat", "stack", "broadcast_to", "astype")
     yield "view", _op("permute_dims") | _op(*views.RESHAPING)
 
 
-ROWS: list[Row] = [(f"dnnl.{name}", pattern, check) for name, pattern in _rows()]
+_BESIDE = {name for name, _ in _carrying()}
+ROWS = [PatternRow(f"dnnl.{name}", pattern, check, beside=name in _BESIDE) for name, pattern in _rows()]

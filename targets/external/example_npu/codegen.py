@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ....bindings.ir import Operation
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.work import work_of
 from ....passes.partition.codegen import Codegen, register_codegen
+from ....passes.partition.options import CodegenOption
 from ....passes.partition.pricing import estimate
 from ....passes.partition.steps import Step, Steps
 from ....passes.patterns.matched import Match
@@ -71,7 +72,9 @@ class ExampleNpu(Codegen):
         ("example_npu.pool2d", is_op("relax.nn.max_pool2d", "relax.nn.avg_pool2d"), takes_pool),
         ("example_npu.add", is_op("relax.add")(wildcard(), wildcard()), takes),
     )
-    options: ClassVar[Mapping[str, str]] = {"precision": "of the constants: f32, or f16, which is half of the bytes"}
+    options: ClassVar[Mapping[str, CodegenOption]] = {
+        "precision": CodegenOption("of the constants; f16 is half of the bytes", Literal["f32", "f16"], "f32")
+    }
     # One function without calls: convolutions that follow each other pass NHWC on.
     pipeline: ClassVar[str] = (
         "relax-inline{include-composites=true},"
@@ -79,13 +82,10 @@ class ExampleNpu(Codegen):
         "relax-fold-constant"
     )
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
+    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """A program for each function. Raises RelaxError for what the passes have left that is no instruction."""
-        precision = options.get("precision", "f32")
-        if precision not in _PRECISIONS:
-            raise RelaxError(f"codegen 'example_npu': precision={precision}: expected {' or '.join(_PRECISIONS)}")
         parts = self.steps(module, whole=False)
-        return to_bytes({name: _program(part, _PRECISIONS[precision]) for name, part in parts.items()})
+        return to_bytes({name: _program(part, _PRECISIONS[options["precision"]]) for name, part in parts.items()})
 
     def cost(self, composite: str, operations: Sequence[Operation]) -> float:
         """The processor's time, and that of a call."""

@@ -14,10 +14,10 @@ from ....frontends.onnx.export.asking import why_not
 from ....frontends.onnx.export.model import USUAL_OPSET, export_function
 from ....frontends.onnx.export.registry import exported_names
 from ....passes.partition.codegen import Codegen, register_codegen
+from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....runtime.external.onnxruntime import Part, packed
-from ....support.errors import RelaxError
 
 _DIALECT = "relax."
 #: Elements that a program and onnxruntime can pass to each other.
@@ -59,21 +59,15 @@ class OnnxRuntimeCodegen(Codegen):
     """Makes ONNX models of parts."""
 
     patterns: ClassVar[list[Any]] = _patterns()
-    options: ClassVar[Mapping[str, str]] = {
-        "threads": "how many threads compute one operator; 0: as many as there are cores (default: 1)"
+    options: ClassVar[Mapping[str, CodegenOption]] = {
+        "threads": CodegenOption("how many compute one operator; 0: as many as there are cores", int, 1, least=0)
     }
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
+    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """A model for each public function. Raises RelaxError for what cannot be exported after all."""
         models = {name: _bytes(module.operation, name) for name in self.functions(module)}
-        return packed(Part(_threads(options.get("threads", "1")), models))
+        return packed(Part(options["threads"], models))
 
 
 def _bytes(module: Operation, name: str) -> bytes:
     return export_function(module, name, USUAL_OPSET).SerializeToString(deterministic=True)
-
-
-def _threads(text: str) -> int:
-    if not text.isdecimal():
-        raise RelaxError(f"codegen 'onnxruntime': threads={text}: expected a number, 0 for all cores")
-    return int(text)

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ....passes.partition.codegen import Codegen, register_codegen
+from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....runtime.external.tensorrt import Part, packed
 from ..core.flatten import public_functions
 from . import converter  # noqa: F401  # brings the rules
 from .build import build, tensorrt
-from .options import OPTIONS, parse_options
+from .options import OPTIONS, Options
 from .rules import RULES, refusal
 
 _DIALECT = "relax."
@@ -31,12 +32,12 @@ class TensorRt(Codegen):
     patterns: ClassVar[list[Any]] = [
         (f"tensorrt.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in RULES
     ]
-    options: ClassVar[Mapping[str, str]] = OPTIONS
+    options: ClassVar[Mapping[str, CodegenOption]] = OPTIONS
     #: Constants first, so that weights are known; batch norms go into them.
     pipeline: ClassVar[str] = "relax-fold-constant,relax-fold-batch-norm"
 
-    def compile(self, module: Any, options: Mapping[str, str]) -> bytes:
+    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """An engine for each public function. Raises RelaxError where there is no TensorRT, or it builds none."""
-        told, trt = parse_options(options), tensorrt()
+        told, trt = Options(**options), tensorrt()
         engines = {each.name: build(trt, each, told) for each in public_functions(module.operation)}
         return packed(Part(trt.__version__, engines))

@@ -8,13 +8,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ....dialects.core.symbols import Dim
+from ....passes.partition.options import CodegenOption
 from ....support.errors import RelaxError
 
-OPTIONS: Mapping[str, str] = {
-    "fp16": "1: TensorRT may compute in half precision where that is faster (default: 0)",
-    "workspace": "of the GPU's memory, for layers that compute: bytes, or 512M, 2G (default: what TensorRT says)",
-    "sizes": "of symbols: the least, the usual one and the most, n:1-8-64, several with a comma between",
-}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BYTES = re.compile(r"(\d{1,18})([KMG]?)")
 _SIZE = re.compile(r"\s*([A-Za-z_][\w.]*):(\d{1,9})-(\d{1,9})-(\d{1,9})\s*")
@@ -54,20 +50,10 @@ def _shown(sizes: Mapping[str, Range]) -> str:
     return ",".join(f"{name}:{'-'.join(map(str, told))}" for name, told in sizes.items())
 
 
-def parse_options(given: Mapping[str, str]) -> Options:
-    """Raises RelaxError for what means nothing."""
-    fp16 = given.get("fp16", "0")
-    if fp16 not in ("0", "1", "true", "false"):
-        raise RelaxError(f"codegen 'tensorrt': fp16={fp16}: expected 0 or 1")
-    return Options(fp16 in ("1", "true"), _bytes(given.get("workspace")), _sizes(given.get("sizes", "")))
-
-
-def _bytes(text: str | None) -> int | None:
-    if text is None:
-        return None
+def _bytes(text: str) -> int:
     found = _BYTES.fullmatch(text)
     if found is None or not int(found[1]):
-        raise RelaxError(f"codegen 'tensorrt': workspace={text}: expected bytes, such as 1073741824, 512M or 1G")
+        raise ValueError(f"expects bytes, such as 1073741824, 512M or 1G, got '{text}'")
     return int(found[1]) * _UNITS[found[2]]
 
 
@@ -77,8 +63,15 @@ def _sizes(text: str) -> dict[str, Range]:
         found = _SIZE.fullmatch(each)
         told = Range(*map(int, found.groups()[1:])) if found else None
         if found is None or told is None or not 1 <= told.least <= told.usual <= told.most:
-            raise RelaxError(f"codegen 'tensorrt': sizes={text}: expected symbol:least-usual-most, such as n:1-8-64")
+            raise ValueError(f"expects symbol:least-usual-most, such as n:1-8-64, got '{text}'")
         if found[1] in sizes:
-            raise RelaxError(f"codegen 'tensorrt': sizes={text}: '{found[1]}' is there twice")
+            raise ValueError(f"names '{found[1]}' twice")
         sizes[found[1]] = told
     return sizes
+
+
+OPTIONS: Mapping[str, CodegenOption] = {
+    "fp16": CodegenOption("TensorRT may compute in half precision where that is faster", bool, False),
+    "workspace": CodegenOption("of the GPU's memory, for layers that compute; TensorRT's default without", _bytes),
+    "sizes": CodegenOption("of symbols: the least, the usual one and the most, as n:1-8-64,m:1-2-3", _sizes, {}),
+}

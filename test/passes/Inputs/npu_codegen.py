@@ -18,9 +18,9 @@ class Npu(rx.Codegen):
 
     def compile(self, module, options):
         (name,) = self.functions(module)
-        if options.get("refuse") == name:
+        if options["refuse"] == name:
             raise rx.RelaxError("was told to refuse")
-        return f"needs {options['needs']}".encode() if "needs" in options else str(module).encode()
+        return f"needs {options['needs']}".encode() if options["needs"] else str(module).encode()
 
     def requires(self, data):
         text = bytes(data).decode()

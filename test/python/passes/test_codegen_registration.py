@@ -15,12 +15,14 @@ import numpy
 import pytest
 from partitioning import Native, built, codegen
 from relax_mlir.runtime.errors import ArtifactError
+from relax_mlir.runtime.external_parts import _watched
 
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.patterns import is_op, wildcard
 
 EXP = [("npu.exp", is_op("relax.exp"))]
+NAME = "fused_exp_npu"
 
 
 def exp(a: Any, b: Any) -> Any:
@@ -53,9 +55,10 @@ def test_patterns_of_what_there_is_not(pattern: Callable[[], Any], message: str)
         ([("dsp.exp", is_op("relax.exp"))], "pattern 'dsp.exp' has to be called 'npu.<what>'"),
         ([("npu.", is_op("relax.exp"))], "pattern 'npu.' has to be called 'npu.<what>'"),
         ([*EXP, *EXP], "two patterns are called 'npu.exp'"),
-        ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\) or \(name, pattern, check\), not"),
-        ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\) or \(name, pattern, check\), not"),
+        ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
+        ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
         ([("npu.exp", is_op("relax.exp"), "wide")], r"pattern 'npu.exp': its check is a str, no function"),
+        ([("npu.exp", is_op("relax.exp"), None, "yes")], r"a row is \(name, pattern\), .* rx.PatternRow, not"),
         (7, "patterns has to be a list of rows, not 7"),
     ],
 )
@@ -73,12 +76,27 @@ def test_rows_that_mean_nothing(rows: Any, message: str) -> None:
         ({"stage": "legalize"}, "stage = 'legalize' needs a target"),
         ({"options": ["cores"]}, "options has to be a mapping"),
         ({"version": 1}, "version has to be text, not 1"),
+        ({"keeps": "relax.dequantize"}, "keeps has to be a list of operators' names, not 'relax.dequantize'"),
+        ({"keeps": ["relax.dequantise"]}, "'relax.dequantise'; did you mean 'relax.dequantize'"),
+        ({"requires": lambda self, data: None}, r"requires\(\) gave a NoneType, not what is missing as text"),
+        ({"__init__": lambda self: 1 / 0}, r"Npu\(\): ZeroDivisionError"),
     ],
 )
 def test_members_that_mean_nothing(members: Any, message: str) -> None:
     """What names passes and targets is checked where the codegen is asked for: they may come later."""
-    with pytest.raises(rx.RelaxError, match=f"codegen 'npu': .*{message}"), codegen(EXP, **members) as npu:
+    with pytest.raises(rx.RelaxError, match=f"codegen 'npu'.*{message}"), codegen(EXP, **members) as npu:
         rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
+def test_misspelt_members_are_told() -> None:
+    """Those that are called nearly what is not there; helpers are their authors'."""
+    members = {"worksapce": lambda *_: 64, "_laod": None, "loader": None, "instructions": None}
+    with (
+        pytest.warns(RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'") as told,
+        codegen(EXP, **members),
+    ):
+        pass
+    assert len(told) == 1
 
 
 def test_two_of_one_name() -> None:
@@ -104,9 +122,16 @@ def test_a_check_that_fails_names_its_pattern() -> None:
     def is_flat(match: Any) -> bool:
         return match.root.nothing
 
-    for check, message in ((is_wide, "no part named 'w'|'w'"), (is_flat, "is_flat failed: AttributeError")):
-        with codegen([("npu.exp", is_op("relax.exp"), check)]) as npu, pytest.raises(rx.RelaxError, match=message):
-            rx.compile(built(exp), partition=[npu])
+    for check, message in (
+        (is_wide, "pattern .*: no part named 'w' has matched"),
+        (is_flat, "pattern .*: is_flat failed: AttributeError"),
+        (lambda match: 3, "pattern .*: <lambda> has to answer True, False or why not, it gave 3"),
+    ):
+        named = f"codegen 'npu', pattern 'npu.exp': {message}"
+        for plan, explain in (("priority", False), ("cost", False), ("cost", True)):
+            wanted = rx.Partition(codegens=("npu",), plan=plan, explain=explain)
+            with codegen([("npu.exp", is_op("relax.exp"), check)]), pytest.raises(rx.RelaxError, match=named):
+                rx.compile(built(exp), partition=wanted, journal=rx.Journal() if explain else None)
 
 
 class Silent(rx.Codegen):
@@ -129,6 +154,20 @@ def gives_objects(objects: Any) -> Callable[..., rx.ObjectCode]:
     return lambda *_: rx.ObjectCode(objects)
 
 
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ([1], r"constants that are \[1\], not attributes by functions' names"),
+        ({"other": []}, f"constants of 'other'; the part's functions are {NAME}"),
+        ({NAME: [3.5]}, f"gave a float as a constant of '{NAME}', not an ir.Attribute"),
+    ],
+)
+def test_constants_of_objects_that_are_none(constants: Any, message: str) -> None:
+    code = rx.ObjectCode((f"__tvm_ffi_{NAME}.{NAME}".encode(),), constants)
+    with codegen(EXP, compile=lambda *_: code) as npu, pytest.raises(rx.RelaxError, match=message):
+        rx.compile(built(exp), partition=[npu], strict_partition=True)
+
+
 def test_a_codegen_that_compiles_nothing() -> None:
     """A compiler that means to end the program is one of these, and objects that were not put into a tuple."""
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -147,9 +186,6 @@ def test_a_codegen_that_compiles_nothing() -> None:
     for members, message in wrong:
         with codegen(EXP, **members) as npu, pytest.raises(rx.RelaxError, match=message):
             rx.compile(built(exp), partition=[npu], strict_partition=True)
-
-
-NAME = "fused_exp_npu"
 
 
 def gives(**functions: Any) -> Callable[..., Any]:
@@ -204,6 +240,39 @@ def test_a_function_that_means_to_end_the_program() -> None:
         a = numpy.ones((4, 4), "float32")
         with pytest.raises(RuntimeError, match=f"codegen 'npu', part '{NAME}' .*: SystemExit: 0$"):
             program["main"](a, a)
+
+
+def test_a_function_that_writes_into_its_inputs() -> None:
+    """Those are the caller's. It is told at the first call; where both are one, nothing is wrong."""
+
+    def spoil(x: Any, out: Any) -> None:
+        numpy.from_dlpack(x)[0, 0] += 1
+        numpy.from_dlpack(out)[...] = 0
+
+    a = numpy.ones((4, 4), "float32")
+    with codegen(EXP, load=gives(**{NAME: spoil})) as npu:
+        program = rx.compile(built(exp), partition=[npu])
+        with pytest.raises(RuntimeError, match=f"codegen 'npu', part '{NAME}' .*it has written into input 0"):
+            program["main"](a, a)
+    watched = _watched(lambda x, out: numpy.from_dlpack(out).fill(2), 1)
+    tensor = rx.runtime.tensor(a)
+    watched(tensor, tensor)
+    assert a[0, 0] == 2
+
+
+def test_a_function_that_gives_its_results() -> None:
+    """They are to be written; what numpy gives of where it was told to write is let go."""
+    a = numpy.zeros((4, 4), "float32")
+
+    def values(function: Callable[..., Any]) -> Any:
+        with codegen(EXP, load=gives(**{NAME: function})) as npu:
+            main = rx.compile(built(exp), partition=[npu])["main"]
+            return [numpy.asarray(main(a, a)).tolist() for _ in range(2)]
+
+    with pytest.raises(RuntimeError, match=f"part '{NAME}' .*it has given a ndarray, and written nothing"):
+        values(lambda x, out: numpy.exp(numpy.from_dlpack(x)))
+    written = values(lambda x, out: numpy.exp(numpy.from_dlpack(x), out=numpy.from_dlpack(out)))
+    assert written == [numpy.ones((4, 4)).tolist()] * 2
 
 
 def test_objects_that_cannot_be_linked() -> None:

@@ -132,6 +132,13 @@ def exps(block: Any) -> list[Any]:
     return [op.operation for op in block.operations if op.name == "relax.exp"]
 
 
+def again_by_other_handles(block: Any, composites: Any) -> Any:
+    """Handles of what is gone, which do not know it."""
+    first, second = exps(block), exps(block)
+    yield Taken(composites[0], first)
+    yield Taken(composites[0], second)
+
+
 @pytest.mark.parametrize(
     ("planner", "message"),
     [
@@ -141,7 +148,9 @@ def exps(block: Any) -> list[Any]:
         (lambda block, composites: [Taken(composites[0], exps(block)) for _ in range(2)], "takes relax.exp twice"),
         (lambda block, composites: iter([Taken(composites[0], exps(block) * 2)]), "takes relax.exp twice"),
         (lambda block, composites: iter([Taken(composites[0], exps(block))] * 2), "takes an operation twice"),
-        (lambda block, composites: [Taken(composites[0], [block.owner])], "takes func.func: only operations"),
+        (lambda block, composites: again_by_other_handles(block, composites), "takes an operation twice"),
+        (lambda block, composites: [Taken(composites[0], [block.owner])], "takes .* one that is not in the block"),
+        (lambda block, composites: [Taken(composites[0], [block.operations[1]])], "takes func.return: only operations"),
     ],
 )
 def test_a_planner_that_is_wrong(planner: Any, message: str) -> None:
@@ -232,7 +241,8 @@ def test_what_cannot_be_asked_for() -> None:
             (["npo"], "unknown codegen 'npo'; did you mean 'npu'"),
             ([npu, 3], "not 3"),
             (f"{npu}{{cores=2}}", "codegen 'npu' has no option 'cores' \\(it has none\\)"),
-            (f"{npu}{{cores=2", "expected '}' at the end"),
+            (f"{npu}{{cores=2", "unbalanced brackets in options"),
+            ([f"{npu}{{cores=2"], "expected '}' at the end"),
         ):
             with pytest.raises(rx.RelaxError, match=message):
                 rx.compile(module, partition=wanted)
@@ -247,6 +257,29 @@ def test_kernels_go_to_codegens_after_they_are_made() -> None:
         with_both = with_partition(rx.stages("llvm"), ["npu", "dsp"]).names
     place = names.index("legalize")
     assert with_both == [*names[:place], "partition", "legalize", "partition-kernels", *names[place + 1 :]]
+
+
+def test_results_whose_sizes_only_the_run_tells_stay() -> None:
+    """Programs make room for results before they call."""
+    a = numpy.eye(4, dtype="float32")
+    with codegen([("npu.nonzero", is_op("relax.nonzero"))]) as npu:
+        with pytest.warns(RuntimeWarning, match="codegen 'npu' declined @.*: only the run tells the sizes of a result"):
+            program = rx.compile(built(lambda x, y: relax.nonzero(x)), partition=[npu])
+        numpy.testing.assert_array_equal(program["main"](a, a), numpy.nonzero(a))
+
+
+def test_commas_in_options_separate_no_codegens() -> None:
+    seen: list[str] = []
+
+    def compile_(self: Any, module: rx.Module, options: Mapping[str, Any]) -> bytes:
+        seen.append(options["sizes"])
+        return Native.compile(self, module, options)
+
+    with codegen(EXP, compile=compile_, options={"sizes": "text"}):
+        for wanted in ("npu{sizes=n:1,m:2},dnnl", ["npu{sizes=n:1,m:2}", "dnnl"]):
+            rx.compile(built(lambda a, b: relax.exp(a)), partition=wanted)
+        rx.Pipeline("relax-partition{codegens=npu{sizes=n:1,m:2},dnnl}").run(built(lambda a, b: relax.exp(a)))
+    assert seen == ["n:1,m:2"] * 2
 
 
 def test_two_programs_with_parts_of_one_name(tmp_path: Path) -> None:
@@ -354,6 +387,14 @@ def test_passes_on_parts_as_objects() -> None:
         str(each.attributes["sym_name"]): "test.mark" in each.attributes for each in external_modules(apart.operation)
     }
     assert sorted(marked.values()) == [False, True] and "dsp" in next(name for name, is_ in marked.items() if is_)
+
+
+def test_what_an_anchor_cannot_ask_for() -> None:
+    with pytest.raises(rx.RelaxError, match=r"external has no option 'core' .*codegen, symbol, and attributes"):
+        rx.External("dnnl", "cse", attributes={"core": "1"})
+    with pytest.raises(rx.RelaxError, match=r"external: unknown codegen 'dnll'; did you mean 'dnnl'"):
+        rx.Pipeline(rx.External("dnll", "cse")).run(built(layers))
+    rx.Pipeline(rx.External("dnnl", "cse", attributes={"npu.core": "1"})).run(built(layers))
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
 
 def with_externals() -> Artifact:
     externals = (
-        External("npu", "p0", "2", ("f", "g"), ("node",), memoryview(b"bytes of a codegen" * 9)),
+        External("npu", "p0", "2", ("f", "g"), ("node",), memoryview(b"bytes of a codegen" * 9), (2, 1)),
         External("c", "p1", "", ("h",), (), None),
     )
     return replace(sample(), externals=externals)

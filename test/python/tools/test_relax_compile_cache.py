@@ -20,6 +20,7 @@ from typing import Any
 import numpy
 import pytest
 from installing import PACKAGE_DIR, REPOSITORY
+from relax_mlir.bindings.package_files import PARTS
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.tools.compile import file_hash, fingerprint
 from relax_mlir.tools.relax_compile import run
@@ -279,8 +280,8 @@ def test_plugins_count_by_their_files(tmp_path: Path, cache: DiskCache, monkeypa
 def test_the_compiler_itself_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint.compiler_fingerprint()
     assert fingerprint.compiler_fingerprint() == before
-    assert {f"relax_mlir{part}" for part in fingerprint.PARTS} == set(PACKAGE_DIR)
-    files = list(fingerprint._own_files())
+    assert {f"relax_mlir{part}" for part in PARTS} == set(PACKAGE_DIR)
+    files = list(fingerprint.own_files())
     folders = {line.removeprefix(f"{REPOSITORY}/").partition("/")[0] for line in files}
     assert folders == set(PACKAGE_DIR.values())  # not what lies beside them, which changes while tests run
     for name in ("units.py", "upstream_passes.json", "relax_compile.py", "artifact.py", "compiling.py"):
@@ -290,7 +291,7 @@ def test_the_compiler_itself_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             patched.setattr(fingerprint, name, lambda: "another one")
             assert fingerprint.compiler_fingerprint() != before
     with monkeypatch.context() as patched:
-        patched.setattr(fingerprint, "_own_files", lambda: files[1:])
+        patched.setattr(fingerprint, "own_files", lambda: files[1:])
         assert fingerprint.compiler_fingerprint() != before
 
 

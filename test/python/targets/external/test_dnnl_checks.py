@@ -156,15 +156,25 @@ def test_a_pattern_takes_less_where_more_is_refused() -> None:
     )
 
 
-def test_nothing_but_views_is_declined() -> None:
-    with pytest.raises(RelaxError, match="nothing to compute"):
-        the_part(built(lambda x: relax.permute_dims(x, [1, 0]), (2, 3)))
+def test_nothing_but_views_stays() -> None:
+    """They go beside what computes, and it is told why not where there is nothing."""
+    journal = rx.Journal()
+    with journal.recording():
+        rx.Partition(codegens=("dnnl",), explain=True)(
+            built(lambda x, y: (relax.permute_dims(x, [1, 0]), relax.exp(relax.reshape(y, (6,)))), (2, 3), (2, 3))
+        )
+    (told,) = (fact for fact in journal.facts if fact["kind"] == "partition")
+    assert told["matched"] == {"dnnl.view": 1, "dnnl.eltwise": 1}
+    (kept,) = (fact for fact in journal.facts if fact["kind"] == "kept")
+    assert kept["operator"] == "relax.permute_dims" and "only beside others" in kept["reason"]
 
 
 @pytest.mark.parametrize("threads", ["0", "many", "-1", "2000"])
 def test_threads_are_a_number(threads: str) -> None:
-    with pytest.raises(RelaxError, match=f"threads={threads} has to be a number from 1 to 1024"):
-        the_part(built(relax.exp, (2, 3)), threads=threads)
+    """Before anything is compiled."""
+    message = f"codegen 'dnnl': option 'threads' expects an integer from 1 to 1024, got '{threads}'"
+    with pytest.raises(RelaxError, match=message):
+        rx.compile(built(relax.exp, (2, 3)), partition=f"dnnl{{threads={threads}}}")
 
 
 def some_bytes() -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -132,3 +134,36 @@ def test_tensors_with_gaps_are_refused() -> None:
     (function,) = DnnlRuntime().load(memoryview(the_part(dense()).data)).values()
     with pytest.raises(rx.RelaxError, match=r"argument 0 has strides \(16, 2\): it has to be row-major"):
         function(numpy.zeros((4, 16), "float32")[:, ::2], numpy.zeros((4, 5), "float32"))
+
+
+MEMORY = """
+import re
+import numpy
+import relax_mlir as rx
+from relax_mlir import relax
+
+
+def megabytes(name):
+    return int(re.search(name + r":\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1024
+
+
+def compiled(count):
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2, count))]) as f:
+        y = relax.matmul(*f, relax.const(numpy.ones((count, count), "float32")))
+        f.returns(relax.nn.relu(y))
+    return rx.compile(module, partition=["dnnl"], cache=False, strict_partition=True)
+
+
+compiled(8)
+weight = 4 * 4096 * 4096 / 2**20
+before = megabytes("VmHWM")
+program = compiled(4096)
+print((megabytes("VmHWM") - before - weight) / weight)
+"""
+
+
+def test_constants_are_copied_once_while_compiling() -> None:
+    """Into the part's bytes, beside the user's own."""
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 1.5

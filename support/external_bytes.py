@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..support.errors import RelaxError
+from .errors import RelaxError
 
 R = TypeVar("R")
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What can be told of a codegen beside its name, `mynpu{cores=4}`: declared with types, refused before it compiles."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ...support.errors import RelaxError, blaming
+from ...support.suggest import suggest
+from ..core.options import describe_type, format_value, parse_value
+
+_PLAIN = (int, float, bool, str)
+
+
+class CodegenOption(NamedTuple):
+    """One option: what it means, what it may be, and what it is where it is not given."""
+
+    doc: str
+    #: int, float, bool, str, Literal["f32", "f16"], tuple[str, ...]; or a function that makes a value of the text, and
+    #: raises ValueError with what it expects.
+    type: Any = str
+    default: Any = None
+    #: Of numbers.
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def expected(self) -> str:
+        """In words; empty where a function knows."""
+        if not _is_hint(self.type):
+            return ""
+        least, most = self.least, self.most
+        if least is None:
+            return describe_type(self.type) + ("" if most is None else f" up to {most}")
+        return describe_type(self.type) + (f" from {least} on" if most is None else f" from {least} to {most}")
+
+    def value_of(self, text: str | None) -> Any:
+        """Raises ValueError with what is expected."""
+        if not text and not (text is None and self.type is bool):
+            raise ValueError(f"needs a value: {self.expected}" if self.expected else "needs a value")
+        if not _is_hint(self.type):
+            return self.type(text)
+        if self.type not in (int, float):
+            return parse_value(text, self.type)
+        with suppress(ValueError):
+            if self._is_within(value := parse_value(text, self.type)):
+                return value
+        raise ValueError(f"expects {self.expected}, got '{text}'")
+
+    def _is_within(self, value: float) -> bool:
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+
+def _is_hint(type_: Any) -> bool:
+    """Whether it is a type that options' text is read as, and no function."""
+    return type_ in _PLAIN or typing.get_origin(type_) is not None
+
+
+def declared_options(codegen: str, stated: object) -> dict[str, CodegenOption]:
+    """The options of a class, where text alone is an option that is text. Raises RelaxError for what is none."""
+    if not isinstance(stated, Mapping):
+        raise RelaxError(f"codegen '{codegen}': options has to be a mapping, not {stated!r}")
+    return {name: _declared(f"codegen '{codegen}': option {name!r}", name, each) for name, each in stated.items()}
+
+
+def _declared(what: str, name: object, stated: object) -> CodegenOption:
+    option = CodegenOption(stated) if isinstance(stated, str) else stated
+    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
+        raise RelaxError(f"{what}: its name has to be a word")
+    if not isinstance(option, CodegenOption):
+        raise RelaxError(f"{what} has to be text, what it means, or an rx.CodegenOption, not {stated!r}")
+    if not (_is_hint(option.type) or callable(option.type)):
+        raise RelaxError(f"{what}: its type is {option.type!r}, neither a type nor a function of the text")
+    if isinstance(option.default, _PLAIN) and _is_hint(option.type):
+        try:
+            is_fitting = option.value_of(format_value(option.default)) == option.default
+        except ValueError:
+            is_fitting = False
+        if not is_fitting:
+            raise RelaxError(f"{what} expects {option.expected}, its default is {option.default!r}")
+    return option
+
+
+def option_values(
+    codegen: str, options: Mapping[str, CodegenOption], given: Iterable[tuple[str, str | None]]
+) -> dict[str, Any]:
+    """Every option's value, of those that are given and of the others. Raises RelaxError for what means nothing."""
+    values: dict[str, Any] = {}
+    for name, text in given:
+        if name not in options:
+            listed = f"it has {', '.join(options)}" if options else "it has none"
+            raise RelaxError(f"codegen '{codegen}' has no option '{name}'{suggest(name, options)} ({listed})")
+        if name in values:
+            raise RelaxError(f"codegen '{codegen}': option '{name}' is given twice")
+        with blaming(f"codegen '{codegen}': option '{name}'"):
+            try:
+                values[name] = options[name].value_of(text)
+            except ValueError as error:
+                raise RelaxError(f"codegen '{codegen}': option '{name}' {error}") from None
+    return {name: values.get(name, option.default) for name, option in options.items()}
+
+
+def options_text(options: Mapping[str, CodegenOption]) -> list[str]:
+    """A line for each, as lists show them."""
+    return [_shown(name, option) for name, option in options.items()]
+
+
+def _shown(name: str, option: CodegenOption) -> str:
+    is_told = option.default is not None and _is_hint(option.type)
+    default = f"default {format_value(option.default)}" if is_told else ""
+    told = "; ".join(filter(None, (option.expected if option.type is not str else "", default)))
+    return f"{name}: {option.doc}" + (f" ({told})" if told else "")
