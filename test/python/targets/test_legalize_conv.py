@@ -151,8 +151,8 @@ def test_blocks_of_channels_with_kernels_of_their_own(attributes: Any, symbols: 
         {"padding": (12,), "groups": 12, **attributes},
     )
     arrays, layouts = (blocked(data, 1, 4), blocked(weight, 0, 4)), {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
-    expected = blocked(of_onnx("conv2d", data, weight, **options), 1, 4)
-    close(ran("conv2d", *arrays, symbols=symbols, **layouts, **options), expected)
+    actual = ran("conv2d", *arrays, symbols=symbols, **layouts, **options)
+    close(actual, blocked(of_onnx("conv2d", data, weight, **options), 1, 4))
     if symbols:
         with pytest.raises(ValueError, match="channels of the data and the weight: sizes 2 and 3 differ"):
             ran("conv2d", arrays[0][:, :2].copy(), arrays[1], symbols=symbols, **layouts, **options)
@@ -165,10 +165,8 @@ INTEGERS = [("uint8", "uint8", "int32"), ("int8", "int8", "int32"), ("uint8", "i
 def test_integers(dtype: str, weight_dtype: str, out_dtype: Any) -> None:
     random = numpy.random.default_rng(3)
     shapes = (((2, 4, 5, 5), dtype), ((6, 4, 3, 3), weight_dtype))
-    data, weight = (
-        random.integers(numpy.iinfo(kind).min, numpy.iinfo(kind).max, shape, kind, endpoint=True)
-        for shape, kind in shapes
-    )
+    limits = {kind: (numpy.iinfo(kind).min, numpy.iinfo(kind).max) for _, kind in shapes}
+    data, weight = (random.integers(*limits[kind], shape, kind, endpoint=True) for shape, kind in shapes)
     # onnxruntime has no kernel for weights with a sign beside data with one: of data that are 128 larger.
     shifted = (data.astype("int16") + 128).astype("uint8") if dtype == "int8" else data
     zero = numpy.array(128 if dtype == "int8" else 0, "uint8")
