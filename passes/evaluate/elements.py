@@ -8,6 +8,7 @@ ratios (ratios.py). Arrays of booleans are numbers always.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.infos import Info, TensorInfo
@@ -91,26 +92,34 @@ def _fits(shape: Sequence[int], stated: Sequence[Any]) -> bool:
 def _typed_objects(array: ndarray, name: str) -> ndarray:
     import numpy
 
-    flat, dtype = array.ravel().tolist(), numpy.dtype(name)
+    flat = array.ravel().tolist()
     plain = [each for each in flat if not (each.is_symbolic if isinstance(each, Ratio) else isinstance(each, SymExpr))]
-    if dtype.kind == "f":
-        converted = _floats(plain, dtype)
-    elif dtype.kind == "b":
-        converted = numpy.array(plain, bool)
-    else:
-        limits = numpy.iinfo(dtype)
-        if any(not limits.min <= each <= limits.max for each in plain):
+    is_float = name.startswith("float")
+    if plain and not is_float:
+        least, most = _limits(name)
+        if min(plain) < least or max(plain) > most:
             raise NotKnown  # it would wrap around
-        converted = numpy.array(plain, dtype)
-    return array if len(plain) < len(flat) else converted.reshape(array.shape)
+    if len(plain) < len(flat):
+        return array
+    return (_floats(plain, name) if is_float else numpy.array(plain, name)).reshape(array.shape)
 
 
-def _floats(ratios: Sequence[Ratio], dtype: Any) -> ndarray:
+@cache
+def _limits(name: str) -> tuple[int, int]:
     import numpy
 
-    if dtype.itemsize < 4:
+    if name == "bool":
+        return 0, 1
+    limits = numpy.iinfo(name)
+    return int(limits.min), int(limits.max)
+
+
+def _floats(ratios: Sequence[Any], name: str) -> ndarray:
+    import numpy
+
+    if name == "float16":
         raise NotKnown  # f16 holds too few sizes exactly
-    array = numpy.array([each.number / each.divisor for each in ratios], dtype)
+    array = numpy.array([each.number / each.divisor for each in ratios], name)
     if any(float(held) * each.divisor != each.number for held, each in zip(array, ratios, strict=True)):
         raise NotKnown  # it would be rounded
     return array

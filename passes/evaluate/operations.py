@@ -13,7 +13,7 @@ from ...dialects.core.infos import Info, ShapeInfo
 from ...dialects.core.verifier import call_of, segment_sizes
 from ..canonicalize.shape_values import dims_of
 from .elements import is_symbolic, objects
-from .registry import evaluate
+from .registry import EvaluationCall, evaluate
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -50,7 +50,7 @@ def compute(
     if results is None:
         results = [decode(type_) for type_ in operation.results.types]
     operands = row.segment(given, segment_sizes(row, operation, len(given)))
-    found = evaluate(row, call_of(row, operation), results, operands)
+    found = evaluate(EvaluationCall(call_of(row, operation), results), list(operands.values()))
     return None if found is None or any(map(is_symbolic, found)) else found
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info
-from ...dialects.core.opdef import Call, OpDef
+from ...dialects.core.opdef import Call
 from ...dialects.core.symbols import SymbolError
 from ...support.registry import Registry, names_of
 from .elements import NotKnown, is_symbolic, typed
@@ -89,9 +89,9 @@ class EvaluationCall(Call):
         return self.results[0]
 
 
-def evaluate(definition: OpDef, call: Call, results: Sequence[Info], operands: dict[str, Any]) -> list[ndarray] | None:
-    """What an operator makes of operands, by their names; None where nobody can tell."""
-    rule = find_evaluation(definition.full_name)
+def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | None:
+    """What an operator makes of its operands, one for each in its row; None where nobody can tell."""
+    rule = find_evaluation(call.definition.full_name)
     if rule is None or not rule.symbols and any(map(is_symbolic, _flat(operands))):
         return None
     import numpy
@@ -99,13 +99,13 @@ def evaluate(definition: OpDef, call: Call, results: Sequence[Info], operands: d
     try:
         # Overflow wraps around, and NaN and infinity are results like others.
         with numpy.errstate(all="ignore"):
-            found = rule.function(EvaluationCall(call, results), *operands.values())
+            found = rule.function(call, *operands)
         listed = found if isinstance(found, (list, tuple)) else [found]
-        return [typed(array, info, rule) for array, info in zip(listed, results, strict=True)]
+        return [typed(array, info, rule) for array, info in zip(listed, call.results, strict=True)]
     except (NotKnown, SymbolError):
         return None
 
 
-def _flat(operands: dict[str, Any]) -> list[ndarray]:
-    several = (each if isinstance(each, tuple) else (each,) for each in operands.values())
+def _flat(operands: Sequence[Any]) -> list[ndarray]:
+    several = (each if isinstance(each, tuple) else (each,) for each in operands)
     return [array for arrays in several for array in arrays if array is not None]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ....dialects.core.infos import is_float
 from ...canonicalize.constants import NUMPY_NAME
 from ..elements import NotKnown, is_symbolic, objects
 from ..registry import EvaluationCall, register_evaluation
@@ -41,7 +42,7 @@ register_evaluation(["relax.ones", "relax.ones_like"], symbols=True)(_filled(1))
 @register_evaluation("relax.arange")
 def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> Any:
     """Of integers: floats are counted by multiples of the step, which are rounded."""
-    if any(each.dtype.kind not in "iu" for each in (start, end, step)) or not step:
+    if is_float(call.result.dtype) or any(each.dtype.kind not in "iu" for each in (start, end, step)) or not step:
         raise NotKnown
     return objects(range(int(start), int(end), int(step)))
 
