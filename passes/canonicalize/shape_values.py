@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ...bindings.ir import Operation, OpView, Value
+from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
 from ...bindings.patterns import Outcome, Pattern, Rewriter, defining_op
 from ...dialects.core.codec import decode, encode_dims
@@ -56,6 +57,15 @@ def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
+def scalar_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """A number is a constant tensor."""
+    owner = defining_op(op.value, "arith.constant")
+    if owner is None:
+        return None
+    attribute = ir.DenseElementsAttr.get_splat(op.operation.results[0].type, owner.operation.attributes["value"])
+    return constant_op(attribute)
+
+
 def dims_of(value: Value) -> tuple[Dim, ...] | None:
     """The sizes of a shape: as its operation lists them, else as its type says."""
     owner = defining_op(value, "relax.shape_expr")
@@ -95,6 +105,7 @@ PATTERNS = (
     Pattern("relax.shape_of", shape_of_shaped),
     Pattern("relax.shape_of", shape_of_known),
     Pattern("relax.size", size_of_known),
+    Pattern("relax.scalar_to_tensor", scalar_to_tensor_of_known, after=("arith.constant",)),
     Pattern("relax.shape_to_tensor", tensor_from_shape_from_tensor, after=("relax.tensor_to_shape",)),
     Pattern("relax.tensor_to_shape", shape_from_tensor_from_shape, after=("relax.shape_to_tensor",)),
     Pattern("relax.tensor_to_shape", shape_from_constant, after=("arith.constant",)),
