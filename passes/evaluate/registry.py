@@ -46,7 +46,7 @@ class Evaluation(NamedTuple):
 _EVALUATIONS = Registry[Evaluation](
     lambda rule: (rule.op,),
     lambda rule, taken: f"'{rule.op}' has an evaluation already: {taken.place}",
-    families=f"{__package__}.rules",
+    families=f"{__package__}.evaluations",
 )
 
 

@@ -114,7 +114,7 @@ def _operand(kind: str, given: Any) -> tuple[Any, Any] | None:
     """An operand's info and elements; None where they are not known."""
     if isinstance(given, (list, tuple)) and kind != "shape":
         each = [_operand(kind, item) for item in given]
-        return None if None in each else tuple(zip(*each, strict=True))  # type: ignore[arg-type, return-value]
+        return None if None in each else tuple(zip(*each, strict=True))
     if kind == "shape":
         return _shape(given)
     array = _elements(given)

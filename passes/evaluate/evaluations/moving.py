@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....dialects.core.infos import TensorInfo
 from ..elements import NotKnown, alike, numbers
 from ..registry import EvaluationCall, register_evaluation
 
@@ -76,7 +77,7 @@ def split(call: EvaluationCall, x: ndarray) -> Any:
     import numpy
 
     axis = call.axis % x.ndim
-    lengths = [info.shape[axis] for info in call.results if info.shape is not None]
+    lengths = [info.shape[axis] for info in call.results if isinstance(info, TensorInfo) and info.shape]
     return numpy.split(x, numpy.cumsum(lengths)[:-1], axis)
 
 
@@ -116,7 +117,7 @@ def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, upda
     import numpy
 
     axis = call.axis % data.ndim
-    places = list(numpy.indices(indices.shape, sparse=True))
+    places: list[ndarray] = list(numpy.indices(indices.shape, sparse=True))
     places[axis] = _positions(numbers(indices), data.shape[axis])
     return _written(call, data, numpy.broadcast_arrays(*places), updates)
 
