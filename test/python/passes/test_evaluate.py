@@ -219,7 +219,7 @@ def test_ranges_bounds_and_sizes(dtype: str) -> None:
 
 # ---- symbols ----
 
-_SIZES = [sym("n"), sym("m"), sym("n") + 3, sym("n") * 2 + sym("m"), 0, 1, 5, 17]
+_SIZES = [sym("n"), sym("m"), sym("n") + 3, sym("n") * 2 + sym("m"), 0, 1, 5, -7]
 _BINARY = "add subtract multiply maximum minimum floor_divide floor_mod mod divide equal not_equal less greater".split()
 
 
@@ -284,7 +284,7 @@ def test_with_symbols_the_same_as_with_numbers(data: Any) -> None:
 _EXPECTED: dict[str, Any] = {
     "floor_mod": numpy.mod,
     "mod": numpy.fmod,
-    "divide": lambda left, right: left // right,
+    "divide": lambda left, right: numpy.trunc(left / right),
     "sum": lambda left, _: left.sum(),
     "prod": lambda left, _: left.prod(),
     "max": lambda left, _: left.max(),
@@ -294,6 +294,17 @@ _EXPECTED: dict[str, Any] = {
     "where": lambda left, right: numpy.where([True, False, True], left, right),
     "float": lambda left, _: (left * 5 // 2).astype("int64"),
 }
+
+
+def test_integers_beside_symbols_are_divided_towards_zero() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((5,), "int64")] * 2) as f:
+        left, right = objects([sym("n"), -7, 7, -7, 7]), objects([1, 2, -2, -2, 2])
+        x, y = f
+        found = [_of_symbols(made, left, right) for made in (relax.divide(x, y), relax.mod(x, y))]
+        f.returns(x)
+    assert found[0].tolist() == [sym("n"), -3, -3, 3, 3]
+    assert found[1].tolist() == [0, -1, 1, -1, 1]
 
 
 def test_a_zero_whose_sign_depends_on_a_size_is_left_to_the_run() -> None:
