@@ -110,7 +110,7 @@ def divided(left: Any, right: Any) -> Any:
     if isinstance(left, Ratio):
         return left / right
     if isinstance(left, SymExpr) or isinstance(right, SymExpr):
-        return floor_divided(left, right)
+        return -(-left // right) if isinstance(left, int) and left < 0 else floor_divided(left, right)
     quotient = abs(left) // abs(nonzero(right))
     return quotient if (left < 0) == (right < 0) else -quotient
 
