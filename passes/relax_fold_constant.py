@@ -19,10 +19,11 @@ from ..bindings.rewriting import is_used
 from ..dialects.core.dialect import all_ops
 from ..support.errors import RelaxError
 from .canonicalize.constants import STORAGE_NAME, elements_of, make_elements
-from .canonicalize.folding import BY_NUMPY, compute, constant_arrays
 from .core.base import Pass
 from .core.evaluating import Evaluator, evaluator
 from .core.registry import register_pass
+from .evaluate.operations import compute, known_operands
+from .evaluate.registry import find_evaluation
 from .fold.constant_graph import CALL_TIR, ConstantGraph, Limits
 from .fold.program import Functions, run_program
 from .legalize.rules import rules_by_op
@@ -81,7 +82,7 @@ class _Folding:
     def is_done_after_round(self) -> bool:
         graph = ConstantGraph(self._root, self._limits, self._can_compute, unknown=self._unknown)
         wanted = graph.worth_keeping()
-        arrays = _by_numpy(graph.needed_for(wanted, ()))
+        arrays = _evaluated(graph.needed_for(wanted, ()))
         missing = [value for value in wanted if value not in arrays]
         if missing and self._evaluator is not None:
             arrays |= run_program(graph, self._functions, missing, arrays, self._evaluator)
@@ -98,7 +99,7 @@ class _Folding:
     def _can_compute(self, op: Operation) -> bool:
         if op.name in self._kept or not all(map(_can_be_kept, op.results.types)):
             return False
-        if op.name in BY_NUMPY:
+        if find_evaluation(op.name) is not None:
             return True
         if op.name == CALL_TIR:
             return self._evaluator is not None and self._functions.can_call(op)
@@ -118,19 +119,18 @@ def _can_be_kept(type_: Type) -> bool:
     return not isinstance(type_, ir.RankedTensorType) or str(type_.element_type) in STORAGE_NAME
 
 
-def _by_numpy(operations: Sequence[Operation]) -> dict[Value, ndarray]:
-    """The results of those that numpy knows, where it knows the operands."""
+def _evaluated(operations: Sequence[Operation]) -> dict[Value, ndarray]:
+    """The results of those that have an evaluation, where it can tell them."""
     arrays: dict[Value, ndarray] = {}
 
     def read(value: Value) -> ndarray | None:
         return arrays[value] if value in arrays else elements_of(value)
 
     for op in operations:
-        if op.name in BY_NUMPY:
-            operands = constant_arrays(op.opview, read)
-            result = None if operands is None else compute(op.opview, *operands)
-            if result is not None:
-                arrays[op.results[0]] = result
+        operands = known_operands(op, read) if find_evaluation(op.name) is not None else None
+        results = None if operands is None else compute(op, operands)
+        if results is not None:
+            arrays.update(zip(op.results, results, strict=True))
     return arrays
 
 

@@ -58,6 +58,9 @@ _DEFINED_IN = {
     # Definitions and derivatives of operators.
     "passes.decompose.registry": "all_decompositions register_decomposition",
     "passes.gradient.registry": "all_gradients register_gradient",
+    # What operators make of elements that are known while compiling.
+    "passes.evaluate.ratios": "NotKnown",
+    "passes.evaluate.registry": "all_evaluations register_evaluation",
     # Layouts that operators follow.
     "passes.layout.registry": "all_layout_rules register_layout",
     "passes.relax_convert_layout": "ConvertLayout",

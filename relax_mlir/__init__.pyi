@@ -54,6 +54,9 @@ from .passes.core.stages import Stages as Stages
 from .passes.core.statistics import Statistics as Statistics
 from .passes.decompose.registry import all_decompositions as all_decompositions
 from .passes.decompose.registry import register_decomposition as register_decomposition
+from .passes.evaluate.ratios import NotKnown as NotKnown
+from .passes.evaluate.registry import all_evaluations as all_evaluations
+from .passes.evaluate.registry import register_evaluation as register_evaluation
 from .passes.gradient.registry import all_gradients as all_gradients
 from .passes.gradient.registry import register_gradient as register_gradient
 from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules

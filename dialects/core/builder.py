@@ -16,6 +16,7 @@ from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, canonical_type, encode
 from .infos import Info
+from .known import folding
 from .opdef import Call, OpDef, OperandDef, OpProblem
 from .operands import as_operand, as_value, operand_info
 from .symbols import SymbolError
@@ -34,6 +35,10 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
             arguments = definition.prepare(arguments)
         if definition.redirect is not None:
             definition = definition.redirect(arguments)
+        evaluate = folding.get()
+        known = None if evaluate is None else evaluate(definition, arguments)
+        if known is not None:
+            return known
         return _Build(definition, arguments, location, point).run()
     except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as problem:
         shown = "" if location is None else str(location)

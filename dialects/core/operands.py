@@ -10,6 +10,7 @@ from ...bindings.mlir import ir, string_value
 from .attributes import AttributeProblem, AttrKind, Float, Int, size_of
 from .codec import decode, element_type, encode_dims
 from .infos import Info, ScalarInfo, ShapeInfo, TensorInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
+from .known import KnownTensor
 from .opdef import OpProblem
 from .symbols import SymbolError, SymExpr, parse
 
@@ -33,9 +34,9 @@ if TYPE_CHECKING:  # what stubs say that operators take and give
     TypesLike: TypeAlias = str | Info | Sequence[str | Info] | Any
 
 
-def as_value(value: object) -> Value | None:
-    """The SSA value of a value, or of an operation with one result; None for anything else."""
-    if isinstance(value, Value):
+def as_value(value: object) -> Any:
+    """The SSA value of a value, or of an operation with one result, or what stands for one; None for anything else."""
+    if isinstance(value, (Value, KnownTensor)):
         return value
     if isinstance(value, (Operation, OpView)) and len(value.operation.results) == 1:
         return value.operation.results[0]
@@ -45,6 +46,8 @@ def as_value(value: object) -> Value | None:
 def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
     """The SSA value for an operand. `create(name, info, attributes, *operands)` makes one where it is needed."""
     ssa = as_value(value)
+    if isinstance(ssa, KnownTensor):
+        return ssa.in_graph()
     if ssa is not None:
         return _as_tensor(ssa, create) if kind == "tensor" else ssa
     if kind == "shape":

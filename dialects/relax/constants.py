@@ -58,7 +58,7 @@ def const(value: Any, dtype: str | None = None, *, loc: Any = None, ip: Any = No
     """
     context = _context(loc, ip)
     try:
-        array, name = _array(value, dtype)
+        array, name = as_array(value, dtype)
         element = element_type(name, context)
     except (AttributeProblem, TypeProblem) as problem:
         raise RelaxError(f"relax.const: {problem}") from None
@@ -86,7 +86,7 @@ def _context(loc: Any, ip: Any) -> Context:
     return owner
 
 
-def _array(value: Any, dtype: Any) -> tuple[Any, str]:
+def as_array(value: Any, dtype: Any) -> tuple[Any, str]:
     """The value as an array that holds the element type's bytes, and that type's MLIR name."""
     import numpy
 

@@ -19,7 +19,7 @@ from .notes import noting
 from .order import in_order
 from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, shown_node, unknown
 from .registry import find_converter
-from .shapes.evaluators import evaluate_known
+from .shapes.folding import converted
 from .shapes.sizes import named
 from .tensors import FunctionProto, GraphProto, NodeProto, array_of, is_absurd
 from .values import EmptyOptional, Held, OneOf, Value, as_values
@@ -159,12 +159,9 @@ class GraphImporter:
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
             return self._convert_each(node, several)
-        evaluated = evaluate_known(node)
-        if evaluated is not None:
-            return evaluated
         converter = find_converter(node.domain, node.op, node.version)
         if converter is not None:
-            return as_values(converter.function(node))
+            return as_values(converted(converter.function, node))
         function = expansion_of(node, self.model)
         if function is None:
             raise Unsupported(unknown(node), help=lines_to_teach(node))

@@ -7,10 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import const, dialect
+from ...dialects.core.known import folding
+from ...dialects.relax import const as const_in_graph
+from ...dialects.relax import dialect
+from ...dialects.relax.constants import as_array
+from ...passes.canonicalize.constants import NUMPY_NAME
 from .node import Node
 from .registry import Convert, register_onnx
 from .values import Outputs, Tensor, Value, known
@@ -35,6 +40,14 @@ def info_of(tensor: Tensor) -> TensorInfo:
     info = decode(tensor.type)
     assert isinstance(info, TensorInfo)
     return info
+
+
+def const(value: Any, dtype: str | None = None) -> Any:
+    """A constant tensor, as relax.const makes it; while nodes are folded, one that is known."""
+    if folding.get() is None:
+        return const_in_graph(value, dtype)
+    array, name = as_array(value, dtype)
+    return Value(array=array) if name in NUMPY_NAME else const_in_graph(array, name)
 
 
 def like(tensor: Tensor, number: float) -> Tensor:

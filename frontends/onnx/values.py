@@ -8,13 +8,15 @@ is known too: its elements are numbers and expressions over symbols, and where s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias, get_args
+from operator import attrgetter
+from typing import Any, TypeAlias, cast, get_args
 
-from ...bindings.ir import Location, Operation
+from ...bindings.ir import Location, Operation, Type
 from ...bindings.ir import Value as IRValue
 from ...bindings.mlir import ir
-from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_unsigned, tensor
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_float, is_unsigned, tensor
+from ...dialects.core.known import KnownTensor, folding, folding_by
 from ...dialects.core.symbols import SymExpr
 from ...dialects.relax import const, dialect
 from ...support.errors import RelaxError
@@ -30,8 +32,8 @@ Tensor: TypeAlias = IRValue
 _LARGE = 64
 
 
-class Value:
-    """A tensor of the graph: an SSA value, a constant array, or elements that are sizes."""
+class Value(KnownTensor):
+    """A tensor of the graph: an SSA value, a constant array, or elements that are sizes or ratios of them."""
 
     def __init__(
         self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
@@ -72,10 +74,20 @@ class Value:
         return self._ssa is not None
 
     @property
+    def type(self) -> Type:
+        return encode(self.info, ir.Context.current) if self._ssa is None else self._ssa.type
+
+    @property
     def ssa(self) -> Tensor:
-        """The value as a tensor in the graph."""
+        """The value as a tensor in the graph, or while nodes are folded, where it is known, itself."""
+        if folding.get() is not None and self.known is not None:
+            return cast(Tensor, self)
+        return self.in_graph() if self._ssa is None else self._ssa
+
+    def in_graph(self) -> Tensor:
         if self._ssa is None:
-            self._ssa = const(self.array, loc=self._location()) if self.array is not None else self._sizes_as_tensor()
+            with folding_by(None):
+                self._ssa = self._sizes_as_tensor() if self.array is None else const(self.array, loc=self._location())
         return self._ssa
 
     def _location(self) -> Location | None:
@@ -85,9 +97,16 @@ class Value:
     @property
     def elements(self) -> Array | None:
         """Integer elements that are known, an array of objects: numbers and expressions. None where they are not."""
+        if is_float(self._dtype):
+            return None
         if self._elements is None and self.array is not None and self.array.dtype.kind in "iub":
             self._elements = self.array.astype(object)
         return self._elements
+
+    @property
+    def known(self) -> Array | None:
+        """The elements, numbers or objects as rules of evaluation take them (passes/evaluate). None for others."""
+        return self.array if self.array is not None else self._elements
 
     def inside(self, operation: Operation) -> Value:
         """The value for a region of an operation: what the region makes of a constant is seen nowhere else."""
@@ -102,6 +121,8 @@ class Value:
 
     def _sizes_as_tensor(self) -> Tensor:
         """Sizes that only the run tells, as a tensor of 64-bit integers, or of the type that it was cast to."""
+        if is_float(self._dtype):
+            return self._ratios_as_tensor()
         flat = [size if isinstance(size, SymExpr) else int(size) for size in self._elements.ravel()]
         # A shape's literal sizes are not negative.
         literal = [size if isinstance(size, SymExpr) or size >= 0 else 0 for size in flat]
@@ -111,6 +132,13 @@ class Value:
         if self._elements.ndim != 1:
             made = relax["reshape"](made, tuple(self._elements.shape))
         return made if self._dtype == "i64" else relax["astype"](made, dtype=self._dtype)
+
+    def _ratios_as_tensor(self) -> Tensor:
+        import numpy
+
+        numbers, divisors = (numpy.frompyfunc(attrgetter(name), 1, 1)(self._elements) for name in ("number", "divisor"))
+        floats = relax["astype"](known(numbers).in_graph(), dtype=self._dtype)
+        return relax["divide"](floats, const(numpy.asarray(divisors, "float64"), self._dtype))
 
 
 class SequenceValue:

@@ -11,6 +11,7 @@ from ...dialects.core.documentation import docstring
 from ...dialects.core.operator import Operator
 from ...frontends.onnx.registry import Converter, all_converters
 from ...passes.decompose.registry import find_decomposition
+from ...passes.evaluate.registry import find_evaluation
 from ...passes.gradient.registry import find_gradient, reason_against
 from ...passes.intrinsics.registry import all_intrinsic_rules
 from ...passes.layout.registry import find_layout_rule
@@ -103,7 +104,11 @@ def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
     for column, what in _FUNCTIONS.items():
         if (function := getattr(row, column)) is not None:
             yield what, function.__name__, place_of(function)
-    for what, rule in (("gradient", find_gradient(name)), ("decomposition", find_decomposition(name))):
+    for what, rule in (
+        ("gradient", find_gradient(name)),
+        ("decomposition", find_decomposition(name)),
+        ("evaluation", find_evaluation(name)),
+    ):
         if rule is not None:
             yield what, rule.function.__name__, rule.place
         elif what == "gradient" and (reason := reason_against(name)) is not None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ....dialects.core.symbols import Dim, equal
+from ....passes.evaluate.elements import objects
 from ....support.suggest import counted
 from ..control.run_time_items import require
-from ..prelude import Node, Outputs, Tensor, const, register_onnx, register_rows, relax
+from ..prelude import Node, Outputs, Tensor, const, known, register_onnx, register_rows, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
 
@@ -141,13 +143,18 @@ def _marked(node: Node, rank: int, count: int) -> Tensor:
     return relax["scatter_elements"](zeros, sizes.integers(node, 1), ones, axis=0)
 
 
+def _size(node: Node) -> Outputs:
+    shape = node.value(0).shape
+    return relax["size"](node.tensor(0)) if shape is None or None in shape else known(math.prod(shape))
+
+
 # ---- order ----
 
 
 register_rows(
     "",
     {
-        "Size": lambda node: relax["size"](node.tensor(0)),
+        "Size": _size,
         "Transpose": lambda node: relax["permute_dims"](node.tensor(0), axes=node.ints("perm")),
     },
 )
@@ -253,9 +260,11 @@ def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:
 
 @register_onnx("", "Shape")
 def shape(node: Node) -> Outputs:
-    """Where sizes are known this is not called: see shapes/evaluators.py."""
-    whole, rank = sizes.shape_tensor(node.tensor(0)), node.rank(0)
+    rank, own = node.rank(0), node.value(0).shape or ()
     start, end = node.int("start", 0), node.int("end", rank)
+    if None not in own:
+        return known(objects(own[start:end]))
+    whole = sizes.shape_tensor(node.tensor(0))
     if (start, end) == (0, rank):
         return whole
     return relax["strided_slice"](whole, axes=[0], begin=[start], end=[end])

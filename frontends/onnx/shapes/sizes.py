@@ -15,9 +15,9 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import SymExpr, dim_max, dim_min, sym
 from ....dialects.relax.infer.slices import OPEN, slice_length
 from ....emit.kernels import FreshSymbols
+from ....passes.evaluate.elements import objects
 from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, known, relax
 from ..values import Held
-from .known_elements import objects
 
 #: An integer, an expression over symbols, or a tensor.
 Size = Any
@@ -129,6 +129,11 @@ def as_shape(sizes: Sequence[Size]) -> Tensor:
     return relax["shape_expr"](dims=tuple(sizes))
 
 
+def _listed(sizes: Sequence[Size]) -> Any:
+    """As `as_shape`, for operators to which sizes of -1 and 0 are no other than they are."""
+    return tuple(sizes) if is_known(*sizes) else as_shape(sizes)
+
+
 def stated(result: Tensor, sizes: Sequence[Size]) -> Tensor:
     """The result with those of its sizes in its type that are known; they are checked where it did not have them."""
     info = Value(ssa=result).info
@@ -157,16 +162,16 @@ def reshaped(x: Tensor, sizes: Sequence[Size]) -> Tensor:
 
 
 def broadcast(x: Tensor, sizes: Sequence[Size]) -> Tensor:
-    return stated(relax["broadcast_to"](x, as_shape(sizes)), sizes)
+    return stated(relax["broadcast_to"](x, _listed(sizes)), sizes)
 
 
 def full(sizes: Sequence[Size], value: Tensor) -> Tensor:
     """Tensor of the 0-D tensor's value everywhere."""
-    return stated(relax["full"](as_shape(sizes), value), sizes)
+    return stated(relax["full"](_listed(sizes), value), sizes)
 
 
 def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
-    return stated(relax["zeros"](as_shape(sizes), dtype=dtype), sizes)
+    return stated(relax["zeros"](_listed(sizes), dtype=dtype), sizes)
 
 
 def count_up(size: Size, dtype: str = "i64") -> Tensor:

@@ -15,6 +15,7 @@ from relax_mlir.passes.core.evaluating import evaluating_by, evaluator
 from relax_mlir.passes.relax_fold_constant import FoldConstant
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.disk_cache import DiskCache
+from relax_mlir.targets.core import evaluation
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -281,3 +282,32 @@ def test_tensors_of_one_number_of_every_type(dtype: str) -> None:
     zeros, ones = rx.compile(module)["main"]()
     assert not to_numpy(zeros, dtype).astype("float32").any()
     assert (to_numpy(ones, dtype).astype("float32") == 1).all()
+
+
+def test_constants_of_a_module_are_one_program_which_is_run_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all its functions; when it is compiled again, nothing is run and no code is made."""
+    module = rx.Module()
+    for name in ("one", "two", "three"):
+        with module.function(name, []) as f:
+            f.returns(*(relax.exp(relax.const(numpy.full((9, 9), len(name) + each, "f4"))) for each in range(4)))
+    programs: list[str] = []
+
+    def counted(options: Any, program: Any) -> Any:
+        programs.append(str(program))
+        return run(options, program)
+
+    run = evaluation._run
+    monkeypatch.setattr(evaluation, "_run", counted)
+    expected = to_numpy(rx.compile(module, cache=tmp_path)["three"]()[3])
+    assert [text.count("relax.exp") for text in programs] == [12]
+    kept = DiskCache(tmp_path).sizes()
+
+    def never(artifact: Any) -> Any:
+        raise AssertionError("a program was run again")
+
+    monkeypatch.setattr(evaluation, "_called", never)
+    again = rx.compile(module, cache=tmp_path)
+    assert DiskCache(tmp_path).sizes() == kept
+    numpy.testing.assert_array_equal(to_numpy(again["three"]()[3]), expected)

@@ -52,9 +52,9 @@ def test_helpers_of_an_operator_are_called_after_it() -> None:
 
 def test_a_constant_does_not_take_the_name_of_its_operator() -> None:
     text = """<ir_version: 10, opset_import: ["" : 21]>
-    g (float[n] x) => (float[n] y) { [filled] c = ConstantOfShape <value = float[1] {2.0}> (s) y = Mul(x, c) }"""
+    g (float[n] x) => (float[300] y) { [filled] c = ConstantOfShape <value = float[1] {2.0}> (s) y = Mul(x, c) }"""
     proto = parser.parse_model(text)
-    proto.graph.initializer.append(onnx.numpy_helper.from_array(numpy.array([1]), "s"))
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(numpy.array([300]), "s"))
     model = rx.to_onnx(rx.from_onnx(proto))
     assert [node.name for node in model.graph.node] == ["filled", "y"]
     assert model.graph.node[0].output[0] == "filled"

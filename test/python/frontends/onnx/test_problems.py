@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from onnx import TensorProto, helper
 from relax_mlir.frontends.onnx import registry
-from relax_mlir.frontends.onnx.shapes import evaluators
+from relax_mlir.passes.evaluate import registry as evaluations
 from test_bad_models import message, model, node, tensor_info
 
 import relax_mlir as rx
@@ -64,14 +64,17 @@ def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("raised", [IndexError, TypeError, ValueError])
-def test_a_bug_of_an_evaluator(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not hide behind the operator's converter, which would compute the elements in each call."""
+def test_a_bug_of_an_evaluation(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not hide behind the operation, which would compute the elements in each call."""
 
-    def broken(node: Any) -> Any:
+    def broken(call: Any, x: Any) -> Any:
         raise raised("surprise")
 
-    monkeypatch.setitem(evaluators._EVALUATORS, "Shape", broken)
-    assert "internal error at onnx/test_problems.py" in message(model([node("Shape")]))
+    rule = evaluations.find_evaluation("relax.negative")
+    assert rule is not None
+    monkeypatch.setitem(evaluations._EVALUATIONS.entries, rule.op, {(): [rule._replace(function=broken)]})
+    nodes = [node("Shape", "x", "shape"), node("Neg", "shape")]
+    assert "internal error at onnx/test_problems.py" in message(model(nodes))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors whose elements are known while a graph is built, and who evaluates operators on them.
+
+Such a tensor stands where builders take a value. An operator gets it as a value of the graph, a constant mostly, unless
+somebody says what the operator makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from ...bindings.ir import Context, Type, Value
+
+if TYPE_CHECKING:
+    from .opdef import OpDef
+
+
+class KnownTensor:
+    """In the place of a value of the graph."""
+
+    @property
+    def type(self) -> Type:
+        """As a value of the graph has it."""
+        raise NotImplementedError
+
+    @property
+    def context(self) -> Context:
+        return self.type.context
+
+    def in_graph(self) -> Value:
+        """The tensor as a value of the graph."""
+        raise NotImplementedError
+
+
+#: Told an operator and its arguments by their names, defaults among them: what is built; None where that is an
+#: operation.
+Folding = Callable[["OpDef", "dict[str, Any]"], Any]
+
+folding: ContextVar[Folding | None] = ContextVar("folding", default=None)
+
+
+@contextmanager
+def folding_by(evaluate: Folding | None) -> Iterator[None]:
+    """Inside, builders of operators ask first; nobody with None."""
+    token = folding.set(evaluate)
+    try:
+        yield
+    finally:
+        folding.reset(token)

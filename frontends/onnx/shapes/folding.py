@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nodes whose inputs are known: what their converters build is evaluated in place of becoming operations.
+
+So a model's arithmetic on shapes is done while it is imported, by the same rules as constants are folded with
+(passes/evaluate): elements are numbers and expressions over dimensions. What cannot be said as such is computed when
+the model runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ....dialects.core.attributes import AttributeProblem
+from ....dialects.core.codec import TypeProblem
+from ....dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
+from ....dialects.core.known import folding
+from ....dialects.core.opdef import Call, OpDef, OpProblem
+from ....dialects.core.operands import as_dim
+from ....dialects.core.symbols import SymbolError, SymExpr
+from ....dialects.core.verifier import check_operand_kinds
+from ....passes.evaluate.elements import objects
+from ....passes.evaluate.registry import EvaluationCall, evaluate, find_evaluation
+from ..node import Node
+from ..values import Value
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+T = TypeVar("T")
+
+# Larger tensors are data, not shapes.
+_MOST_ELEMENTS = 256
+#: The operators that exporters compute shapes with.
+_OF_SHAPES = frozenset(
+    "Abs Add And Cast CastLike Ceil Clip Concat ConstantOfShape Div Equal Expand Floor Gather Greater GreaterOrEqual "
+    "Identity Less LessOrEqual Max Min Mod Mul Neg NonZero Not Or Range ReduceMax ReduceMin ReduceProd ReduceSum "
+    "Reshape Scatter ScatterElements ScatterND Slice Split Squeeze Sub Sum Tile Transpose Unsqueeze Where".split()
+)
+# How many inputs have to be known where it is not all of them: of the others the types are looked at.
+_LOOKED_AT = {"CastLike": 1}
+
+
+def converted(convert: Callable[[Node], T], node: Node) -> T:
+    """What a converter makes of a node."""
+    if node.op not in _OF_SHAPES or node.domain not in ("", "ai.onnx") or not _is_known(node):
+        return convert(node)
+    token = folding.set(_folded)
+    try:
+        return convert(node)
+    finally:
+        folding.reset(token)
+
+
+def _is_known(node: Node) -> bool:
+    inputs = node.inputs[: _LOOKED_AT.get(node.op)]
+    return all(each is None or isinstance(each, Value) and _elements(each) is not None for each in inputs)
+
+
+def _elements(value: Any) -> ndarray | None:
+    """The elements of a small tensor that is known."""
+    found = value.known if isinstance(value, Value) else None
+    return found if found is not None and found.size <= _MOST_ELEMENTS else None
+
+
+def _folded(row: OpDef, arguments: dict[str, Any]) -> Any:
+    """What an operator makes of its arguments; None where nobody can tell."""
+    if find_evaluation(row.full_name) is None:
+        return None
+    infos, arrays = [], []
+    for operand in row.operands:
+        known = _operand(operand.kind, arguments.get(operand.name))
+        if known is None:
+            return None
+        infos.append(known[0])
+        arrays.append(known[1])
+    try:
+        attributes = [_attribute(kind, arguments.get(name)) for name, kind in row.attrs.items()]
+        results = _results(row, tuple(infos), tuple(attributes))
+    except (OpProblem, AttributeProblem, TypeProblem, SymbolError):
+        return None  # who builds the operation says so
+    found = evaluate(EvaluationCall(_call(row, infos, attributes), results), arrays) if results else None
+    if found is None:
+        return None
+    values = tuple(_value(array, info) for array, info in zip(found, results, strict=True))
+    return values[0] if len(values) == 1 else values
+
+
+def _call(row: OpDef, infos: Sequence[Any], attributes: Sequence[Any]) -> Call:
+    return Call(row, dict(zip(row.kinds, infos, strict=True)), dict(zip(row.attrs, attributes, strict=True)))
+
+
+@lru_cache(maxsize=1024)
+def _results(row: OpDef, infos: Sequence[Any], attributes: Sequence[Any]) -> list[Info]:
+    """The types of what an operator gives, none where that is large. Models do the same with many shapes."""
+    call = _call(row, infos, attributes)
+    check_operand_kinds(call)
+    results = row.infer_results(call)
+    return results if all(map(_is_small, results)) else []
+
+
+def _is_small(info: Info) -> bool:
+    sizes = [size for size in info.shape or () if isinstance(size, int)] if isinstance(info, TensorInfo) else None
+    return sizes is not None and math.prod(sizes) <= _MOST_ELEMENTS
+
+
+def _attribute(kind: Any, given: Any) -> Any:
+    return kind.default if given is None or given is kind.default else kind.normalize(given)
+
+
+def _operand(kind: str, given: Any) -> tuple[Any, Any] | None:
+    """An operand's info and elements; None where they are not known."""
+    if isinstance(given, (list, tuple)) and kind != "shape":
+        each = [_operand(kind, item) for item in given]
+        return None if None in each else tuple(zip(*each, strict=True))
+    if kind == "shape":
+        return _shape(given)
+    array = _elements(given)
+    if array is not None:
+        return given.info, array
+    return _scalar(given) if "scalar" in kind else None
+
+
+def _shape(given: Any) -> tuple[Any, Any] | None:
+    if not isinstance(given, (list, tuple)):
+        return None
+    dims = tuple(as_dim(item, "shape") for item in given)
+    return ShapeInfo(dims), objects(dims)
+
+
+def _scalar(given: Any) -> tuple[Any, Any] | None:
+    import numpy
+
+    if isinstance(given, SymExpr):
+        return ScalarInfo("i64", given), numpy.array(given, object)
+    if isinstance(given, (bool, int, float)):
+        dtype = "i1" if isinstance(given, bool) else "i64" if isinstance(given, int) else "f64"
+        return ScalarInfo(dtype, given), numpy.array(given)
+    return None
+
+
+def _value(array: ndarray, info: Info) -> Value:
+    assert isinstance(info, TensorInfo)
+    return Value(elements=array, dtype=info.dtype) if array.dtype == object else Value(array=array)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations whose operands' elements are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ...bindings.ir import Operation, Value
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import Info, ShapeInfo
+from ...dialects.core.verifier import call_of, segment_sizes
+from ..canonicalize.shape_values import dims_of
+from .elements import is_symbolic, objects
+from .registry import EvaluationCall, evaluate
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: The elements of a tensor or a scalar; None where they are not known.
+Read = Callable[[Value], "ndarray | None"]
+
+
+def known_operands(operation: Operation, read: Read) -> list[ndarray | None] | None:
+    """The elements of all operands, None for shapes; None where one is not known."""
+    arrays: list[ndarray | None] = []
+    for operand in operation.operands:
+        array = read(operand)
+        if array is None and not isinstance(decode(operand.type), ShapeInfo):
+            return None
+        arrays.append(array)
+    return arrays
+
+
+def compute(
+    operation: Operation, arrays: Sequence[ndarray | None], results: Sequence[Info] | None = None
+) -> list[ndarray] | None:
+    """What an operation makes of these operands, of which shapes may be left out: numbers; None where nobody can tell.
+
+    A shape is read off the operation that makes it, or off its type. `results`: the types of what these operands give,
+    where they are not the operation's own.
+    """
+    row = row_of(operation)
+    if row is None:
+        return None
+    given = [
+        _dims(operand) if array is None else array for operand, array in zip(operation.operands, arrays, strict=True)
+    ]
+    if results is None:
+        results = [decode(type_) for type_ in operation.results.types]
+    operands = row.segment(given, segment_sizes(row, operation, len(given)))
+    found = evaluate(EvaluationCall(call_of(row, operation), results), list(operands.values()))
+    return None if found is None or any(map(is_symbolic, found)) else found
+
+
+def _dims(shape: Value) -> ndarray | None:
+    dims = dims_of(shape)
+    return None if dims is None else objects(dims)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an operator makes of elements that are known while a program is compiled, by its name.
+
+    @rx.register_evaluation("mynpu.scaled_relu")
+    def scaled_relu(call, x):
+        return numpy.maximum(x, 0) * x.dtype.type(call.scale)
+
+A rule is told the call, of which it reads attributes and `call.result`, the type of what it gives, and the operands as
+numpy arrays (None for an absent one, or a shape that nobody knows; a tuple for a variadic one). It returns an array, or
+one for each result, to the last bit what the compiled program would compute; None, or rx.NotKnown raised, where it
+cannot tell. Importers, relax-canonicalize and relax-fold-constant ask the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ...dialects.core.dialect import find_op
+from ...dialects.core.infos import Info
+from ...dialects.core.opdef import Call
+from ...dialects.core.symbols import SymbolError
+from ...support.registry import Registry, names_of
+from .elements import NotKnown, is_symbolic, typed
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: `rule(call, *operands)`, see above.
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Evaluation(NamedTuple):
+    """What evaluates an operator. `place` says where it is written."""
+
+    op: str
+    function: Callable[..., Any]
+    place: str
+    #: Whether it takes arrays of objects: numbers and expressions over dimensions, for floats ratios of such.
+    symbols: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.op} ({self.place})"
+
+
+_EVALUATIONS = Registry[Evaluation](
+    lambda rule: (rule.op,),
+    lambda rule, taken: f"'{rule.op}' has an evaluation already: {taken.place}",
+    families=f"{__package__}.evaluations",
+)
+
+
+def register_evaluation(op: str | Sequence[str], *, symbols: bool = False) -> Callable[[Function], Function]:
+    """Registers a function as what an operator (or several) makes of known elements; use it as a decorator.
+
+    `symbols`: it takes expressions over dimensions too, in arrays of objects. Refuses unknown operators, and a second
+    evaluation of the same one.
+    """
+
+    def rules(function: Function, place: str) -> list[Evaluation]:
+        _EVALUATIONS.load()
+        return [Evaluation(find_op(name).full_name, function, place, symbols) for name in names_of(op)]
+
+    return _EVALUATIONS.registering(rules)
+
+
+def find_evaluation(op: str) -> Evaluation | None:
+    """What evaluates an operator, if there is one."""
+    _EVALUATIONS.load()
+    return next(iter(_EVALUATIONS.tried(op)), None)
+
+
+def all_evaluations() -> list[Evaluation]:
+    """Every one, sorted by operator."""
+    _EVALUATIONS.load()
+    return _EVALUATIONS.all()
+
+
+class EvaluationCall(Call):
+    """A call as inference sees it, and the types of its results."""
+
+    def __init__(self, call: Call, results: Sequence[Info]):
+        super().__init__(call.definition, call.operands, call.attributes)
+        self.results = results
+
+    @property
+    def result(self) -> Any:
+        """The type of the (first) result."""
+        return self.results[0]
+
+
+def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | None:
+    """What an operator makes of its operands, one for each in its row; None where nobody can tell."""
+    rule = find_evaluation(call.definition.full_name)
+    if rule is None or not rule.symbols and any(map(is_symbolic, _flat(operands))):
+        return None
+    import numpy
+
+    try:
+        # Overflow wraps around, and NaN and infinity are results like others.
+        with numpy.errstate(all="ignore"):
+            found = rule.function(call, *operands)
+        listed = found if isinstance(found, (list, tuple)) else [found]
+        return [typed(array, info, rule) for array, info in zip(listed, call.results, strict=True)]
+    except (NotKnown, SymbolError):
+        return None
+
+
+def _flat(operands: Sequence[Any]) -> list[ndarray]:
+    several = (each if isinstance(each, tuple) else (each,) for each in operands)
+    return [array for arrays in several for array in arrays if array is not None]
