@@ -7,6 +7,8 @@ and an addition, is treated alike.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -49,11 +51,7 @@ class FoldBatchNorm(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        import numpy
-
-        # What is no number is refused where weights are made.
-        with numpy.errstate(all="ignore"):
-            apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
+        apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
 
 
 _MOST_ROUNDS = 32
@@ -199,10 +197,23 @@ def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
     return _shifted(op, same.result, found.sums(shift), found.output_axis)
 
 
+def _quiet(rule: Callable[[OpView, Rewriter], Outcome]) -> Callable[[OpView, Rewriter], Outcome]:
+    """What is no number is refused where weights are made."""
+
+    @functools.wraps(rule)
+    def quiet(op: OpView, rewriter: Rewriter) -> Outcome:
+        import numpy
+
+        with numpy.errstate(all="ignore"):
+            return rule(op, rewriter)
+
+    return quiet
+
+
 _PATTERNS = (
-    Pattern("relax.nn.batch_norm", batch_norm_to_scale, after=("arith.constant",)),
-    Pattern(_SCALES, scale_outputs, after=(*_SHIFTS, *WEIGHTED)),
-    Pattern(_SHIFTS, merge_shifts, after=_SHIFTS),
-    Pattern(WEIGHTED, scale_inputs, after=_SCALES),
-    Pattern(WEIGHTED, shift_behind, after=_SHIFTS),
+    Pattern("relax.nn.batch_norm", _quiet(batch_norm_to_scale), after=("arith.constant",)),
+    Pattern(_SCALES, _quiet(scale_outputs), after=(*_SHIFTS, *WEIGHTED)),
+    Pattern(_SHIFTS, _quiet(merge_shifts), after=_SHIFTS),
+    Pattern(WEIGHTED, _quiet(scale_inputs), after=_SCALES),
+    Pattern(WEIGHTED, _quiet(shift_behind), after=_SHIFTS),
 )

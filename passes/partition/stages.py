@@ -37,7 +37,9 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
     run = RunCodegen(declined="error" if strict else "fallback", elsewhere=elsewhere)
     of_operators, of_kernels = (_passes(partition, chosen, run, is_kernel) for is_kernel in (False, True))
     if of_operators:
-        stages = stages.insert_before("legalize", "partition", (*of_operators, *folding))
+        # Before operators lie as the target wants them: codegens are asked for models as they are written.
+        place = "layouts" if "layouts" in stages.names else "legalize"
+        stages = stages.insert_before(place, "partition", (*of_operators, *folding))
     if of_kernels:
         stages = stages.insert_after("legalize", "partition-kernels", of_kernels)
     return stages

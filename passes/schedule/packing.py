@@ -6,12 +6,16 @@ A matrix of K rows and N columns is [N / width][K][width] then, its last panel f
 
 from __future__ import annotations
 
-from ...bindings.ir import Operation, Type, Value
+from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import made_by
+from ...bindings.navigation import body_of, made_by, operations_of
 from ...emit import linalg, tensors
 
-_TRANSPOSE, _ORDER = "linalg.transpose", [1, 0, 2]
+
+def _maps() -> list[AffineMap]:
+    """From a row of a panel to the same row among those of the others."""
+    row, panel, column = (ir.AffineExpr.get_dim(place) for place in range(3))
+    return [ir.AffineMap.get(3, 0, [panel, row, column]), ir.AffineMap.get(3, 0, [row, panel, column])]
 
 
 def packed_type(matrix: Type, width: int) -> Type:
@@ -23,18 +27,9 @@ def unpacked(panels: Value, columns: int) -> Value:
     """The matrix, where the insertion point is."""
     count, rows, width = panels.type.shape
     beside = linalg.empty([rows, count, width], panels.type.element_type)
-    moved = _transposed(panels, beside)
+    (moved,) = linalg.generic([panels], [beside], _maps(), [linalg.PARALLEL] * 3, lambda value, _: value)
     matrix = tensors.merge(moved, 1, 2)
     return matrix if columns == count * width else tensors.slice_of(matrix, [0, 0], [rows, columns])
-
-
-def _transposed(panels: Value, out: Value) -> Value:
-    order = {"permutation": ir.DenseI64ArrayAttr.get(_ORDER)}
-    made = ir.Operation.create(_TRANSPOSE, results=[out.type], operands=[panels, out], attributes=order, regions=1)
-    block = made.regions[0].blocks.append(panels.type.element_type, out.type.element_type)
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
-    return made.result
 
 
 def unpacking(matrix: Value) -> list[Operation]:
@@ -61,5 +56,7 @@ def _moved_panels(matrix: Value) -> Operation | None:
     for name in ("tensor.extract_slice", "tensor.collapse_shape"):
         made = made_by(matrix, name)
         matrix = matrix if made is None else made.operands[0]
-    moved = made_by(matrix, _TRANSPOSE)
-    return moved if moved is not None and list(moved.attributes["permutation"]) == _ORDER else None
+    moved = made_by(matrix, "linalg.generic")
+    if moved is None or [each.value for each in moved.attributes["indexing_maps"]] != _maps():
+        return None
+    return moved if len(operations_of(body_of(moved))) == 1 else None

@@ -76,13 +76,13 @@ STAGES = (
         "products of one operand become one, and read transposed operands",
         level=3,
     ),
+    _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _stage(
         "layouts",
-        ("llvm-block-channels{target=@target}", "relax-canonicalize"),
+        ("llvm-block-channels{target=@target}", "relax-canonicalize", "relax-fold-constant"),
         "convolutions work on blocks of channels",
         level=2,
     ),
-    _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage(
         "fuse",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....bindings.ir import Operation, OpView, Value
+from ....bindings.ir import Operation, OpView
 from ....bindings.navigation import made_by
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
@@ -23,8 +23,6 @@ from ..objects.code_target import machine
 
 #: A shorter vector is not worth a layout of its own.
 _SHORTEST_BLOCK = 4
-#: What folding batch norms into a weight leaves between it and its constants, and more.
-_STEPS_TO_CONSTANTS = 6
 
 
 @register_pass
@@ -53,8 +51,8 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
         return ()
     if op.out_layout not in (None, "NCHW"):
         return ()
-    if not _is_known(op.weight):
-        return ()
+    if made_by(op.weight, "arith.constant") is None:
+        return ()  # it would be packed at each call
     data, weight = decode(op.data.type), decode(op.weight.type)
     if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:
         return ()
@@ -71,16 +69,6 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
     if read == 1:
         return "NCHW", f"OIHW{written}o", f"NCHW{written}c"
     return f"NCHW{read}c", f"OIHW{read}i{written}o", f"NCHW{written}c"
-
-
-def _is_known(value: Value, steps: int = _STEPS_TO_CONSTANTS) -> bool:
-    """Whether a value is a constant once constants are folded; weights that are not would be packed at each call."""
-    maker = made_by(value)
-    if maker is None or steps == 0:
-        return False
-    return maker.name == "arith.constant" or (
-        len(maker.operands) > 0 and all(_is_known(operand, steps - 1) for operand in maker.operands)
-    )
 
 
 def _block(channels: int, lanes: int) -> int:
