@@ -121,11 +121,28 @@ def storage_dtype(name: str) -> Any:
     return numpy.dtype(found)
 
 
+#: Where programs take constants' memory as it is; they copy what lies elsewhere.
+_ALIGNMENT = 64
+
+
+def _in_order(array: Any) -> Any:
+    """The array, or a copy of one with gaps, in memory that programs take as it is."""
+    import numpy
+
+    if array.flags.c_contiguous:
+        return array
+    room = numpy.empty(array.nbytes + _ALIGNMENT, numpy.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    placed = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    placed[...] = array
+    return placed
+
+
 def elements_attribute(array: Any, element: Type) -> Attribute:
     """The elements attribute of an array whose bytes are those of the MLIR element type."""
     import numpy
 
-    array, shape = numpy.asarray(array, order="C"), list(array.shape)
+    array, shape = _in_order(numpy.asarray(array)), list(array.shape)
     # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
     plain = array if array.dtype.isbuiltin == 1 else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
     if isinstance(element, ir.IntegerType) and element.width in (2, 4):

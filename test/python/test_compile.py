@@ -429,7 +429,7 @@ def test_stages_in_another_order_are_verified() -> None:
     assert stages.insert_after("fuse", "look", "cse")["fuse"].verify == "later"
     changed = [stage.name for stage in stages.insert_after("fuse", "look", "cse") if stage.verify == "end"]
     assert changed == ["legalize", "fuse", "intrinsics", "plan"]
-    assert [stage.verify for stage in stages.between("fold", "fuse")] == ["later", "end", "end"]
+    assert [stage.verify for stage in stages.between("layouts", "fuse")] == ["later", "end", "end"]
     assert [stage.verify for stage in stages.only("memory")] == ["end"]
     assert "small-types" in [stage.name for stage in stages.drop("constants") if stage.verify == "end"]
     assert not any(stage.verify == "later" for stage in replace(stages, own=()))

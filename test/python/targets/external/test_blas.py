@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.passes.partition.codegen import find_codegen
 from relax_mlir.runtime import to_numpy
-from relax_mlir.runtime.errors import ArtifactError
 from relax_mlir.runtime.external import blas
 from relax_mlir.runtime.external.blas import Function, Part, Step, packed, unpacked
 from relax_mlir.support.errors import RelaxError
@@ -201,7 +200,7 @@ def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         told
         == "it needs the package scipy-openblas32 (pip install scipy-openblas32): No module named 'scipy_openblas32'"
     )
-    with pytest.raises(ArtifactError, match="this machine cannot run it: it needs the package scipy-openblas32"):
+    with pytest.raises(RelaxError, match="this machine cannot run it: it needs the package scipy-openblas32"):
         partitioned(relax.matmul, (2, 3), (3, 4))["main"]
 
 

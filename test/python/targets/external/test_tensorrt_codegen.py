@@ -97,8 +97,8 @@ def test_options() -> None:
         ("workspace=0", "'workspace' expects bytes, such as .*, got '0'"),
         ("workspace", "'workspace' needs a value"),
         ("sizes=n", "'sizes' expects symbol:least-usual-most, .*, got 'n'"),
-        ("sizes=n:3-2-4", "expects symbol:least-usual-most"),
-        ("sizes=n:0-2-4", "expects symbol:least-usual-most"),
+        ("sizes=n:3-2-4", "'sizes' expects symbol:least-usual-most"),
+        ("sizes=n:0-2-4", "'sizes' expects symbol:least-usual-most"),
         ("sizes=n:1-2-4,n:1-2-3", "'sizes' names 'n' twice"),
     ],
 )
