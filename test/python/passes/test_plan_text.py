@@ -11,7 +11,7 @@ import pytest
 from compiling import module_with
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.schedule.plan import EpilogueOf, Panel, Plan, Start, parse_plan
+from relax_mlir.passes.schedule.plan import EpilogueOf, Panel, Parallel, Plan, Start, parse_plan
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
@@ -34,7 +34,8 @@ def plans(draw: Any) -> Plan:
         draw(st.dictionaries(dim, count)),
         tuple(draw(st.dictionaries(dim, count)).items()),
         draw(st.none() | dim),
-        draw(st.none() | st.builds(Panel, st.integers(0, 3), dim, count)),
+        draw(st.none() | st.builds(Panel, st.integers(0, 3), dim, count, st.booleans())),
+        draw(st.none() | st.builds(Parallel, dim, st.none() | count)),
         draw(st.sampled_from(["own", "matmul", "my-rule", "wide_2"])),
         loops,
     )
