@@ -35,9 +35,12 @@ def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
     """The plan, with the loop that threads share where that is worth it."""
     if machine.cores == 1:
         return plan
-    shares = [share for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
-    # As a rule the outermost loop: the fewest regions. An inner one where that has hardly more steps than threads.
-    return max(shares, key=lambda share: min(share[0], 4 * machine.cores), default=(0, plan))[1]
+    shares = [(dim, share) for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
+    # As a rule the outermost loop: the fewest regions. An inner one where that has hardly more steps than threads, or
+    # may have: sizes that are not known are often those of a batch of one.
+    known, unknown = 4 * machine.cores, 2 * machine.cores
+    found = [(min(grains, known if op.sizes[dim] is not None else unknown), new) for dim, (grains, new) in shares]
+    return max(found, key=lambda each: each[0], default=(0, plan))[1]
 
 
 def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
@@ -58,7 +61,8 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
         return None
     if is_cut:
         return grains, replace(plan, blocks=((dim, points), *plan.blocks), parallel=Parallel(dim, points))
-    return grains, replace(plan, parallel=Parallel(dim, None if None in op.sizes else points))
+    is_known = all(op.sizes[each] is not None for each in plan.order[plan.order.index(dim) :])
+    return grains, replace(plan, parallel=Parallel(dim, points if is_known else None))
 
 
 def _regions(op: StructuredOp, plan: Plan, around: Sequence[int]) -> int:
