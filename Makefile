@@ -89,8 +89,11 @@ $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
 	@rm -rf $@ && mkdir -p $(MODELS)
 	@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
 
+# Figures are of one thread, but where a program sets another number.
+bench-models: export RELAX_NUM_THREADS = 1
 bench-models: env models $(MODELS)/env-peers ## compare those models with onnxruntime, and compile times with other compilers
 	@$(BIN)/python bench/models/compare.py $(MODELS)
+	@$(BIN)/python bench/models/latency.py $(MODELS)
 	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
 	@$(BIN)/python bench/models/partition.py $(MODELS)
 

@@ -14,6 +14,7 @@ constants: both prepare them as they like.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,9 @@ import parts
 
 import relax_mlir as rx
 from relax_mlir import relax
+
+# Figures are of one thread.
+os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
 from dnnl_models import floats, residual_block, resnet18, transformer_layer

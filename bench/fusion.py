@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from relax_mlir.bindings.navigation import operations_in
 
 import relax_mlir as rx
 from relax_mlir import relax
+
+# Figures are of one thread.
+os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 ROUNDS, SECONDS = 30, 0.01
 FUSE = "trivial-dce,relax-fuse-ops{epilogues=true %s},tir-fuse,tir-inline-constants,symbol-dce"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 import argparse
 import json

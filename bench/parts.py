@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ from relax_mlir.runtime import CallList, NativeFunction
 
 import relax_mlir as rx
 from relax_mlir import relax
+
+# Figures are of one thread.
+os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 HEAD = (
     "| microseconds a part | default path | with parts | with parts that call nothing | the library |\n"

@@ -41,7 +41,9 @@ def compare(model: Exported, folder: Path) -> Iterator[bool]:
             yield False
             continue
         start = time.perf_counter()
-        main_function = rx.compile(rx.from_onnx(path))["main"]
+        program = rx.compile(rx.from_onnx(path))
+        program.threads = 1
+        main_function = program["main"]
         seconds = time.perf_counter() - start
         session = one_thread_session(path)
         for sizes in variants:

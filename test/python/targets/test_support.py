@@ -37,7 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         return original(code, **options)
 
     monkeypatch.setattr(native_code, "unit_object", counted)
-    monkeypatch.setattr(native_code, "_supports", {})
+    monkeypatch.setattr(native_code, "_fixed", {})
     return compiled
 
 
@@ -54,7 +54,7 @@ def test_another_process_finds_it_in_the_cache(
     made: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for size in (13, 17):
-        monkeypatch.setattr(native_code, "_supports", {})
+        monkeypatch.setattr(native_code, "_fixed", {})
         program(size, cache=tmp_path)
     assert made.count(unit_text().encode()) == 1
 
