@@ -97,11 +97,12 @@ bench-models: env models $(MODELS)/env-peers ## compare those models with onnxru
 	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
 	@$(BIN)/python bench/models/partition.py $(MODELS)
 
-fuzz: env ## for four minutes mutated inputs and models, and random graphs beside other implementations
+fuzz: env ## for five minutes mutated inputs and models, random graphs beside other implementations, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
+	@$(BIN)/python test/fuzz/threads.py --seconds 60 --seed $$$$
 
 mutants: env ## put small bugs into changed files, or FILES=..., and tell which ones no test notices (SAMPLE=40 SEED=1)
 	@$(BIN)/python tools/dev/mutants.py --sample $(SAMPLE) --seed $(SEED) $(FILES)

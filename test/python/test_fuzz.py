@@ -45,6 +45,13 @@ def test_mutated_models_are_refused_or_run() -> None:
     assert refused > MODELS / 4
 
 
+def test_calls_from_many_threads() -> None:
+    command = [sys.executable, str(FUZZER.with_name("threads.py")), "--seconds", "2", "--seed", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout.split()[0]) > 8
+
+
 def test_a_crash_of_a_model_is_a_failure() -> None:
     code = f"""
 import os, signal, sys
