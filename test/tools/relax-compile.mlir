@@ -31,6 +31,7 @@
 // TIMES: import
 // TIMES-NEXT: simplify
 // TIMES: fold
+// TIMES-NEXT: layouts
 // TIMES-NEXT: legalize
 // TIMES: code
 // TIMES-NEXT: write
