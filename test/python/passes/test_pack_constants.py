@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products by constant matrices, which lie as panels in the program: what numpy gives, whatever the sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from relax_mlir.runtime import to_numpy
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+#: Rows, steps of the sum, columns: panels that are whole, cut, one alone, several blocks of steps.
+SIZES = [(17, 5, 3), (64, 70, 128), (33, 64, 65), (20, 1100, 130), (18, 3, 1000)]
+
+
+def integers(*shape: int, dtype: str = "float32") -> Any:
+    """Whose products and sums are exact."""
+    return numpy.random.default_rng(sum(shape)).integers(-4, 5, shape).astype(dtype)
+
+
+def lowered(module: rx.Module) -> str:
+    return str(rx.lower(module.copy(), pipeline=rx.stages("llvm").until("plan")))
+
+
+def product(weights: Any, rows: int | str, *, uses: int = 1) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((rows, weights.shape[0]), str(weights.dtype))]) as f:
+        (x,) = f
+        w = relax.const(weights)
+        results = [
+            relax.matmul(relax.multiply(x, relax.const(weights.dtype.type(each + 1))), w) for each in range(uses)
+        ]
+        f.returns(*results)
+    return module
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "float64"])
+@pytest.mark.parametrize(("rows", "steps", "columns"), SIZES)
+def test_products(rows: int, steps: int, columns: int, dtype: str) -> None:
+    weights, x = integers(steps, columns, dtype=dtype), integers(rows, steps, dtype=dtype)
+    expected = (x.astype("float64") @ weights.astype("float64")).astype(dtype)
+    for known in (rows, "n"):
+        program = rx.compile(product(weights, known))
+        numpy.testing.assert_array_equal(to_numpy(program["main"](x)), expected)
+
+
+def test_constants_are_packed_where_a_panel_is_worth_it() -> None:
+    assert "packed" in lowered(product(integers(64, 128), 64))
+    assert "packed" not in lowered(product(integers(64, 128), 4))
+
+
+def test_weights_of_several_products() -> None:
+    weights, x = integers(64, 130), integers(40, 64)
+    program = rx.compile(product(weights, 40, uses=3))
+    for factor, result in enumerate(program["main"](x), start=1):
+        numpy.testing.assert_array_equal(to_numpy(result), factor * x @ weights)
+
+
+def test_another_plan_unpacks() -> None:
+    """A module with packed weights, and plans that somebody has changed."""
+    weights, x = integers(64, 128), integers(40, 64)
+    stages = rx.stages("llvm{vector-bytes=16}")
+    text = str(rx.lower(product(weights, 40), "llvm{vector-bytes=16}", pipeline=stages.until("plan")))
+    assert " packed" in text
+    plan = text.partition('tir.plan = "order 1 0 2')[2].partition('"')[0]
+    changed = rx.Module.parse(text.replace(f"order 1 0 2{plan}", "order 0 1 2; carried 1; vector 1 x 4; rule mine"))
+    program = rx.compile(changed, "llvm{vector-bytes=16}", pipeline=stages.between(start="apply"))
+    numpy.testing.assert_array_equal(to_numpy(program["main"](x)), x @ weights)
