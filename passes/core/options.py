@@ -41,13 +41,18 @@ def split_options(text: str) -> list[tuple[str, str | None]]:
 
 
 def split_list(text: str) -> list[str]:
-    """The items of `a,b{c=1,2}`, without space around: commas in brackets and quotes separate nothing."""
+    """The items of `a,b{c=1,2}`, without space around: commas in brackets and quotes separate nothing, unless some are
+    alone, which are characters then.
+    """
     items, position = [], 0
-    while position <= len(text):
-        end = _end_of_word(text, position, ",")
-        items.append(text[position:end].strip())
-        position = end + 1
-    return [item for item in items if item]
+    try:
+        while position <= len(text):
+            end = _end_of_word(text, position, ",")
+            items.append(text[position:end])
+            position = end + 1
+    except RelaxError:
+        items = text.split(",")
+    return [item.strip() for item in items if item.strip()]
 
 
 def _end_of_word(text: str, position: int, separator: str = "") -> int:

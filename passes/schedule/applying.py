@@ -70,7 +70,10 @@ def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine)
     plan = plan_of(op.operation)
     if not isinstance(plan, Plan):
         raise Decline(f"operand {operand} is the result of an operation without a plan for loops")
-    check_lanes(check_plan(op, plan, machine), plan.vector)
+    try:
+        check_lanes(check_plan(op, plan, machine), plan.vector)
+    except Decline as decline:
+        raise Decline(f'of the reduction\'s plan "{plan}": {decline.reason}') from None
     fill = _start_of(op.operation.operands[op.input_count])
     if not keeps_results(op, plan) or fill is None:
         raise Decline("the reduction's results are not in registers when they are done")

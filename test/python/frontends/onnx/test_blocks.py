@@ -139,9 +139,11 @@ def test_blocks(block: Callable[[], Any], most: int) -> None:
     entry = executable.signature("main")
     kernels = [kernel["operators"] for kernel in entry["profile"]["kernels"]]
     sites = [kernels[site["kernel"]] for site in entry["profile"]["sites"]]
-    assert len(sites) <= most, sites
-    flat = [name for kernel in sites for name in kernel]
-    assert "relax.nn.batch_norm" not in flat and "relax.layout_transform" not in flat
+    # Convolutions have layouts of their own: the graph's ends are brought into them and out again, nothing inside.
+    conversions = [place for place, kernel in enumerate(sites) if "relax.layout_transform" in kernel]
+    assert set(conversions) <= {0, len(sites) - 1} and len(sites) - len(conversions) <= most, sites
+    assert not any("relax.nn.batch_norm" in kernel for kernel in sites)
+    sites = [kernel for place, kernel in enumerate(sites) if place not in conversions]
     # What comes element by element behind a product or a convolution is in its kernel.
     alone = [kernel for kernel in sites if not {"relax.matmul", "relax.einsum", "relax.nn.conv2d"} & set(kernel)]
     assert not any(name in kernel for kernel in alone for name in ("relax.nn.relu", "relax.nn.gelu")), alone

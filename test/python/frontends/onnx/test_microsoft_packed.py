@@ -125,7 +125,7 @@ def test_weights_stay_packed(tmp_path: Path, bits: int) -> None:
     model = _product(bits, 128, 512, 1024, "packed")
     rx.compile(rx.from_onnx(model, shapes={"x": (None, None, 1024)})).save(tmp_path / "out.rxa")
     weights = 512 * 1024 * bits // 8 + 512 * 8 * 4
-    assert weights < (tmp_path / "out.rxa").stat().st_size < 1.2 * weights + 40_000
+    assert weights < (tmp_path / "out.rxa").stat().st_size < 1.2 * weights + 60_000
 
 
 @pytest.mark.parametrize(
