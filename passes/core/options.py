@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -40,23 +41,16 @@ def split_options(text: str) -> list[tuple[str, str | None]]:
     return pairs
 
 
+#: What stands between commas: those in the braces behind a word separate nothing.
+_ITEM = re.compile(r"(?:\w\{[^{}]*\}|[^,])+")
+
+
 def split_list(text: str) -> list[str]:
-    """The items of `a,b{c=1,2}`, without space around: commas in brackets and quotes separate nothing, unless some are
-    alone, which are characters then.
-    """
-    items, position = [], 0
-    try:
-        while position <= len(text):
-            end = _end_of_word(text, position, ",")
-            items.append(text[position:end])
-            position = end + 1
-    except RelaxError:
-        items = text.split(",")
-    return [item.strip() for item in items if item.strip()]
+    """The items of `a,b{c=1,2}`, without space around."""
+    return [item for item in map(str.strip, _ITEM.findall(text)) if item]
 
 
-def _end_of_word(text: str, position: int, separator: str = "") -> int:
-    """Where a word ends: at a space, or at this separator alone."""
+def _end_of_word(text: str, position: int) -> int:
     depth, quote = 0, ""
     for index in range(position, len(text)):
         char = text[index]
@@ -68,7 +62,7 @@ def _end_of_word(text: str, position: int, separator: str = "") -> int:
             depth += 1
         elif char in ")]}":
             depth -= 1
-        elif (char == separator if separator else char.isspace()) and depth <= 0:
+        elif char.isspace() and depth <= 0:
             return index
     if quote or depth > 0:
         raise RelaxError(f"unbalanced {'quote' if quote else 'brackets'} in options '{text}'")

@@ -241,7 +241,7 @@ def test_what_cannot_be_asked_for() -> None:
             (["npo"], "unknown codegen 'npo'; did you mean 'npu'"),
             ([npu, 3], "not 3"),
             (f"{npu}{{cores=2}}", "codegen 'npu' has no option 'cores' \\(it has none\\)"),
-            (f"{npu}{{cores=2", "unbalanced brackets in options"),
+            (f"{npu}{{cores=2", "expected '}' at the end, behind the options"),
             ([f"{npu}{{cores=2"], "expected '}' at the end"),
         ):
             with pytest.raises(rx.RelaxError, match=message):
