@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, body_of, constant_of, last_of, made_by, operations_of
+from ...emit.loops import PARALLEL
 from ...emit.structured import DYNAMIC
 from .memrefs import is_dense
 
@@ -45,6 +46,8 @@ class Level:
     first: Linear | None = None
     last: Linear | None = None
     step: int = 1
+    #: Whether threads share the loop: no round is before another one.
+    is_shared: bool = False
 
     @property
     def runs_once(self) -> bool:
@@ -297,7 +300,7 @@ class Accesses:
             last = Linear(low.number + max(high.number - 1 - low.number, 0) // step * step, {})
         elif low == NONE and _is_multiple(op.operands[1], step):
             last = high.plus(Linear(-step, {}))
-        return Level(place, op.name, block, block.arguments[0], low, last, step)
+        return Level(place, op.name, block, block.arguments[0], low, last, step, PARALLEL in op.attributes)
 
     # ---- views ----
 

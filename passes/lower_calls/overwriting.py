@@ -3,7 +3,8 @@
 
 An output may lie where an input lies if nothing of the input is read after its place was written. Each read is
 compared with each write: what runs before, in one round of the loops around both, is told by the order of operations;
-for the rounds after it, a dimension must tell that they are about other elements.
+for the rounds after it, a dimension must tell that they are about other elements; of loops that threads share, for all
+other rounds.
 """
 
 from __future__ import annotations
@@ -204,7 +205,12 @@ def _is_read_before(read: Access, write: Access) -> bool:
     if own > other and not _are_apart(read, write, common, None):
         return False
     loops = [depth for depth in range(1, common) if read.levels[depth].kind == "scf.for"]
-    return all(_are_apart(read, write, common, depth) for depth in loops if not read.levels[depth].runs_once)
+    several = [depth for depth in loops if not read.levels[depth].runs_once]
+    # Where threads share a loop, an earlier round's read may come after a later one's write.
+    shared = [depth for depth in several if read.levels[depth].is_shared]
+    return all(_are_apart(read, write, common, depth) for depth in several) and all(
+        _are_apart(write, read, common, depth) for depth in shared
+    )
 
 
 def _common(read: Access, write: Access) -> int:

@@ -152,6 +152,16 @@ def test_two_dimensions(source: str, target: str, expected: bool) -> None:
     assert kernel_of(nest(move(source, target, _SQUARE)), _SQUARE).may_overwrite(0, 2, is_alike=True) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("same element", True), ("the next one", False), ("vectors", True), ("in halves", True), ("once", True)],
+)
+def test_loops_that_threads_share(name: str, expected: bool) -> None:
+    """Their rounds have no order: what one reads no other one may write."""
+    body = _OVER_ONE[name][0].replace("\n}", "\n} {tir.parallel = 1 : i64}")
+    assert body.count("tir.parallel") and kernel_of(body).may_overwrite(0, 2, is_alike=True) == expected
+
+
 def test_a_row_before_it_is_written() -> None:
     """As softmax does; not where the row before is read as well."""
     rows = "memref<8x8xf32>"
