@@ -26,6 +26,8 @@ from ..bindings.navigation import (
     used_inside,
     users_of,
 )
+from ..bindings.rewriting import located_error
+from ..emit.kernels import fresh_name
 from ..emit.loops import PARALLEL
 from ..emit.numbers import as_index
 from .core.base import Pass
@@ -51,21 +53,26 @@ class OutlineParallel(Pass):
         taken = {symbol_name(each) for each in functions_in(op)}
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
-                loops = [inside for inside in operations_in(function) if PARALLEL in inside.attributes]
+                inside = operations_in(function)
+                loops = [each for each in inside if each.name == "scf.for" and PARALLEL in each.attributes]
                 shared = [each for each in loops if not any(around in loops for around in ancestors(each))]
                 for loop in shared:
-                    outlined = _Outlined.of(loop) if loop.name == "scf.for" else None
+                    outlined = _Outlined.of(loop)
                     if outlined is not None:
-                        outlined.move(function, _unused(f"{symbol_name(function)}.parallel", taken))
+                        name = fresh_name(f"{symbol_name(function)}.parallel", taken)
+                        taken.add(name)
+                        outlined.move(function, name)
                 for loop in loops:
                     del loop.attributes[PARALLEL]
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    names = (name, *(f"{name}{number}" for number in range(2, len(taken) + 3)))
-    found = next(each for each in names if each not in taken)
-    taken.add(found)
-    return found
+def _steps_of_grain(loop: Operation) -> int:
+    """How many steps one thread takes at a time; 0 where that is the pool's to say."""
+    attribute = loop.attributes[PARALLEL]
+    if not isinstance(attribute, ir.IntegerAttr) or attribute.value < 0:
+        problem = f"attribute '{PARALLEL}' must be a number of steps, 0 or more, got {attribute}"
+        raise located_error(problem, loop.location)
+    return int(attribute.value)
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ class _Outlined:
         first, last, step = loop.operands
         with loop.location:
             with ir.InsertionPoint(loop):
-                known, steps = constant_of(step), int(loop.attributes[PARALLEL].value)
+                known, steps = constant_of(step), _steps_of_grain(loop)
                 grain = as_index(step) * steps if known is None else as_index(known * steps)
                 _call(name, [first, last, grain.value, *self.passed])
             ranged = [ir.IndexType.get()] * 3

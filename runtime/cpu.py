@@ -55,10 +55,10 @@ def cpu_identity() -> str:
 
 
 def _cpuinfo() -> str:
-    return _told("/proc/cpuinfo")
+    return told_by_system("/proc/cpuinfo")
 
 
-def _told(path: str) -> str:
+def told_by_system(path: str) -> str:
     """What a file of the system says; empty where there is none."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
@@ -95,9 +95,9 @@ def caches_of(folder: str) -> tuple[int, ...]:
     """The data caches that Linux describes in a folder, up to the first level that it says nothing of."""
     levels: dict[str, int] = {}
     index = 0
-    while level := _told(f"{folder}/index{index}/level"):
-        size = byte_size(_told(f"{folder}/index{index}/size"))
-        if size and _told(f"{folder}/index{index}/type") in ("Data", "Unified"):
+    while level := told_by_system(f"{folder}/index{index}/level"):
+        size = byte_size(told_by_system(f"{folder}/index{index}/size"))
+        if size and told_by_system(f"{folder}/index{index}/type") in ("Data", "Unified"):
             levels[level] = size
         index += 1
     missing = next(level for level in range(1, len(levels) + 2) if str(level) not in levels)
@@ -108,7 +108,7 @@ def caches_of(folder: str) -> tuple[int, ...]:
 def host_cores() -> int:
     """How many cores there are, each counted once however many threads it runs; at least 1."""
     cpus = os.cpu_count() or 1
-    told = [_told(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)]
+    told = [told_by_system(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)]
     return len(set(told)) if all(told) else cpus
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..support.errors import RelaxError
-from .cpu import host_cores
+from .cpu import host_cores, told_by_system
 
 VARIABLE = "RELAX_NUM_THREADS"
 #: The caller and as many workers as the pool has room for (pool.mlir).
@@ -55,20 +55,23 @@ def usable_cores() -> int:
 def _allowed_cpus() -> int:
     """How many CPUs' time the control groups of this process get, rounded up."""
     quotas = [_quota(f"/sys/fs/cgroup{path}/cpu.max") for path in _group_paths()]
-    older = _told("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), _told("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
+    older = (
+        told_by_system("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+        told_by_system("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    )
     return min([*quotas, _rounded(*older)])
 
 
 def _group_paths() -> list[str]:
     """The groups around this process, from its own to the root."""
-    lines = _told("/proc/self/cgroup").splitlines()
+    lines = told_by_system("/proc/self/cgroup").splitlines()
     path = next((line.partition("::")[2] for line in lines if line.startswith("0::")), "/")
     parts = [part for part in path.split("/") if part]
     return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def _quota(path: str) -> int:
-    quota, _, period = _told(path).partition(" ")
+    quota, _, period = told_by_system(path).partition(" ")
     return _rounded(quota, period)
 
 
@@ -76,14 +79,6 @@ def _rounded(quota: str, period: str) -> int:
     if not quota.isdigit() or not period.isdigit() or not int(period):
         return MOST_THREADS
     return max(-(-int(quota) // int(period)), 1)
-
-
-def _told(path: str) -> str:
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 # ---- the pool ----

@@ -7,6 +7,7 @@ somebody says what the operator makes of it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,21 +19,21 @@ if TYPE_CHECKING:
     from .opdef import OpDef
 
 
-class KnownTensor:
+class KnownTensor(ABC):
     """In the place of a value of the graph."""
 
     @property
+    @abstractmethod
     def type(self) -> Type:
         """As a value of the graph has it."""
-        raise NotImplementedError
 
     @property
     def context(self) -> Context:
         return self.type.context
 
+    @abstractmethod
     def in_graph(self) -> Value:
         """The tensor as a value of the graph."""
-        raise NotImplementedError
 
 
 #: Told an operator and its arguments by their names, defaults among them: what is built; None where that is an

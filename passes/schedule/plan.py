@@ -32,7 +32,7 @@ class Panel(NamedTuple):
     operand: int
     dim: int
     length: int
-    #: Whether the input lies so already: it is what `packed_source` (packing.py) is unpacked.
+    #: Whether the input lies so already: it is unpacked of panels (packing.py).
     is_packed: bool = False
 
 

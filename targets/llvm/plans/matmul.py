@@ -153,8 +153,8 @@ def block_loop(op: StructuredOp, vector: int, rows: int) -> int | None:
 
 def _blocks_at_once(size: int | None, columns: int) -> int:
     """A number that divides the size: what is left would be taken one by one."""
-    most = _BLOCKED_COLUMNS // columns
-    return next((count for count in (most,) if size is not None and count and size % count == 0), 1)
+    most = max(_BLOCKED_COLUMNS // columns, 1)
+    return most if size is not None and size % most == 0 else 1
 
 
 def row_tile(machine: Machine, columns: int, size: int | None) -> int:
