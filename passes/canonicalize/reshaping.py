@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
-from ...bindings.patterns import Pattern, Rewriter
+from ...bindings.navigation import is_used_once
+from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.aliases import viewed
+from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax import dialect
 from ..patterns.matched import Match
@@ -31,24 +33,31 @@ def _is_determined(shape: Sequence[Dim] | None) -> bool:
     return unknown == 0 or unknown == 1 and all(isinstance(size, int) and size > 0 for size in others)
 
 
-def merge_reshapes(found: Match) -> Operation | None:
-    """reshape(reshape(x)) is one reshape of x; so is a reshape of any other view of x: only the last shape counts."""
-    op, source = found.op(), viewed(found[_view])
-    assert source is not None
+def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """reshape(reshape(x)) is one reshape of x; so is one of any dialect's view of x: only the last shape counts."""
+    source = viewed(op.x)
+    # A view that checks something stays.
+    if source is None or not _is_pure(op.x):
+        return None
     return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
 
 
+def _is_pure(made: Value) -> bool:
+    row = row_of(made.owner)
+    return row is not None and row.pure
+
+
 def merge_permutations(found: Match) -> Operation | None:
-    op, axes = found.op(), _permutation_of_both(found)
+    op, axes = found.op(), _permutation_of_both(found.op(), found.op("inner"))
     return None if axes is None else make(op, "relax.permute_dims", [found[X]], {"axes": ints(axes)})
 
 
-def _permutation_of_both(found: Match) -> list[int] | None:
+def _permutation_of_both(outer: OpView, inner: OpView) -> list[int] | None:
     """The result's dimension i is dimension axes[i] of the inner result, which is dimension inner[axes[i]] of x."""
-    outer, inner = permutation(found.op()), permutation(found.op("inner"))
-    if outer is None or inner is None or len(outer) != len(inner):
+    axes, before = permutation(outer), permutation(inner)
+    if axes is None or before is None or len(axes) != len(before):
         return None
-    return [inner[axis] for axis in outer]
+    return [before[axis] for axis in axes]
 
 
 def permutation(op: OpView) -> list[int] | None:
@@ -71,13 +80,21 @@ def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, "relax.reshape", [op.x, relax["shape_expr"](dims=wanted)])
 
 
-def permute_through(found: Match) -> Operation | None:
-    """permute(f(permute(x))) is f(permute(x)) with both at once, for an f that treats elements one by one."""
-    between, axes = found[_elementwise].owner.operation, _permutation_of_both(found)
-    if axes is None:
+def permute_through(op: OpView, rewriter: Rewriter) -> Operation | None:
+    """permute(f(permute(x))) is f(permute(x)) at once, for an f of any dialect that treats elements one by one."""
+    between = defining_op(op.x)
+    row = None if between is None else row_of(between)
+    if between is None or row is None or row.pattern != "elemwise" or not row.pure:
         return None
-    moved = relax["permute_dims"](found[X], axes=axes)
-    return make(found.op(), between.name, [moved], dict(between.attributes))
+    operands, results = between.operation.operands, between.operation.results
+    if len(operands) != 1 or len(results) != 1 or not is_used_once(op.x):
+        return None
+    inner = defining_op(operands[0], "relax.permute_dims")
+    axes = None if inner is None else _permutation_of_both(op, inner)
+    if inner is None or axes is None:
+        return None
+    moved = relax["permute_dims"](inner.x, axes=axes)
+    return make(op, between.operation.name, [moved], dict(between.operation.attributes))
 
 
 def _axes(axes: Sequence[int], rank: int) -> set[int]:
@@ -155,20 +172,16 @@ def _permutes_nothing(op: OpView) -> bool:
 _permute, _expand, _squeeze = (is_op(f"relax.{name}") for name in ("permute_dims", "expand_dims", "squeeze"))
 _broadcast, _flip = is_op("relax.broadcast_to"), is_op("relax.flip")
 _inner_permute = _permute(X).named("inner")
-# A view that checks something stays.
-_view = is_op(*(op.full_name for op in dialect.ops.values() if op.is_plain_view and op.pure))
-_unary = [op for op in dialect.ops.values() if [each.arity for each in (*op.operands, *op.results)] == ["single"] * 2]
-_elementwise = is_op(*(op.full_name for op in _unary if op.pattern == "elemwise" and op.pure))(_inner_permute)
 
 PATTERNS = (
     # To the shape that the operand has already: the same elements in the same order.
     removal("relax.reshape", "x", lambda op: _is_determined(shape_of(op.x)), "reshape_to_same"),
-    rule(is_op("relax.reshape")(_view, ...) | is_op("relax.flatten")(_view), merge_reshapes),
+    Pattern(("relax.reshape", "relax.flatten"), merge_reshapes),
     removal("relax.flatten", "x", lambda op: _is_vector(op.x), "flatten_vector"),
     removal("relax.permute_dims", "x", _permutes_nothing, "permute_by_nothing"),
     rule(_permute(_inner_permute), merge_permutations),
     Pattern("relax.permute_dims", permute_ones),
-    rule(_permute(_elementwise.used_once()), permute_through),
+    Pattern("relax.permute_dims", permute_through),
     removal("relax.expand_dims", "x", lambda op: not op.axis, "expand_by_nothing"),
     removal("relax.squeeze", "x", _squeezes_nothing, "squeeze_nothing"),
     rule(_expand(_squeeze(X).named("inner")).where(_are_undone), X, name="undo_dimensions"),

@@ -8,10 +8,10 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.codec import decode, encode_dims
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
 from ...dialects.core.symbols import Dim, product
-from ...dialects.relax import dialect
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from ..patterns.tree import is_const
@@ -44,10 +44,11 @@ def _parameter_symbols(operation: Operation) -> frozenset[str]:
     return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 
 
-def shape_of_shaped(found: Match) -> Value | None:
-    """The shape of a tensor that was made with this shape."""
-    maker = found.op("shaped")
-    return as_result(found.op(), getattr(maker, maker.definition.shaped_by))
+def shape_of_shaped(op: OpView, rewriter: Rewriter) -> Value | None:
+    """The shape of a tensor that was made with this shape, by any dialect's operator."""
+    maker = defining_op(op.input)
+    row = None if maker is None else row_of(maker)
+    return None if row is None or not row.shaped_by else as_result(op, getattr(maker, row.shaped_by))
 
 
 def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
@@ -89,11 +90,10 @@ def shape_from_constant(found: Match) -> Operation | None:
 
 
 _to_shape, _from_shape = is_op("relax.tensor_to_shape"), is_op("relax.shape_to_tensor")
-_shaped = is_op(*(op.full_name for op in dialect.ops.values() if op.shaped_by)).named("shaped")
 _listed, _constant = is_op("relax.shape_expr").named("listed"), is_const().named("c")
 
 PATTERNS = (
-    rule(is_op("relax.shape_of")(_shaped), shape_of_shaped),
+    Pattern("relax.shape_of", shape_of_shaped),
     Pattern("relax.shape_of", shape_of_known),
     Pattern("relax.size", size_of_known),
     rule(is_op("relax.scalar_to_tensor")(_constant, ...), scalar_to_tensor_of_known),

@@ -175,6 +175,18 @@ def test_shapes_and_chains_of_views_are_canonicalized():
     assert "ownfacts.filled" not in text and "relax.shape_of" not in text
 
 
+def test_transposes_meet_around_an_own_elementwise_operator():
+    def build(x: Any, negated: Any) -> Any:
+        return relax.permute_dims(negated(relax.permute_dims(x, axes=[1, 0])), axes=[1, 0])
+
+    for negated, left in ((own.negated, 0), (own.negated_apart, 2)):
+        module = rx.Module()
+        with module.function("main", {"x": rx.tensor(("n", 4))}) as f:
+            f.returns(build(*f, negated))
+        rx.Pipeline("relax-canonicalize").run(module)
+        assert str(module).count("relax.permute_dims") == left, negated
+
+
 @pytest.mark.parametrize(
     ("dialect", "intrinsic", "count"), [("tir", "ownfacts_tick", 3), ("ownfacts", "tick", 3), ("ownfacts", "plain", 1)]
 )
