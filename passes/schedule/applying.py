@@ -12,7 +12,7 @@ from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
 from ...emit.structured import StructuredOp, analyze
 from ...targets.core.backend import Machine
-from .combiner import allow_fused_multiply_add, combiners
+from .combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
 from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
 from .fitting import check_plan
 from .joining import Joined, fold_reshapes
@@ -96,6 +96,7 @@ def _write(
     """Writes the loops in place of the operation."""
     joined = Joined.create(op, plan.joined)
     allow_fused_multiply_add(joined.op)
+    forget_signs_of_zeros(joined.op)
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
     results = joined.restore(Nest(joined.op, plan, initial, found, epilogue).emit())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import last_of, made_by, use_count
+from ...bindings.navigation import last_of, made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
 from ...emit.numbers import constant
@@ -92,3 +92,16 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
                 continue
             for each in (product, adding):
                 each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+
+
+def forget_signs_of_zeros(op: StructuredOp) -> None:
+    """The larger of 0 and -0 may be either, as numpy's and ONNX's: to tell takes more than half of the time.
+
+    What is compared to comes second: whether it is NaN is asked of the first, which need not wait for the step before.
+    """
+    reduced = list(op.block.arguments)[op.input_count :]
+    for each in operations_of(op.block):
+        if each.name in ("arith.maximumf", "arith.minimumf"):
+            each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")
+            if each.operands[0] in reduced:
+                each.operands[0], each.operands[1] = each.operands[1], each.operands[0]

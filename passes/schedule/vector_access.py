@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...bindings.ir import Attribute, Type, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.numbers import constant
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from ..lower_calls.memrefs import Extent, as_value, plus, times
-from .vector_body import from_elements, is_vector, lane_of
+from .vector_body import from_elements, hoisted_zero, is_vector, lane_of, read_vector, transfer_attributes
 
 #: How many tile points in from the start of a step, for each loop.
 Point = tuple[int, ...]
@@ -183,16 +182,13 @@ class Access:
     # ---- memory ----
 
     def _read(self, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
-        element = tensor.type.element_type
-        masks = [] if mask is None else [mask]
-        operands = [tensor, *values(indices), self._zero(element), *masks]
-        attributes = _transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
-        return result_of("vector.transfer_read", operands, ir.VectorType.get([self._lanes], element), **attributes)
+        zero = hoisted_zero(self._op, tensor.type.element_type, self._hoisted)
+        return read_vector(tensor, values(indices), self._lanes, zero, mask)
 
     def _write(self, value: Value, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
         masks = [] if mask is None else [mask]
         operands = [value, tensor, *values(indices), *masks]
-        attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
+        attributes = transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
         return result_of("vector.transfer_write", operands, tensor.type, **attributes)
 
     def _read_every_second(self, tensor: Value, indices: Sequence[Extent], point: Point) -> Value:
@@ -210,21 +206,6 @@ class Access:
         # The second vector starts with the element lanes - 1.
         picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
         return shuffle(low, high, picked)
-
-    def _zero(self, element: Type) -> Value:
-        """What stands in lanes that are masked out."""
-        if element not in self._hoisted:
-            with ir.InsertionPoint.at_block_begin(self._op.operation.block):
-                self._hoisted[element] = constant(0, element).value
-        return self._hoisted[element]
-
-
-def _transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
-    return {
-        "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
-        "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
-        **linalg.segments(*counts),
-    }
 
 
 def transposed(rows: Sequence[Value]) -> list[Value]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_of, users_of
+from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import Decline
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.structured import StructuredOp
+from ...emit.numbers import constant
+from ...emit.structured import StructuredOp, is_storable
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
 # LLVM has these for scalars only.
@@ -36,8 +37,36 @@ def check_body(op: StructuredOp) -> None:
             raise Decline(f"its body has a '{inner.name}'")
         _check_types(inner.results)
         computes = computes or (is_arithmetic and inner.name != "arith.constant" and not _is_of_index(inner))
-    if "tensor.extract" in op.inner_names and not computes:
+    extracts = [inner for inner in operations_of(op.block) if inner.name == "tensor.extract"]
+    if not computes and not all(_reads_row(op, extract) for extract in extracts):
         raise Decline("its body moves single elements and computes nothing")
+
+
+def _reads_row(op: StructuredOp, extract: Operation) -> bool:
+    """Whether neighbours in the output are neighbours in the tensor, too: the rows of a gather."""
+    *others, last = extract.operands
+    dim = op.last_dim(op.output_start)
+    index = made_by(last, "linalg.index")
+    return index is not None and index.attributes["dim"].value == dim and not _depend(op, others[1:], dim)
+
+
+def _depend(op: StructuredOp, values: Iterable[Value], dim: int) -> bool:
+    """Whether any of a body's values may change along a loop."""
+    pending, seen = list(values), set[Value]()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        inner = made_by(value)
+        if inner is None:
+            if value in op.block.arguments and op.uses(value.arg_number, dim):
+                return True
+        elif inner.name == "linalg.index" and inner.attributes["dim"].value == dim:
+            return True
+        elif inner.block == op.block:
+            pending += inner.operands
+    return False
 
 
 def _check_types(values: Iterable[Value]) -> None:
@@ -132,8 +161,13 @@ class Lanes:
         return self._hoisted[value]
 
     def _extract(self, inner: Operation, operands: Sequence[Value]) -> Value:
-        """One element after the other: their places have no order."""
+        """Neighbours at once; one element after the other where their places have no order."""
         tensor, *indices = operands
+        *outer, last = indices
+        is_row = made_by(list(inner.operands)[-1], "linalg.index") is not None and not any(map(is_vector, outer))
+        if is_row and is_storable(tensor.type.element_type):
+            zero = hoisted_zero(self._op, tensor.type.element_type, self._hoisted)
+            return read_vector(tensor, [*outer, lane_of(last, 0)], self._lanes, zero)
         elements = []
         for lane in range(self._lanes):
             place = [lane_of(index, lane) if is_vector(index) else index for index in indices]
@@ -152,6 +186,30 @@ def from_elements(elements: Sequence[Value]) -> Value:
 def lane_of(vector: Value, lane: int) -> Value:
     position = ir.DenseI64ArrayAttr.get([lane])
     return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)
+
+
+def hoisted_zero(op: StructuredOp, element: Type, hoisted: dict[object, Value]) -> Value:
+    """What stands in lanes that are masked out, before the nest."""
+    if element not in hoisted:
+        with ir.InsertionPoint.at_block_begin(op.operation.block):
+            hoisted[element] = constant(0, element).value
+    return hoisted[element]
+
+
+def read_vector(tensor: Value, indices: Sequence[Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:
+    """Neighbours along a tensor's last axis."""
+    masks = [] if mask is None else [mask]
+    attributes = transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
+    type_ = ir.VectorType.get([lanes], tensor.type.element_type)
+    return result_of("vector.transfer_read", [tensor, *indices, zero, *masks], type_, **attributes)
+
+
+def transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
+    return {
+        "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
+        "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
+        **linalg.segments(*counts),
+    }
 
 
 def _copy(inner: Operation, operands: Sequence[Value], lanes: int = 0) -> list[Value]:

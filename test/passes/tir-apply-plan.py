@@ -92,6 +92,31 @@ class Module:
             B[i] = A[i, j] + B[i]
         return B
 
+    # Which of two zeros is the larger nobody says. What is new comes first: whether it is NaN is known before the rest.
+    # CHECK-LABEL: def largest(
+    # CHECK: v1 = arith.maximumf(A.vload([0], T.float32x16), v0, fastmath="nsz")
+    @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})
+    def largest(A: T.Tensor((64,), "float32"), B: T.Tensor((), "float32")) -> T.Tensor((), "float32"):
+        B[()] = T.float32("-inf")
+        for i in T.grid(T.reduce(64)):
+            B[()] = arith.maximumf(B[()], A[i])
+        return B
+
+    # Neighbours in the result are neighbours in the table: rows are copied by vectors.
+    # CHECK-LABEL: def rows(
+    # CHECK: for i in range(5):
+    # CHECK-NEXT: v0 = places[i]
+    # CHECK: table.vload([v0, {{.*}}], T.float32x8)
+    # CHECK: C.vstore({{.*}}, [i, 24])
+    # CHECK-NEXT: return C
+    @T.prim_func
+    def rows(
+        table: T.Tensor((9, 32), "float32"), places: T.Tensor((5,), "index"), C: T.Tensor((5, 32), "float32")
+    ) -> T.Tensor((5, 32), "float32"):
+        for i, j in T.grid(5, 32):
+            C[i, j] = table[places[i], j]
+        return C
+
     # What no plan fits stays as it is, with the reason: here, a body with a loop.
     # CHECK-LABEL: def loop_inside(
     # CHECK-NEXT: for i in T.grid(64, annotations={"tir.unplanned": "its body has a 'scf.for'"}):

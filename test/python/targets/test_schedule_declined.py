@@ -124,7 +124,10 @@ _EXTRACT = """%i = linalg.index 0 : index
     ("body", "expected"),
     [
         (NEGATIVE, NOTHING),
-        (f"{_EXTRACT} linalg.yield %v : f32", "its body moves single elements and computes nothing"),
+        (f"{_EXTRACT} linalg.yield %v : f32", NOTHING),
+        ("%j = arith.constant 31 : index\n %k = linalg.index 0 : index\n %i = arith.subi %j, %k : index\n"
+         "%v = tensor.extract %x0[%i] : tensor<32xf32>\n linalg.yield %v : f32",
+         "its body moves single elements and computes nothing"),
         (f"{_EXTRACT} %n = arith.negf %v : f32\n linalg.yield %n : f32", NOTHING),
         ("%i = arith.constant 2 : i32\n %s = math.fpowi %a, %i : f32, i32\n linalg.yield %s : f32", "a 'math.fpowi'"),
         ("%n = arith.extf %a : f32 to f128\n %s = arith.truncf %n : f128 to f32\n linalg.yield %s : f32",
