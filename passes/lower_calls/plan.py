@@ -21,7 +21,7 @@ from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
-from ...dialects.core.symbols import Dim, Size, SymExpr, equal, product
+from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .memrefs import ALIGNMENT
@@ -343,6 +343,17 @@ def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
 
 #: So many times the alignment, a size may grow by it.
 _MANY = 16
+
+
+def is_behind(place: Size, other: Size, held: SymExpr) -> bool:
+    """Whether other <= place is certain; `held` are the bytes of a tensor, which are never less than none.
+
+    Of h - 3 alone nothing tells that: only where it is a size do multiples of it grow.
+    """
+    if at_most(other, place):
+        return True
+    distance = place - other
+    return isinstance(distance, SymExpr) and _count_of(distance)[1] == _count_of(held)[1]
 
 
 def _count_of(size: SymExpr) -> tuple[int, SymExpr]:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
-from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, at_most, parse
+from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
 from ...dialects.core.symbols_expr import terms_of
 from ...support.errors import RelaxError
 from .bounds import symbol_ranges
@@ -27,6 +27,7 @@ from .plan import (
     Buffer,
     Plan,
     end_of,
+    is_behind,
     is_sized_at_entry,
     lifetimes,
     may_meet,
@@ -179,7 +180,7 @@ def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim
     except SymbolError as error:
         return str(error)
     step = storage_bytes(buffer.info.dtype)
-    if not knows(buffer.shift) or not at_most(0, buffer.shift):
+    if not knows(buffer.shift) or not is_behind(buffer.shift, 0, buffer.size):
         return f"nothing tells where {buffer.shift} is, or that it is in the slot"
     is_multiple = all(factor % step == 0 for factor in terms_of(buffer.shift).values())
     return "" if is_multiple else f"places of such elements are multiples of {step} bytes"
@@ -201,7 +202,9 @@ def _meet(one: Buffer, other: Buffer) -> bool:
         return one.offset < end_of(other) and other.offset < end_of(one)
     if one.slot is None or one.slot != other.slot:
         return False
-    return not at_most(_end_in_slot(one), other.shift) and not at_most(_end_in_slot(other), one.shift)
+    assert isinstance(one.size, SymExpr) and isinstance(other.size, SymExpr)
+    is_before = is_behind(other.shift, _end_in_slot(one), one.size)
+    return not is_before and not is_behind(one.shift, _end_in_slot(other), other.size)
 
 
 def _end_in_slot(buffer: Buffer) -> Size:
@@ -216,9 +219,11 @@ def _take_slots(plan: Plan) -> None:
         if buffer.slot is not None:
             end = _end_in_slot(buffer)
             size = sizes.setdefault(buffer.slot, end)
-            if not at_most(end, size) and not at_most(size, end):
+            assert isinstance(buffer.size, SymExpr)
+            is_inside = is_behind(size, end, buffer.size)
+            if not is_inside and not is_behind(end, size, buffer.size):
                 raise _refusal(value, f"slot {buffer.slot} is for {size} bytes, not for {end}")
-            sizes[buffer.slot] = size if at_most(end, size) else end
+            sizes[buffer.slot] = size if is_inside else end
     numbers = {number: index for index, number in enumerate(sorted(sizes))}
     for buffer in plan.buffers.values():
         buffer.slot = None if buffer.slot is None else numbers[buffer.slot]

@@ -47,7 +47,9 @@ def _reads_row(op: StructuredOp, extract: Operation) -> bool:
     *others, last = extract.operands
     dim = op.last_dim(op.output_start)
     index = made_by(last, "linalg.index")
-    return index is not None and index.attributes["dim"].value == dim and not _depend(op, others[1:], dim)
+    if dim is None or index is None or index.attributes["dim"].value != dim:
+        return False
+    return not _depend(op, others[1:], dim)
 
 
 def _depend(op: StructuredOp, values: Iterable[Value], dim: int) -> bool:

@@ -79,8 +79,13 @@ STAGES = (
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _stage(
         "layouts",
-        ("llvm-block-channels{target=@target}", "relax-canonicalize", "relax-fold-constant"),
-        "convolutions work on blocks of channels",
+        (
+            "relax-decompose-ops{ops=nn.conv1d_transpose,nn.conv2d_transpose,nn.conv3d_transpose}",
+            "llvm-block-channels{target=@target}",
+            "relax-canonicalize",
+            "relax-fold-constant",
+        ),
+        "convolutions work on blocks of channels, transposed ones without zeros between elements",
         level=2,
     ),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-decompose-ops --print-script | FileCheck %s
-# RUN: relax-opt %s --relax-decompose-ops='ops=nn.silu,relax.nn.softmax,nn.rms_norm' --print-script | FileCheck %s --check-prefix=LIST
+# RUN: relax-opt %s --relax-decompose-ops='ops=nn.silu,relax.nn.softmax,nn.rms_norm,nn.conv1d_transpose' --print-script | FileCheck %s --check-prefix=LIST
 # RUN: relax-opt %s --relax-decompose-ops='mode=training' --print-script | FileCheck %s --check-prefix=TRAINED
 # RUN: not relax-opt %s --relax-decompose-ops='ops=nn.sofmax' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 """That the definitions give what the operators give is tested in test/python/passes/test_decompose_ops.py.
@@ -89,4 +89,25 @@ class Module:
     @R.function
     def stated(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("?", 8), "float32"):
         y: R.Tensor(("?", 8), "float32") = R.nn.softmax(x)
+        return y
+
+    # Results at 2 * q and at 2 * q + 1 are two convolutions of two taps each, computed as one and dealt out.
+    # CHECK-LABEL: def transposed(
+    # CHECK: R.nn.conv1d_transpose(
+    # LIST-LABEL: def transposed(
+    # LIST: y: {{.*}} = R.reshape(w, (1, 3, 5, 2, 2))
+    # LIST-NEXT: y_1: {{.*}} = R.flip(y, axis=3)
+    # LIST-NEXT: y_2: R.Tensor((1, 5, 2, 3, 2), "float32") = R.permute_dims(y_1, axes=(0, 2, 4, 1, 3))
+    # LIST-NEXT: y_3: R.Tensor((10, 3, 2), "float32") = R.reshape(y_2, (10, 3, 2))
+    # LIST-NEXT: y_4: R.Tensor((1, 10, "n + 1"), "float32") = R.nn.conv1d(x, y_3, padding=(1, 1))
+    # LIST-NEXT: y_5: {{.*}} = R.reshape(y_4, (1, 5, 2, "n + 1"))
+    # LIST-NEXT: y_6: {{.*}} = R.permute_dims(y_5, axes=(0, 1, 3, 2))
+    # LIST-NEXT: y_7: {{.*}} = R.reshape(y_6, (1, 5, "2*n + 2"))
+    # LIST-NEXT: y_8: R.Tensor((1, 5, "2*n"), "float32") = R.nn.pad(y_7, pad_width=(0, 0, 0, 0, -1, -1))
+    # LIST-NEXT: return y_8
+    @R.function
+    def transposed(x: R.Tensor((1, 3, "n"), "float32"), w: R.Tensor((3, 5, 4), "float32")) -> R.Tensor(
+        (1, 5, "2*n"), "float32"
+    ):
+        y = R.nn.conv1d_transpose(x, w, strides=(2,), padding=(1,))
         return y

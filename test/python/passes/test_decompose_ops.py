@@ -68,6 +68,14 @@ _CASES: dict[str, tuple[list[Any], Body]] = {
     "variance": ([("n", 4)], lambda x: relax.variance(x, keepdims=True)),
     "nn.cross_entropy_with_logits": ([("n", 4), ("n", 4)], nn.cross_entropy_with_logits),
     "nn.cross_entropy_with_logits of one": ([(4,), (4,)], nn.cross_entropy_with_logits),
+    "nn.conv1d_transpose": ([(2, 4, "n"), (4, 3, 4)], lambda *x: nn.conv1d_transpose(*x, strides=[2], padding=[1])),
+    "nn.conv2d_transpose": (
+        [(2, 4, "n", 3), (4, 3, 3, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 3], output_padding=[1, 2])
+    ),
+    "nn.conv3d_transpose": (
+        [(1, 4, 2, 3, 2), (4, 1, 5, 1, 2)],
+        lambda *x: nn.conv3d_transpose(*x, strides=[2, 1, 2], padding=[1, 0, 0, 2, 0, 1], groups=4),
+    ),
     "nn.attention": _attention(),
     "nn.attention causal": _attention(causal_mask="TopLeft"),
     "nn.attention causal at the end": _attention(causal_mask="BottomRight", scale=0.3),
@@ -123,11 +131,64 @@ def test_queries_that_see_nothing_give_zeros() -> None:
         ([(2, 3, 4, 8), (2, 3, 4, 8), (2, 3, 4, 8), (1, "h", 3, 3)], nn.attention),
         ([(2, 3, 4, 8), (2, None, 4, 8), (2, None, 4, 8)], nn.attention),
         ([None, (4,)], nn.rms_norm),
+        ([(1, 4, 5, 5), (4, 3, 2, 2)], nn.conv2d_transpose),  # without strides there is nothing to gain
+        ([(1, 4, 5, 5), (4, 3, 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2], dilation=[2, 2])),
+        ([(1, 5, 5, 4), (4, 3, 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2], data_layout="NHWC")),
+        ([(1, 4, 5, 5), (4, 3, "k", 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2])),
+        ([(1, 4, 5, 5), (4, "c", 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2])),
     ],
 )
 def test_what_only_the_run_tells_is_left_to_the_operator(shapes: Any, body: Body) -> None:
     module = built(shapes, body)
     assert op_names(changed(module, ALL)) == op_names(module)
+
+
+@st.composite
+def spread(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
+    """Shapes of data and weight, and attributes, of a transposed convolution."""
+    rank, groups = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2]))
+    sizes, taps, strides = (draw(st.lists(st.integers(1, most), min_size=rank, max_size=rank)) for most in (4, 5, 3))
+    wide = [(size - 1) * stride + tap for size, tap, stride in zip(sizes, taps, strides, strict=True)]
+    before = [draw(st.integers(0, min(4, width - 1))) for width in wide]
+    after = [draw(st.integers(0, min(4, width - 1 - first))) for width, first in zip(wide, before, strict=True)]
+    extra = [draw(st.integers(0, stride - 1)) for stride in strides]
+    attributes = {"strides": strides, "padding": before + after, "output_padding": extra, "groups": groups}
+    return [(2, 2 * groups, *sizes), (2 * groups, 3, *taps)], attributes
+
+
+def spread_out(x: Any, weight: Any, attributes: dict[str, Any]) -> Any:
+    """Each element of the data is put, times the kernel, where it goes."""
+    strides, extra, groups = attributes["strides"], attributes["output_padding"], attributes["groups"]
+    rank, sizes, taps = len(strides), x.shape[2:], weight.shape[2:]
+    before, after = attributes["padding"][:rank], attributes["padding"][rank:]
+    wide = [
+        (size - 1) * stride + tap + more for size, stride, tap, more in zip(sizes, strides, taps, extra, strict=True)
+    ]
+    whole = numpy.zeros((x.shape[0], groups, weight.shape[1], *wide), x.dtype)
+    data, kernel = (each.reshape(*shape) for each, shape in (
+        (x, (x.shape[0], groups, -1, *sizes)), (weight, (groups, -1, *weight.shape[1:]))
+    ))  # fmt: skip
+    for place in numpy.ndindex(*sizes):
+        window = tuple(
+            slice(at * stride, at * stride + tap) for at, stride, tap in zip(place, strides, taps, strict=True)
+        )
+        whole[(..., *window)] += numpy.einsum("ngi,gio...->ngo...", data[(..., *place)], kernel)
+    inside = tuple(slice(first, width - last) for first, width, last in zip(before, wide, after, strict=True))
+    return whole.reshape(x.shape[0], -1, *wide)[(..., *inside)]
+
+
+@draws(60)
+@given(spread(), st.booleans())
+def test_transposed_convolutions_are_convolutions(given_: Any, is_dynamic: bool) -> None:
+    shapes, attributes = given_
+    data, weight = shapes
+    shown = [(*data[:2], *(f"n{axis}" for axis in range(len(data) - 2))) if is_dynamic else data, weight]
+    op = rx.find_op(f"relax.nn.conv{len(data) - 2}d_transpose")
+    module = changed(built(shown, lambda x, w: op(x, w, **attributes)), ALL)
+    assert (op.full_name in op_names(module)) == (max(attributes["strides"]) == 1)
+    x, w = (numpy.random.default_rng(1).standard_normal(shape).astype("float32") for shape in shapes)
+    expected = spread_out(x, w, attributes)
+    numpy.testing.assert_allclose(rx.compile(module)["main"](x, w), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_modes() -> None:

@@ -284,3 +284,22 @@ def test_a_size_that_is_told_where_its_symbol_is_not() -> None:
     module = chain("n + 1", 1)
     x = numpy.arange(5, dtype="float32")
     assert (to_numpy(rx.compile(module, opt_level=0)["main"](x)) == x).all()
+
+
+@pytest.mark.parametrize("size", ["n", "n - 3", "2*n - 2*m"])
+def test_sizes_that_may_seem_negative_share_a_slot(size: str) -> None:
+    """That n - 3 is not below 0 only the tensors themselves tell: what is stated of them is followed."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",)), rx.tensor(("m",)), rx.tensor((size,))]) as f:
+        *_, x = f
+        one = relax.flip(x, axis=0)
+        other = relax.flip(relax.cumsum(one, axis=0), axis=0)
+        f.returns(relax.add(relax.cumsum(other, axis=0), relax.multiply(relax.cumsum(one, axis=0), other)))
+    slots = {text.partition(";")[0] for text in places(planned(module)).values() if text.startswith("slot")}
+    assert len(slots) > 1 and all(text.startswith("slot 0") for text in slots), slots
+    n, m = numpy.zeros(9, "float32"), numpy.zeros(6, "float32")
+    given = numpy.arange(9 if size == "n" else 6, dtype="float32")
+    one = given[::-1]
+    other = one.cumsum()[::-1]
+    expected = other.cumsum() + one.cumsum() * other
+    numpy.testing.assert_allclose(rx.compile(module)["main"](n, m, given), expected)
