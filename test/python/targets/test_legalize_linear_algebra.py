@@ -12,9 +12,11 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.tir.prim_func import is_prim_func, op_pattern
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 ROUNDING = {"float16": 5e-4, "bfloat16": 4e-3, "float32": 2e-6, "float64": 4e-15}
@@ -245,3 +247,16 @@ def test_moved_elements_are_injective() -> None:
     (prim,) = legalized("einsum", rx.tensor((8, 4)), subscripts="ij->ji")
     assert op_pattern(prim).name == "INJECTIVE"  # type: ignore[union-attr]
     assert "arith" not in str(prim)
+
+
+@pytest.mark.parametrize("shapes", [((5, 7), (7, 1)), (("m", "k"), ("k", 1)), ((1, 5, 7), (4, 7, 1))])
+def test_a_column_is_multiplied_as_a_vector(shapes: Any) -> None:
+    """With a last dimension of size 1 its elements would be fetched one by one."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape) for shape in shapes]) as f:
+        f.returns(relax.matmul(*f))
+    rx.LegalizeOps()(module)
+    (product,) = (op for op in operations_in(module.operation) if op.name == "linalg.generic" and len(op.operands) == 3)
+    assert str(product.attributes["iterator_types"]).count("parallel") == len(shapes[1]) - 1
+    x, w = (numpy.ones([{"m": 3, "k": 4}.get(size, size) for size in shape], "float32") for shape in shapes)
+    numpy.testing.assert_array_equal(rx.compile(module)["main"](x, w), x @ w)
