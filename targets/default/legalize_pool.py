@@ -194,9 +194,8 @@ def _mean(
     combine = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
     total = _over_windows(data, _zeros(output, wide), places, windows, is_ceiled, 0, combine)
     if count is None:
-        return _quotient(total, output, lambda: constant(taps, wide), wide, dtype)
-    at = lambda: count([linalg.index(loop) for loop in places.windowed])  # noqa: E731
-    return _quotient(total, output, lambda: at().to(wide), wide, dtype)
+        return _quotient(total, output, lambda *_: constant(taps, wide), wide, dtype)
+    return _quotient(total, output, lambda taps: taps.of(wide), wide, dtype, _counts(output, places, count, wide))
 
 
 def _zeros(output: Value, dtype: str) -> Value:
@@ -205,17 +204,39 @@ def _zeros(output: Value, dtype: str) -> Value:
     return linalg.fill(0, output if is_own else linalg.empty(linalg.sizes(output), element(dtype)))
 
 
-def _quotient(total: Value, output: Value, count: Callable[[], Any], wide: str, dtype: str) -> Value:
-    """The sums divided; `count()` gives each divisor inside of the loop."""
+#: A tensor, and the map that says which of its elements belongs to one of the result.
+_Mapped = tuple[Value, AffineMap]
 
-    def divided(x: Number, *_: Number) -> Number:
-        mean = divide(x.of(wide), count())
+
+def _counts(output: Value, places: _Places, count: Callable[[Sequence[Any]], Any], dtype: str) -> _Mapped:
+    """How many elements each window has: the same in all channels and pictures, so that it is found out once."""
+    sizes = [linalg.size(output, loop) for loop in places.windowed]
+    rank = len(sizes)
+
+    def counted(*_: Number) -> Number:
+        return count([linalg.index(loop) for loop in range(rank)]).to(dtype)
+
+    counts = linalg.empty(sizes, element(dtype))
+    made = linalg.generic([], [counts], [linalg.identity(rank)], [linalg.PARALLEL] * rank, counted)[0]
+    return made, linalg.select_dims(places.rank, places.windowed)
+
+
+def _quotient(
+    total: Value, output: Value, count: Callable[..., Any], wide: str, dtype: str, counts: _Mapped | None = None
+) -> Value:
+    """The sums divided; `count(*counts)` gives each divisor inside of the loop."""
+    others, maps = ([], []) if counts is None else ([counts[0]], [counts[1]])
+
+    def divided(x: Number, counted: Sequence[Number]) -> Number:
+        mean = divide(x.of(wide), count(*counted))
         return rounded(mean, dtype) if is_float(dtype) else mean.of(wide).to(dtype)
 
-    if wide != dtype:
-        return linalg.parallel([total], output, divided)
     rank = linalg.rank_of(total)
-    return linalg.generic([], [total], [linalg.identity(rank)], [linalg.PARALLEL] * rank, divided)[0]
+    identity, kinds = linalg.identity(rank), [linalg.PARALLEL] * rank
+    if wide == dtype:
+        return linalg.generic(others, [total], [*maps, identity], kinds, lambda *all_: divided(all_[-1], all_[:-1]))[0]
+    inputs, every = [total, *others], [identity, *maps, identity]
+    return linalg.generic(inputs, [output], every, kinds, lambda x, *rest: divided(x, rest[:-1]))[0]
 
 
 def _covered(windows: Sequence[Window], at: Sequence[Number], sizes: Sequence[Number], counts_padding: bool) -> Number:
