@@ -55,5 +55,15 @@ def padded(tensor: Value, value: Value | float, before: Sequence[int], after: Se
         return tensor
     sizes = linalg.sizes(tensor)
     around = [size + (low + high) for size, low, high in zip(sizes, before, after, strict=True)]
-    whole = linalg.fill(value, linalg.empty(around, tensor.type.element_type))
+    whole = linalg.empty(around, tensor.type.element_type)
+    # Only the border is filled: to write all of it twice would take as long as to copy the tensor.
+    for axis, (low, size, high) in enumerate(zip(before, sizes, after, strict=True)):
+        for start, width in ((0, low), (low + size, high)):
+            if not isinstance(width, int) or width > 0:
+                offsets = [*before[:axis], start, *[0] * (len(sizes) - axis - 1)]
+                whole = _filled(value, whole, offsets, [*sizes[:axis], width, *around[axis + 1 :]])
     return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)
+
+
+def _filled(value: Value | float, tensor: Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> Value:
+    return put_slice(linalg.fill(value, slice_of(tensor, offsets, sizes)), tensor, offsets, sizes=sizes)
