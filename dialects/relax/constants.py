@@ -138,8 +138,8 @@ def _in_order(array: Any) -> Any:
     return placed
 
 
-def elements_attribute(array: Any, element: Type) -> Attribute:
-    """The elements attribute of an array whose bytes are those of the MLIR element type."""
+def elements_attribute(array: Any, element: Type, type_: Type | None = None) -> Attribute:
+    """The elements attribute of an array whose bytes are those of the MLIR element type; `type_`: its own, if known."""
     import numpy
 
     array, shape = _in_order(numpy.asarray(array)), list(array.shape)
@@ -149,4 +149,4 @@ def elements_attribute(array: Any, element: Type) -> Attribute:
         plain = array.astype(numpy.uint8 if element.is_unsigned else numpy.int8)
     if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:
         return ir.DenseElementsAttr.get(plain, shape=shape, type=element)
-    return resource_attribute(plain, ir.RankedTensorType.get(shape, element))
+    return resource_attribute(plain, type_ or ir.RankedTensorType.get(shape, element))

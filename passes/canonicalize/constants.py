@@ -11,7 +11,7 @@ from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op, made_by
 from ...dialects.core.codec import decode, element_type
-from ...dialects.core.elements import elements_bytes, is_resource
+from ...dialects.core.elements import elements_bytes, held_array, is_resource
 from ...dialects.core.infos import FLOAT_TYPES, Info, TensorInfo
 from ...dialects.relax.constants import elements_attribute, storage_dtype
 from .support import dtype_of, tensor_info
@@ -95,9 +95,14 @@ def _tensor_elements(attribute: Attribute, info: Info) -> ndarray | None:
         return None
     import numpy
 
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return numpy.array(attribute)
+    name, held = NUMPY_NAME[info.dtype], held_array(attribute)
+    if type(held) is numpy.ndarray and held.shape == info.shape and held.dtype == name:
+        return held
     if not is_resource(attribute):
         return numpy.array(attribute)
-    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[info.dtype]).reshape(info.shape)
+    return numpy.frombuffer(elements_bytes(attribute), name).reshape(info.shape)
 
 
 def _dense(value: Value) -> Attribute | None:
@@ -174,12 +179,15 @@ def floats_of(value: Value) -> ndarray | None:
 
 def floats_in(constant: Operation) -> ndarray | None:
     """As `floats_of`, of what an arith.constant gives."""
-    attribute, type_ = constant.attributes["value"], constant.results[0].type
-    info = decode(type_)
+    return floats_in_elements(constant.attributes["value"], decode(constant.results[0].type))
+
+
+def floats_in_elements(attribute: Attribute, info: Info) -> ndarray | None:
+    """As `floats_of`, of what a constant of this type has."""
     if not isinstance(info, TensorInfo) or info.dtype not in ("f16", "bf16", "f32", "f64"):
         return None
     if info.dtype == "bf16":
-        return _from_bf16(attribute, type_)
+        return _from_bf16(attribute, attribute.type)
     array = _tensor_elements(attribute, info)
     return array.astype("float32") if array is not None and info.dtype == "f16" else array
 

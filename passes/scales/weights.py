@@ -189,5 +189,8 @@ def are_numbers(array: ndarray, dtype: str) -> bool:
     """Whether an element type has such numbers: none is infinite, or NaN."""
     import numpy
 
-    # NaN is the largest of all.
-    return bool(numpy.maximum.reduce(abs(array), axis=None, initial=0) <= _LARGEST[dtype])
+    largest = _LARGEST[dtype]
+    # Where the sum of squares is as small each number is smaller by far; NaN is larger than anything.
+    if array.dtype.kind == "f" and numpy.vdot(array, array) < largest:
+        return True
+    return bool(numpy.maximum.reduce(abs(array), axis=None, initial=0) <= largest)
