@@ -40,6 +40,7 @@ class ContextCache:
         "resource_names",
         "resources",
         "verified",
+        "weights",
     )
 
     def __init__(self) -> None:
@@ -50,6 +51,8 @@ class ContextCache:
         self.attributes = Table()
         self.inferred = Table()
         self.verified = Table()
+        #: Which operands of convolutions and products may be weights, by their types and attributes.
+        self.weights = Table()
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
         self.resources: dict[str, Any] = {}
         #: The same by the attribute, of those that were made in this process.
