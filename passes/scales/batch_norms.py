@@ -14,6 +14,7 @@ from ...bindings.ir import Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import is_used_once, made_by, operations_in
 from ...bindings.patterns import count_applications
+from ...bindings.rewriting import are_used
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
@@ -63,25 +64,28 @@ class BatchNorms:
         count_applications("batch_norm_to_scale", count)
 
     def _replace(self, operation: Operation) -> bool:
-        operands = list(operation.operands)
+        data, *parameters = operands = list(operation.operands)
         types = list(operation.results.types)
         key = (*(value.type for value in operands), *types, *operation.attributes.items())
         if key not in self._norms:
             self._norms[key] = _norm_of(operation.opview, operands)
         norm = self._norms[key]
-        numbers = None if norm is None else _scale_and_shift(norm, operands[1:])
+        numbers = None if norm is None else _scale_and_shift(norm, parameters)
         if norm is None or numbers is None:
             return False
         scale, shift = numbers
         results = list(operation.results)
         with operation.location, ir.InsertionPoint(operation):
-            if not _scale_weights(operation, operands[0], norm.axis, scale):
-                operands[0] = dialect.ops["multiply"](operands[0], _spread(norm, scale))
-            shifted = ir.Operation.create("relax.add", types[:1], [operands[0], _spread(norm, shift)])
-            others = [stated(value, type_) for value, type_ in zip(operands[3:], types[1:], strict=True)]
+            if not _scale_weights(operation, data, norm.axis, scale):
+                data = dialect.ops["multiply"](data, _spread(norm, scale))
+            shifted = ir.Operation.create("relax.add", types[:1], [data, _spread(norm, shift)])
+            others = [stated(value, type_) for value, type_ in zip(parameters[2:], types[1:], strict=True)]
         for result, value in zip(results, [shifted.result, *others], strict=True):
             result.replace_all_uses_with(value)
         operation.erase()
+        for value in set(parameters):
+            if not are_used([value]):
+                value.owner.erase()
         return True
 
 
