@@ -22,6 +22,9 @@ from .facts import as_asked
 from .registry import LayoutRule, find_layout_rule
 from .relations import MOST_DIMENSIONS, as_it_is, shape_in
 
+#: What is converted when the program is compiled.
+CONSTANTS = ("arith.constant", "relax.constant")
+
 
 class Kind:
     """What operations of one signature have in common: of rules, types and attributes are all that they see."""
@@ -34,6 +37,7 @@ class Kind:
         #: The attributes and results' types that are others in a placement, by its identity.
         self.made: dict[int, tuple[dict[str, Attribute | None], list[Type]]] = {}
         self._placements: dict[Layout, Placement | None] = {}
+        self._options: dict[tuple[Layout | None, ...], Sequence[Placement]] = {}
         self._asked: dict[Sequence[str], Placement | None] = {}
 
     def follow_rule(self, row: Operator, rule: LayoutRule, operation: Operation) -> None:
@@ -44,8 +48,16 @@ class Kind:
         if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
             self.rule, self.rank = rule, max(ranks)
 
-    def placement(self, layout: Layout, operation: Operation) -> Placement | None:
-        """What the operator's rule makes of a layout around an operation."""
+    def placements(self, layouts: tuple[Layout | None, ...], operation: Operation) -> Sequence[Placement]:
+        """What the operator's rule makes of layouts around an operation; None is as in the program."""
+        found = self._options.get(layouts)
+        if found is None:
+            own = [each for each in dict.fromkeys(layouts) if each is not None and each.rank == self.rank]
+            answers = [self._placement(each, operation) for each in own]
+            found = self._options[layouts] = [each for each in answers if each is not None]
+        return found
+
+    def _placement(self, layout: Layout, operation: Operation) -> Placement | None:
         if layout not in self._placements and self.rule is not None:
             self._placements[layout] = self._possible(self._answer(self.rule, layout, operation))
         return self._placements.get(layout)
@@ -136,7 +148,7 @@ class Wire:
         if self._is_constant is None:
             info = tensor_of(self.value)
             is_known = info is not None and info.dtype in NUMPY_NAME
-            self._is_constant = is_known and made_by(self.value, "arith.constant", "relax.constant") is not None
+            self._is_constant = is_known and made_by(self.value, *CONSTANTS) is not None
         return self._is_constant
 
 
@@ -151,13 +163,14 @@ class Wires(dict[Value, Wire]):
 class Node:
     """An operation, and how its operands and results lie."""
 
-    def __init__(self, operation: Operation, is_reached: bool, kinds: Kinds):
+    def __init__(self, operation: Operation, operands: Sequence[Value], is_reached: bool, kinds: Kinds):
         self.operation = operation
-        self._operands = list(operation.operands)
+        self._operands = operands
         self.inputs: list[Wire] = []
         self.outputs: list[Wire] = []
         self.kind = kinds.of(operation, self._operands, len(operation.results), is_reached)
         self.row, self.rule, self.rank = self.kind.row, self.kind.rule, self.kind.rank
+        self.moves = self.rule is not None and self.rule.moves
         self.plain = self.placement = self.kind.plain
 
     def connect(self, wires: Wires) -> None:
@@ -168,10 +181,14 @@ class Node:
     def is_changed(self) -> bool:
         return self.placement is not self.plain
 
-    def placements(self, layouts: Iterable[Layout]) -> list[Placement]:
+    @property
+    def arriving(self) -> tuple[Layout | None, ...]:
+        """How its operands lie."""
+        return tuple([wire.layout for wire in self.inputs])
+
+    def placements(self, layouts: Iterable[Layout | None]) -> Sequence[Placement]:
         """What the operator's rule makes of layouts around it."""
-        found = (self.kind.placement(layout, self.operation) for layout in layouts)
-        return [placement for placement in found if placement is not None]
+        return self.kind.placements(tuple(layouts), self.operation)
 
 
 def tensor_of(value: Value) -> TensorInfo | None:
