@@ -121,8 +121,9 @@ def storage_dtype(name: str) -> Any:
     return numpy.dtype(found)
 
 
-#: Where programs take constants' memory as it is; they copy what lies elsewhere.
+#: Where programs take constants' memory as it is; they copy what lies elsewhere, which is nothing for few bytes.
 _ALIGNMENT = 64
+_LEAST_ALIGNED = 65536
 
 
 def _in_order(array: Any) -> Any:
@@ -131,6 +132,8 @@ def _in_order(array: Any) -> Any:
 
     if array.flags.c_contiguous:
         return array
+    if array.nbytes < _LEAST_ALIGNED:
+        return array.copy()
     room = numpy.empty(array.nbytes + _ALIGNMENT, numpy.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     placed = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -83,14 +83,15 @@ def elements_of(value: Value) -> ndarray | None:
         return None
     attribute = owner.operation.attributes["value"]
     if not isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        return _tensor_elements(attribute, decode(value.type))
+        return elements_in(attribute, decode(value.type))
     import numpy
 
     name = NUMPY_NAME.get(str(value.type))
     return None if name is None else numpy.array(attribute.value, name)
 
 
-def _tensor_elements(attribute: Attribute, info: Info) -> ndarray | None:
+def elements_in(attribute: Attribute, info: Info) -> ndarray | None:
+    """As `elements_of`, of what a constant tensor of this type has."""
     if not isinstance(info, TensorInfo) or info.shape is None or info.dtype not in NUMPY_NAME:
         return None
     import numpy
@@ -188,7 +189,7 @@ def floats_in_elements(attribute: Attribute, info: Info) -> ndarray | None:
         return None
     if info.dtype == "bf16":
         return _from_bf16(attribute, attribute.type)
-    array = _tensor_elements(attribute, info)
+    array = elements_in(attribute, info)
     return array.astype("float32") if array is not None and info.dtype == "f16" else array
 
 

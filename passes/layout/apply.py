@@ -14,7 +14,7 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import elements_of
+from ..canonicalize.constants import elements_in, elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
 from .node import CONSTANTS, Node, Wire
@@ -101,20 +101,20 @@ class _Application:
 def _has_layout(value: Value, layout: Layout) -> bool:
     """Has a constant that is used once lie so from now on; False for anything else."""
     constant = made_by(value, *CONSTANTS) if is_used_once(value) else None
-    moved = None if constant is None else _moved(value, value.type.rank, None, layout)
-    if constant is None or moved is None:
+    if constant is None:
         return False
-    attribute = elements_attribute(moved, value.type.element_type)
+    type_ = value.type
+    array = elements_in(constant.attributes["value"], decode(type_))
+    if array is None:
+        return False
+    attribute = elements_attribute(_moved(array, array.ndim, None, layout), type_.element_type)
     constant.attributes["value"] = attribute
     value.set_type(attribute.type)
     return True
 
 
-def _moved(given: Value, rank: int, own: Layout | None, goal: Layout) -> ndarray | None:
-    """What a constant of so many dimensions, lying so, holds in another layout; None for other values."""
-    array = elements_of(given)
-    if array is None:
-        return None
+def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarray:
+    """What a constant of so many dimensions, lying so, holds in another layout."""
     # More dimensions than it has are new ones in front.
     array = array.reshape([1] * (goal.rank - rank) + list(array.shape))
     moved = converted_elements(array, widened(own, rank, goal.rank), goal)
@@ -135,8 +135,8 @@ def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
 
 
 def _attributes(node: Node) -> dict[str, Attribute | None]:
-    assert node.row is not None, "others have no rule"
-    kinds, context = node.row.attrs, node.operation.context
+    assert node.kind.row is not None, "others have no rule"
+    kinds, context = node.kind.row.attrs, node.operation.context
     given = node.placement.attributes.items()
     stated = {name: value for name, value in given if value is not None and value != kinds[name].default}
     return {name: kinds[name].encode(stated[name], context) if name in stated else None for name, _ in given}
@@ -171,9 +171,9 @@ def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | 
     rank = len(info.shape)
     goal = wanted or as_it_is(rank)
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
-    moved = _moved(given, rank, own, goal)
-    if moved is not None:
-        return constant_like(given, moved)
+    array = elements_of(given)
+    if array is not None:
+        return constant_like(given, _moved(array, rank, own, goal))
     shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):
         result = relax.ops["reshape"](given, relax.ops["shape_expr"](dims=shape))

@@ -32,7 +32,7 @@ class Kind:
     def __init__(self, operands: int, results: int):
         self.row: Operator | None = None
         self.rule: LayoutRule | None = None
-        self.rank = 0
+        self.rank, self.moves = 0, False
         self.plain = Placement((None,) * operands, (None,) * results, wanted=(None,) * operands)
         #: The attributes and results' types that are others in a placement, by its identity.
         self.made: dict[int, tuple[dict[str, Attribute | None], list[Type]]] = {}
@@ -46,7 +46,7 @@ class Kind:
         shapes = [info.shape for info in self.call.operand_infos if isinstance(info, TensorInfo)]
         ranks = [len(shape) for shape in shapes if shape is not None]
         if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
-            self.rule, self.rank = rule, max(ranks)
+            self.rule, self.rank, self.moves = rule, max(ranks), rule.moves
 
     def placements(self, layouts: tuple[Layout | None, ...], operation: Operation) -> Sequence[Placement]:
         """What the operator's rule makes of layouts around an operation; None is as in the program."""
@@ -111,16 +111,17 @@ class Kinds:
         self._signatures = Signatures()
         self._known: dict[Hashable, Kind] = {}
 
-    def of(self, operation: Operation, operands: Sequence[Value], results: int, is_reached: bool) -> Kind:
+    def of(self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool) -> Kind:
         """What nothing comes to stays as it is."""
         row = row_of(operation) if results and is_reached else None
         if row is not None and row not in self._rules:
             self._rules[row] = find_layout_rule(row)
         rule = None if row is None else self._rules[row]
-        key = (row, len(operands), results) if rule is None else self._signatures.of(operation, operands)
+        counts = len(operands), len(results)
+        key = (row, *counts) if rule is None else self._signatures.of(operation, operands, results)
         kind = self._known.get(key)
         if kind is None:
-            kind = self._known[key] = Kind(len(operands), results)
+            kind = self._known[key] = Kind(*counts)
             kind.row = row
             if row is not None and rule is not None:
                 kind.follow_rule(row, rule, operation)
@@ -163,19 +164,18 @@ class Wires(dict[Value, Wire]):
 class Node:
     """An operation, and how its operands and results lie."""
 
+    __slots__ = ("_operands", "_results", "inputs", "kind", "operation", "outputs", "placement", "plain")
+
     def __init__(self, operation: Operation, operands: Sequence[Value], is_reached: bool, kinds: Kinds):
         self.operation = operation
         self._operands = operands
-        self.inputs: list[Wire] = []
-        self.outputs: list[Wire] = []
-        self.kind = kinds.of(operation, self._operands, len(operation.results), is_reached)
-        self.row, self.rule, self.rank = self.kind.row, self.kind.rule, self.kind.rank
-        self.moves = self.rule is not None and self.rule.moves
+        self._results = list(operation.results)
+        self.kind = kinds.of(operation, operands, self._results, is_reached)
         self.plain = self.placement = self.kind.plain
 
     def connect(self, wires: Wires) -> None:
         self.inputs = [wires[value] for value in self._operands]
-        self.outputs = [wires[value] for value in self.operation.results]
+        self.outputs = [wires[value] for value in self._results]
 
     @property
     def is_changed(self) -> bool:

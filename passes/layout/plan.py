@@ -39,7 +39,7 @@ class Plan:
         self.nodes = [
             Node(operation, operands, is_reached, kinds)
             for operation, is_reached in in_order(root)
-            if (operands := list(operation.operands))
+            if operation.name != "arith.constant" and (operands := list(operation.operands))
         ]
         self._prices: dict[tuple[Type, Layout | None, Layout | None], int] = {}
         fixed = [self._is_asked(node, asked) for node in self.nodes]
@@ -50,20 +50,19 @@ class Plan:
         for node in self.nodes:
             node.connect(wires)
         self._settle_all(is_changed=True)
-        free = [
-            node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
-        ]
+        pairs = zip(self.nodes, fixed, strict=True)
+        free = [node for node, is_fixed in pairs if node.kind.rule is not None and not is_fixed]
         self._follow(free)
         self._settle_all(is_changed=False)
-        self._sweep(free[::-1], upwards=True)
-        self._sweep(free, upwards=False)
+        if self._sweep(free[::-1], upwards=True):
+            self._sweep(free, upwards=False)
 
     @staticmethod
     def _is_asked(node: Node, asked: Asked) -> bool:
         """Gives an operation the layouts that it is asked for; False where nobody does, or it cannot have them."""
-        if node.row is None or node.rule is None or not node.row.layouts:
+        if node.kind.row is None or node.kind.rule is None or not node.kind.row.layouts:
             return False
-        texts = asked(node.operation, node.row)
+        texts = asked(node.operation, node.kind.row)
         if texts is None:
             return False
         placement = node.kind.asked(texts)
@@ -81,21 +80,25 @@ class Plan:
             if not options:
                 continue
             best = options[0]
-            if best.wanted != arriving or node.moves:
+            if best.wanted != arriving or node.kind.moves:
                 best = _cheapest([*options, node.plain], partial(self._cost_to_make, node))
             if best is not node.plain:
                 self._settle(node, best)
 
-    def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
+    def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> bool:
+        """Tells whether there was anything to choose."""
+        is_chosen = False
         for node in nodes:
             if not self._is_at_ease(node):
                 self._withdraw(node)
                 self._settle(node, _cheapest(self._options(node, upwards), partial(self._cost, node)))
+                is_chosen = True
+        return is_chosen
 
     def _is_at_ease(self, node: Node) -> bool:
         """Whether everything around an operation lies as it does."""
         placement = node.placement
-        if node.moves and not placement.is_view:
+        if node.kind.moves and not placement.is_view:
             return False
         for wire, wanted in zip(node.inputs, placement.wanted, strict=True):
             if wire.layout != wanted:
@@ -110,8 +113,8 @@ class Plan:
         """How an operation may lie; what is preferred among equals comes first."""
         arriving = node.placements(node.arriving)
         wanted = node.placements(layout for wire in node.outputs for layout in wire.wanted)
-        if node.moves:
-            wanted = [*wanted, *node.placements([as_it_is(node.rank)])]
+        if node.kind.moves:
+            wanted = [*wanted, *node.placements([as_it_is(node.kind.rank)])]
         return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
 
     def _settle_all(self, *, is_changed: bool) -> None:
@@ -150,7 +153,7 @@ class Plan:
 
     def _cost_of(self, node: Node, placement: Placement, uses: Iterable[tuple[Wire, Layout | None]]) -> int:
         """Of an operation and of conversions for it."""
-        own = _bytes(node.outputs[0].value) if node.moves and not placement.is_view else 0
+        own = _bytes(node.outputs[0].value) if node.kind.moves and not placement.is_view else 0
         # One conversion serves all operands that are the same.
         moved = {(wire, wanted) for wire, wanted in uses if wire.layout != wanted}
         return own + sum(self._price(wire, wire.layout, wanted) for wire, wanted in moved)
