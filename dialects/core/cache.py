@@ -39,6 +39,7 @@ class ContextCache:
         "infos",
         "resource_names",
         "resources",
+        "symbols",
         "verified",
         "weights",
     )
@@ -51,6 +52,8 @@ class ContextCache:
         self.attributes = Table()
         self.inferred = Table()
         self.verified = Table()
+        #: The names of symbolic sizes in types.
+        self.symbols = Table()
         #: Which operands of convolutions and products may be weights, by their types and attributes.
         self.weights = Table()
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
