@@ -167,7 +167,7 @@ def _scale_weights(operation: Operation, value: Value, axis: int, scale: ndarray
         constant.location = location
         constant.move_before(operation)
     else:
-        product.operands[found.index] = constant_op(attribute, type_).result
+        product.operands[found.place] = constant_op(attribute, type_).result
     product.location = location
     product.move_before(operation)
     return True

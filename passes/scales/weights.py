@@ -40,7 +40,7 @@ class Weighted(NamedTuple):
     data: Value
     weight: Value
     #: Of the weights among the operands.
-    index: int
+    place: int
     input_axis: int
     output_axis: int
     #: The axes of the weights in the order outputs, inputs, taps; where it is transposed inputs, outputs, taps.
@@ -79,6 +79,7 @@ class Weighted(NamedTuple):
         shape = self.info.shape
         assert shape is not None, self.op
         first, second = shape[self.order[0]], shape[self.order[1]]
+        assert isinstance(first, int) and isinstance(second, int), "constants have sizes"
         return (first, second) if self.is_transposed else (second, first)
 
     def _by_group(self) -> ndarray:
@@ -117,7 +118,7 @@ class Weighted(NamedTuple):
     def on(self, weight: Value, data: Value) -> Operation:
         """The operation with other weights on other data."""
         operation = self.op.operation
-        operands = [data, weight] if self.index else [weight, data]
+        operands = [data, weight] if self.place else [weight, data]
         return made_again(operation, operands, operation.results.types)
 
 
@@ -129,7 +130,7 @@ def own_weighted(value: Value) -> Weighted | None:
 class _Side(NamedTuple):
     """Which operand may be weights, and what a `Weighted` says of them."""
 
-    index: int
+    place: int
     input_axis: int
     output_axis: int
     order: tuple[int, ...]
@@ -151,8 +152,8 @@ def weighted(value: Value) -> Weighted | None:
     if sides is None:
         sides = known.remember(key, _sides(op, value, operands))
     for side in sides:
-        if is_constant(operands[side.index]):
-            return Weighted(op, operands[1 - side.index], operands[side.index], *side)
+        if is_constant(operands[side.place]):
+            return Weighted(op, operands[1 - side.place], operands[side.place], *side)
     return None
 
 
