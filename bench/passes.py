@@ -25,12 +25,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
 
 import blocks
 from before_after import op_names
+from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_of
 from relax_mlir.passes.canonicalize.constants import elements_of
 from relax_mlir.passes.core.base import Pass
-from relax_mlir.passes.params.signature import add_arguments, state_type
+from relax_mlir.passes.params.signature import NUM_INPUT, add_arguments, state_type
 from relax_mlir.passes.relax_bind_params import BindParams
+from relax_mlir.passes.relax_unbind_params import UnbindParams
 
 from relax_mlir import relax
 
@@ -52,6 +54,9 @@ PASSES: dict[str, str] = {
     "relax-convert-layout{desired=relax.nn.conv2d:NHWC:OHWI}": "",
     "relax-legalize-ops": "",
     "relax-bind-params": "",
+    "relax-unbind-params": "",
+    "relax-bundle-params": "",
+    "relax-lift-transform-params": "relax-to-mixed-precision",
     "relax-gradient": "",
     "relax-annotate-op-pattern": "relax-legalize-ops",
     "relax-fuse-ops{epilogues=true}": "relax-legalize-ops",
@@ -61,18 +66,27 @@ PASSES: dict[str, str] = {
 BLOCKS = {"resnet": blocks.resnet, "transformer": blocks.transformer, "llama": blocks.llama}
 
 
-def constants_as_parameters(module: rx.Module) -> BindParams:
-    """Makes parameters of the constants, and gives the pass that takes this back."""
+def constants_as_weights(module: rx.Module) -> dict[str, Any]:
+    """Makes parameters of the constants, and gives their elements."""
     function = next(functions_in(module.operation))
     constants = [op for op in operations_of(body_of(function)) if op.name == "arith.constant"]
     names = [f"w{index}" for index in range(len(constants))]
     arrays = {name: elements_of(op.results[0]) for name, op in zip(names, constants, strict=True)}
+    inputs = len(body_of(function).arguments)
     arguments = add_arguments(function, names, [op.results[0].type for op in constants])
     for op, argument in zip(constants, arguments, strict=True):
         op.results[0].replace_all_uses_with(argument)
         op.erase()
+    function.attributes[NUM_INPUT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), inputs)
     state_type(function)
-    return BindParams(arrays=arrays)
+    return arrays
+
+
+class Unbind(UnbindParams):
+    """Without writing the file."""
+
+    def run(self, op: Operation) -> None:
+        self.unbind(op)
 
 
 def result_as_number(module: rx.Module) -> str:
@@ -87,7 +101,10 @@ def result_as_number(module: rx.Module) -> str:
 
 #: What is done to a module before these run, and gives them.
 PREPARED: dict[str, Callable[[rx.Module], Pass | str]] = {
-    "relax-bind-params": constants_as_parameters,
+    "relax-bind-params": lambda module: BindParams(arrays=constants_as_weights(module)),
+    "relax-unbind-params": lambda module: Unbind(),
+    "relax-bundle-params": lambda module: constants_as_weights(module) and "relax-bundle-params",
+    "relax-lift-transform-params": lambda module: constants_as_weights(module) and "relax-lift-transform-params",
     "relax-gradient": result_as_number,
 }
 

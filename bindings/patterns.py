@@ -157,6 +157,13 @@ def counting_applications() -> Iterator[Counter[str]]:
         _applications.reset(token)
 
 
+def count_applications(name: str, count: int) -> None:
+    """Counts what was rewritten without a driver as a pattern's of this name."""
+    counter = _applications.get()
+    if counter is not None and count:
+        counter[name] += count
+
+
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
@@ -189,10 +196,8 @@ class _Driver:
                     raise
                 raise self._endless(self._last) from None
             entrance.check()
-        counter = _applications.get()
-        if counter is not None:
-            for (name, _), count in self.applied.items():
-                counter[name] += count
+        for (name, _), count in self.applied.items():
+            count_applications(name, count)
 
     def _matcher(self, name: str, candidates: Sequence[_Candidate]) -> Callable[..., bool]:
         """A function by MLIR's convention: true means that nothing was changed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar
 
 from ..bindings.ir import Operation, OpView
@@ -67,7 +68,12 @@ class ConvertLayout(Pass):
 
 
 def _texts(layouts: object) -> Sequence[str]:
-    given = layouts.replace(",", ":").split(":") if isinstance(layouts, str) else layouts
+    given = _split(layouts) if isinstance(layouts, str) else layouts
     if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
         return given
     raise RelaxError(f"{layouts!r} names no layouts: expected 'NHWC:OHWI', or a tuple of texts")
+
+
+@lru_cache
+def _split(layouts: str) -> tuple[str, ...]:
+    return tuple(layouts.replace(",", ":").split(":"))

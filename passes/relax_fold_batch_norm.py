@@ -16,18 +16,18 @@ from ..bindings.ir import Operation, OpView, Value
 from ..bindings.navigation import defining_op, use_count
 from ..bindings.patterns import Outcome, Pattern, Rewriter, apply_greedy
 from ..dialects.core.infos import is_float
-from ..dialects.core.symbols import equal
 from ..dialects.relax import dialect
-from .canonicalize.constants import floats_of, is_constant
-from .canonicalize.support import dtype_of, keeps_shape, make, normal_axis, shape_of, stated, tensor_info
+from .canonicalize.constants import is_constant
+from .canonicalize.support import dtype_of, keeps_shape, make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
+from .scales.batch_norms import BatchNorms
 from .scales.weights import (
     WEIGHTED,
-    Weighted,
     are_numbers,
     has_same_sums,
     numbers_along,
+    own_weighted,
     spread_along,
     weighted,
 )
@@ -51,46 +51,11 @@ class FoldBatchNorm(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
+        BatchNorms().run(op)
         apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
 
 
 _MOST_ROUNDS = 32
-
-
-def batch_norm_to_scale(op: OpView, rewriter: Rewriter) -> Outcome:
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta is a scale and a shift."""
-    data, *parameters = op.operation.operands
-    shape, dtype = tensor_info(data)
-    if op.training or shape is None:
-        return None
-    gamma, beta, mean, variance = map(floats_of, parameters)
-    if gamma is None or beta is None or mean is None or variance is None:
-        return None
-    axis = normal_axis(op.axis, len(shape))
-    # A size that is not known might be 1, which a scale of several channels would enlarge.
-    if equal(shape[axis], mean.size) is not True:
-        return None
-    import numpy
-
-    scale = (gamma if op.scale else 1.0) / numpy.sqrt(variance.astype("float64") + op.epsilon)
-    shift = (beta if op.center else 0.0) - mean * scale
-    if not are_numbers(scale, dtype) or not are_numbers(shift, dtype):
-        return None
-    scaled = _scaled_weights(data, scale, axis)
-    if scaled is None:
-        scaled = relax["multiply"](data, spread_along(scale, axis, data))
-    shifted = make(op, "relax.add", [scaled, spread_along(shift, axis, data)])
-    moving = zip(parameters[2:], op.operation.results.types[1:], strict=True)
-    return None if shifted is None else [shifted.result, *(stated(value, type_) for value, type_ in moving)]
-
-
-def _scaled_weights(value: Value, scale: ndarray, axis: int) -> Value | None:
-    """The product that makes a value for nobody else, scaled along an axis: what `scale_outputs` would make of it."""
-    found = _own_weighted(value) if dtype_of(value) in ("f32", "f64") else None
-    if found is None or (found.output_axis, found.outputs) != (axis, scale.size):
-        return None
-    product = found.scaled(scale, "outputs", found.data)
-    return None if product is None else product.result
 
 
 class _Step(NamedTuple):
@@ -128,18 +93,13 @@ def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> 
     return _Step(left, right, name in _SCALES, name not in _COMMUTATIVE)
 
 
-def _own_weighted(value: Value) -> Weighted | None:
-    """The operation with weights that makes a value for nobody else."""
-    return weighted(value) if use_count(value) == 1 else None
-
-
 def scale_outputs(op: OpView, rewriter: Rewriter) -> Operation | None:
     """conv(x, w) * s is conv(x, w * s); of what has a bias, (conv(x, w) + b) * s, that is multiplied too."""
     step = _step(op.operation.results[0], _SCALES, once=False)
     if step is None:
         return None
     shift = _step(step.source, _SHIFTS)
-    found = _own_weighted(step.source if shift is None else shift.source)
+    found = own_weighted(step.source if shift is None else shift.source)
     if found is None:
         return None
     axis, count = found.output_axis, found.outputs
@@ -211,7 +171,6 @@ def _quiet(rule: Callable[[OpView, Rewriter], Outcome]) -> Callable[[OpView, Rew
 
 
 _PATTERNS = (
-    Pattern("relax.nn.batch_norm", _quiet(batch_norm_to_scale), after=("arith.constant",)),
     Pattern(_SCALES, _quiet(scale_outputs), after=(*_SHIFTS, *WEIGHTED)),
     Pattern(_SHIFTS, _quiet(merge_shifts), after=_SHIFTS),
     Pattern(WEIGHTED, _quiet(scale_inputs), after=_SCALES),

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import count
 from math import inf
 from typing import ClassVar
 
@@ -31,6 +30,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import Limits
 from .lower_calls.function import knows_from
+from .params.names import FreshNames
 from .params.sharing import Consumer, consumers_of
 from .params.signature import (
     NUM_INPUT,
@@ -228,13 +228,10 @@ def _integer(number: int) -> Attribute:
 
 def _fresh_names(consumers: Sequence[Consumer], keys: Sequence[int]) -> list[str]:
     """What values are called where they come from, each in its own way."""
-    used = dict.fromkeys(name for consumer in consumers for name in argument_names(consumer.function))
+    names = FreshNames(name for consumer in consumers for name in argument_names(consumer.function))
     found: list[str] = []
     for key in keys:
         (value, *_) = next(consumer.values[key] for consumer in consumers if key in consumer.values)
         origin = next((each.name for each in origins(value.owner.location)), "")
-        stem = origin if origin.isidentifier() else "transformed"
-        name = next(name for number in count() if (name := f"{stem}_{number}" if number else stem) not in used)
-        used[name] = None
-        found.append(name)
+        found.append(names.of(origin if origin.isidentifier() else "transformed"))
     return found

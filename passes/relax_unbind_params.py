@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..bindings.ir import Operation, Value
+from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in
 from ..bindings.rewriting import replace_op
@@ -23,6 +23,7 @@ from ..support.suggest import suggest
 from .canonicalize.constants import elements_of
 from .core.base import Pass
 from .core.registry import register_pass
+from .params.names import FreshNames
 from .params.signature import NUM_INPUT, add_arguments, changing_copy, graph_function
 from .relax_inline import inline_calls_in
 
@@ -114,19 +115,24 @@ def _numbered(module: Operation) -> Iterator[None]:
         yield
     finally:
         for constant in _constants_in(module):
-            if _NUMBER in constant.attributes:
-                del constant.attributes[_NUMBER]
+            attributes = constant.attributes
+            if _NUMBER in attributes:
+                del attributes[_NUMBER]
 
 
 def _constants_in(root: Operation) -> list[Operation]:
     """Those that may be weights."""
-    return [
-        each
-        for each in operations_in(root, lambda inside: inside.name == "builtin.module")
-        if each.name == "arith.constant"
-        and isinstance(each.results[0].type, ir.RankedTensorType)
-        and str(each.results[0].type.element_type) in _READABLE
-    ]
+    readable: dict[Type, bool] = {}
+    found = []
+    for each in operations_in(root, lambda inside: inside.name == "builtin.module"):
+        if each.name != "arith.constant":
+            continue
+        type_ = each.result.type
+        if type_ not in readable:
+            readable[type_] = isinstance(type_, ir.RankedTensorType) and str(type_.element_type) in _READABLE
+        if readable[type_]:
+            found.append(each)
+    return found
 
 
 def _weights_of(function: Operation) -> list[_Weight]:
@@ -134,19 +140,9 @@ def _weights_of(function: Operation) -> list[_Weight]:
     by_number: dict[int, list[Operation]] = {}
     for constant in _constants_in(function):
         by_number.setdefault(ir.IntegerAttr(constant.attributes[_NUMBER]).value, []).append(constant)
-    taken = set(argument_names(function))
-    return [_Weight(_free_name(constants[0], taken), constants) for constants in by_number.values()]
-
-
-def _free_name(constant: Operation, taken: set[str]) -> str:
-    wanted = location_name(constant.location) or "const"
-    name = wanted
-    for number in count(1):
-        if name not in taken:
-            break
-        name = f"{wanted}_{number}"
-    taken.add(name)
-    return name
+    names = FreshNames(argument_names(function))
+    wanted = ((location_name(constants[0].location) or "const", constants) for constants in by_number.values())
+    return [_Weight(names.of(name), constants) for name, constants in wanted]
 
 
 def _replace(function: Operation, weights: list[_Weight]) -> None:

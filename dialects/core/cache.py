@@ -39,7 +39,9 @@ class ContextCache:
         "infos",
         "resource_names",
         "resources",
+        "symbols",
         "verified",
+        "weights",
     )
 
     def __init__(self) -> None:
@@ -50,6 +52,10 @@ class ContextCache:
         self.attributes = Table()
         self.inferred = Table()
         self.verified = Table()
+        #: The names of symbolic sizes in types.
+        self.symbols = Table()
+        #: Which operands of convolutions and products may be weights, by their types and attributes.
+        self.weights = Table()
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
         self.resources: dict[str, Any] = {}
         #: The same by the attribute, of those that were made in this process.

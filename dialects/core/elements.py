@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from ...bindings.ir import Attribute, Operation, OperationBase, Type
 from ...bindings.mlir import ir, print_asm
-from .cache import cache_of
+from .cache import ContextCache, cache_of
 
 _RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
 # In the text of a module: the name and the bytes in hex, after a word with their alignment.
@@ -31,10 +32,21 @@ def resource_attribute(array: Any, type_: Type, name: str = "const") -> Attribut
     cache.resource_names[name] += 1
     wanted = f"{name}_{count}" if count else name
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, wanted, type_)
-    # MLIR gives another name where text has taken this one.
-    given = wanted if str(attribute).startswith(f"dense_resource<{wanted}> : ") else resource_name(attribute)
-    cache.resources[given] = cache.arrays[attribute] = array
+    cache.arrays[attribute] = array
     return attribute
+
+
+def held_array(attribute: Attribute) -> Any:
+    """What a resource was made of in this process; None for others."""
+    return cache_of(attribute.context).arrays.get(attribute)
+
+
+def _array_of_name(cache: ContextCache, name: str) -> Any:
+    """As `held_array`, of another attribute's resource of this name, which MLIR may have seen in another type."""
+    # MLIR gives other names than wanted where text has taken these: it is asked for them where that matters.
+    for attribute in islice(cache.arrays, len(cache.resources), None):
+        cache.resources[resource_name(attribute)] = cache.arrays[attribute]
+    return cache.resources.get(name)
 
 
 def resource_name(attribute: Attribute) -> str:
@@ -60,7 +72,7 @@ def elements_bytes(attribute: Attribute) -> memoryview:
     held = cache.arrays.get(attribute)
     if held is None:
         name = resource_name(attribute)
-        held = cache.resources.get(name)
+        held = _array_of_name(cache, name)
     if held is not None:
         return memoryview(held).cast("B")
     with attribute.context, ir.Location.unknown():

@@ -9,6 +9,7 @@ from ...bindings.ir import Attribute, Operation, OperationBase, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of
 from ...support.errors import RelaxError
+from .cache import cache_of
 from .codec import TypeProblem, canonical_type, decode, encode, encode_dims
 from .dialect import find_op
 from .infos import Info, ShapeInfo, TensorInfo
@@ -34,7 +35,9 @@ def with_dims(info: Info, dims: tuple[Dim, ...]) -> Info:
 
 def symbols_of(type_: Type) -> frozenset[str]:
     """The names of symbolic sizes in a type. Raises TypeProblem for a malformed one."""
-    return _variables(dims_of(decode(type_)))
+    known = cache_of(type_.context).symbols
+    found: frozenset[str] | None = known.get(type_)
+    return known.remember(type_, _variables(dims_of(decode(type_)))) if found is None else found
 
 
 def symbols_in(operation: OperationBase) -> set[str]:

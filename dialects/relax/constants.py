@@ -121,8 +121,9 @@ def storage_dtype(name: str) -> Any:
     return numpy.dtype(found)
 
 
-#: Where programs take constants' memory as it is; they copy what lies elsewhere.
+#: Where programs take constants' memory as it is; they copy what lies elsewhere, which is nothing for few bytes.
 _ALIGNMENT = 64
+_LEAST_ALIGNED = 65536
 
 
 def _in_order(array: Any) -> Any:
@@ -131,6 +132,8 @@ def _in_order(array: Any) -> Any:
 
     if array.flags.c_contiguous:
         return array
+    if array.nbytes < _LEAST_ALIGNED:
+        return array.copy()
     room = numpy.empty(array.nbytes + _ALIGNMENT, numpy.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     placed = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -138,8 +141,8 @@ def _in_order(array: Any) -> Any:
     return placed
 
 
-def elements_attribute(array: Any, element: Type) -> Attribute:
-    """The elements attribute of an array whose bytes are those of the MLIR element type."""
+def elements_attribute(array: Any, element: Type, type_: Type | None = None) -> Attribute:
+    """The elements attribute of an array whose bytes are those of the MLIR element type; `type_`: its own, if known."""
     import numpy
 
     array, shape = _in_order(numpy.asarray(array)), list(array.shape)
@@ -149,4 +152,4 @@ def elements_attribute(array: Any, element: Type) -> Attribute:
         plain = array.astype(numpy.uint8 if element.is_unsigned else numpy.int8)
     if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:
         return ir.DenseElementsAttr.get(plain, shape=shape, type=element)
-    return resource_attribute(plain, ir.RankedTensorType.get(shape, element))
+    return resource_attribute(plain, type_ or ir.RankedTensorType.get(shape, element))

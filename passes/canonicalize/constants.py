@@ -11,7 +11,7 @@ from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op, made_by
 from ...dialects.core.codec import decode, element_type
-from ...dialects.core.elements import elements_bytes, is_resource
+from ...dialects.core.elements import elements_bytes, held_array, is_resource
 from ...dialects.core.infos import FLOAT_TYPES, Info, TensorInfo
 from ...dialects.relax.constants import elements_attribute, storage_dtype
 from .support import dtype_of, tensor_info
@@ -83,21 +83,27 @@ def elements_of(value: Value) -> ndarray | None:
         return None
     attribute = owner.operation.attributes["value"]
     if not isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        return _tensor_elements(attribute, decode(value.type))
+        return elements_in(attribute, decode(value.type))
     import numpy
 
     name = NUMPY_NAME.get(str(value.type))
     return None if name is None else numpy.array(attribute.value, name)
 
 
-def _tensor_elements(attribute: Attribute, info: Info) -> ndarray | None:
+def elements_in(attribute: Attribute, info: Info) -> ndarray | None:
+    """As `elements_of`, of what a constant tensor of this type has."""
     if not isinstance(info, TensorInfo) or info.shape is None or info.dtype not in NUMPY_NAME:
         return None
     import numpy
 
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return numpy.array(attribute)
+    name, held = NUMPY_NAME[info.dtype], held_array(attribute)
+    if type(held) is numpy.ndarray and held.shape == info.shape and held.dtype == name:
+        return held
     if not is_resource(attribute):
         return numpy.array(attribute)
-    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[info.dtype]).reshape(info.shape)
+    return numpy.frombuffer(elements_bytes(attribute), name).reshape(info.shape)
 
 
 def _dense(value: Value) -> Attribute | None:
@@ -174,13 +180,16 @@ def floats_of(value: Value) -> ndarray | None:
 
 def floats_in(constant: Operation) -> ndarray | None:
     """As `floats_of`, of what an arith.constant gives."""
-    attribute, type_ = constant.attributes["value"], constant.results[0].type
-    info = decode(type_)
+    return floats_in_elements(constant.attributes["value"], decode(constant.results[0].type))
+
+
+def floats_in_elements(attribute: Attribute, info: Info) -> ndarray | None:
+    """As `floats_of`, of what a constant of this type has."""
     if not isinstance(info, TensorInfo) or info.dtype not in ("f16", "bf16", "f32", "f64"):
         return None
     if info.dtype == "bf16":
-        return _from_bf16(attribute, type_)
-    array = _tensor_elements(attribute, info)
+        return _from_bf16(attribute, attribute.type)
+    array = elements_in(attribute, info)
     return array.astype("float32") if array is not None and info.dtype == "f16" else array
 
 

@@ -91,7 +91,7 @@ class ConstantGraph:
         self._sizes: dict[Type, tuple[float, int]] = {}
         self._origins = count()
         self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
-        self._symbols: frozenset[str] = frozenset().union(*(symbols_of(weight.type) for weight in weights))
+        self._symbols: frozenset[str] = frozenset().union(*map(symbols_of, {weight.type for weight in weights}))
         #: By number.
         self.operations: dict[int, Operation] = {}
         for number, op in enumerate([root, *operations_in(root, is_prim_func)]):
@@ -179,6 +179,7 @@ class ConstantGraph:
     def needed_for(self, values: Collection[Value], given: Collection[Value]) -> list[Operation]:
         """The operations that make the values of constants and of those that are given, in order."""
         numbers: set[int] = set()
+        given = set(given)
         pending = [value for value in values if value not in given]
         while pending:
             number = self._known[pending.pop()].maker

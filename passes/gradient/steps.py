@@ -20,11 +20,11 @@ StepMaking = Callable[[Value], Step | None]
 
 def step_making(value: Value) -> Step | None:
     operation = made_by(value)
-    return None if operation is None else _step(operation)
+    return None if operation is None else _step(operation, len(operation.regions) > 0)
 
 
-def _step(operation: Operation) -> Step:
-    captured = used_inside(operation) if len(operation.regions) else []
+def _step(operation: Operation, has_regions: bool) -> Step:
+    captured = used_inside(operation) if has_regions else []
     return operation, list(operation.operands), captured, list(operation.results)
 
 
@@ -37,11 +37,12 @@ def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list
         if operation.name == "arith.constant":
             # There may be more of these than of all others.
             continue
-        step = _step(operation)
+        has_regions = len(operation.regions) > 0
+        step = _step(operation, has_regions)
         _, operands, captured, results = step
         if not (values.isdisjoint(operands) and values.isdisjoint(captured)):
             depending.update(dict.fromkeys(results, step))
-        if len(operation.regions):
+        if has_regions:
             unused += unused_in(operation)
         elif not are_used(results):
             unused.append(operation)

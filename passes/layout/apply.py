@@ -3,22 +3,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Attribute, Location, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import ancestors, made_by
+from ...bindings.navigation import ancestors, is_used_once, made_by
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import dialect as relax
+from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import elements_of
+from ..canonicalize.constants import elements_in, elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
-from .node import Node, Wire
+from .node import CONSTANTS, Node, Wire
 from .plan import Plan
 from .relations import as_it_is, keeps_order, shape_in, widened
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 
 def apply(plan: Plan) -> None:
@@ -47,7 +51,7 @@ class _Application:
             if node.placement.is_view:
                 node.operation.erase()
         for wire in originals:
-            constant = made_by(wire.value, "arith.constant", "relax.constant")
+            constant = made_by(wire.value, *CONSTANTS)
             if constant is not None and not is_used(constant):
                 constant.erase()
 
@@ -55,7 +59,9 @@ class _Application:
         operation, placement = node.operation, node.placement
         operands: list[Value] = []
         for index, (wire, layout) in enumerate(zip(node.inputs, placement.operands, strict=True)):
-            if layout is None or isinstance(layout, Layout):
+            if layout is None and wire not in self._types:
+                operand = wire.value
+            elif layout is None or isinstance(layout, Layout):
                 operand = self._value(wire, layout, operation)
             else:
                 with operation.location, ir.InsertionPoint(operation):
@@ -81,6 +87,8 @@ class _Application:
         if layout is None and wire not in self._types:
             return value
         found = self._made.get((wire, layout))
+        if found is None and layout is not None and wire.layout is None and _has_layout(value, layout):
+            return value
         if found is None:
             given = self._made.get((wire, wire.layout), value)
             point, location = _place(value, user)
@@ -88,6 +96,30 @@ class _Application:
                 type_ = self._types.get(wire, value.type)
                 found = self._made[wire, layout] = _conversion(type_, given, wire.layout, layout)
         return found
+
+
+def _has_layout(value: Value, layout: Layout) -> bool:
+    """Has a constant that is used once lie so from now on; False for anything else."""
+    constant = made_by(value, *CONSTANTS) if is_used_once(value) else None
+    if constant is None:
+        return False
+    type_ = value.type
+    array = elements_in(constant.attributes["value"], decode(type_))
+    if array is None:
+        return False
+    attribute = elements_attribute(_moved(array, array.ndim, None, layout), type_.element_type)
+    constant.attributes["value"] = attribute
+    value.set_type(attribute.type)
+    return True
+
+
+def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarray:
+    """What a constant of so many dimensions, lying so, holds in another layout."""
+    # More dimensions than it has are new ones in front.
+    array = array.reshape([1] * (goal.rank - rank) + list(array.shape))
+    moved = converted_elements(array, widened(own, rank, goal.rank), goal)
+    assert moved is not None, "a plan has full blocks only"
+    return moved
 
 
 def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
@@ -103,8 +135,8 @@ def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
 
 
 def _attributes(node: Node) -> dict[str, Attribute | None]:
-    assert node.row is not None, "others have no rule"
-    kinds, context = node.row.attrs, node.operation.context
+    assert node.kind.row is not None, "others have no rule"
+    kinds, context = node.kind.row.attrs, node.operation.context
     given = node.placement.attributes.items()
     stated = {name: value for name, value in given if value is not None and value != kinds[name].default}
     return {name: kinds[name].encode(stated[name], context) if name in stated else None for name, _ in given}
@@ -141,9 +173,7 @@ def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | 
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
     array = elements_of(given)
     if array is not None:
-        moved = converted_elements(array.reshape([1] * more + list(array.shape)), layout, goal)
-        assert moved is not None, "a plan has full blocks only"
-        return constant_like(given, moved)
+        return constant_like(given, _moved(array, rank, own, goal))
     shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):
         result = relax.ops["reshape"](given, relax.ops["shape_expr"](dims=shape))

@@ -22,6 +22,9 @@ from .facts import as_asked
 from .registry import LayoutRule, find_layout_rule
 from .relations import MOST_DIMENSIONS, as_it_is, shape_in
 
+#: What is converted when the program is compiled.
+CONSTANTS = ("arith.constant", "relax.constant")
+
 
 class Kind:
     """What operations of one signature have in common: of rules, types and attributes are all that they see."""
@@ -29,11 +32,12 @@ class Kind:
     def __init__(self, operands: int, results: int):
         self.row: Operator | None = None
         self.rule: LayoutRule | None = None
-        self.rank = 0
+        self.rank, self.moves = 0, False
         self.plain = Placement((None,) * operands, (None,) * results, wanted=(None,) * operands)
         #: The attributes and results' types that are others in a placement, by its identity.
         self.made: dict[int, tuple[dict[str, Attribute | None], list[Type]]] = {}
         self._placements: dict[Layout, Placement | None] = {}
+        self._options: dict[tuple[Layout | None, ...], Sequence[Placement]] = {}
         self._asked: dict[Sequence[str], Placement | None] = {}
 
     def follow_rule(self, row: Operator, rule: LayoutRule, operation: Operation) -> None:
@@ -42,10 +46,18 @@ class Kind:
         shapes = [info.shape for info in self.call.operand_infos if isinstance(info, TensorInfo)]
         ranks = [len(shape) for shape in shapes if shape is not None]
         if ranks and len(ranks) == len(shapes) and max(ranks) <= MOST_DIMENSIONS:
-            self.rule, self.rank = rule, max(ranks)
+            self.rule, self.rank, self.moves = rule, max(ranks), rule.moves
 
-    def placement(self, layout: Layout, operation: Operation) -> Placement | None:
-        """What the operator's rule makes of a layout around an operation."""
+    def placements(self, layouts: tuple[Layout | None, ...], operation: Operation) -> Sequence[Placement]:
+        """What the operator's rule makes of layouts around an operation; None is as in the program."""
+        found = self._options.get(layouts)
+        if found is None:
+            own = [each for each in dict.fromkeys(layouts) if each is not None and each.rank == self.rank]
+            answers = [self._placement(each, operation) for each in own]
+            found = self._options[layouts] = [each for each in answers if each is not None]
+        return found
+
+    def _placement(self, layout: Layout, operation: Operation) -> Placement | None:
         if layout not in self._placements and self.rule is not None:
             self._placements[layout] = self._possible(self._answer(self.rule, layout, operation))
         return self._placements.get(layout)
@@ -99,16 +111,17 @@ class Kinds:
         self._signatures = Signatures()
         self._known: dict[Hashable, Kind] = {}
 
-    def of(self, operation: Operation, operands: Sequence[Value], results: int, is_reached: bool) -> Kind:
+    def of(self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool) -> Kind:
         """What nothing comes to stays as it is."""
         row = row_of(operation) if results and is_reached else None
         if row is not None and row not in self._rules:
             self._rules[row] = find_layout_rule(row)
         rule = None if row is None else self._rules[row]
-        key = (row, len(operands), results) if rule is None else self._signatures.of(operation, operands)
+        counts = len(operands), len(results)
+        key = (row, *counts) if rule is None else self._signatures.of(operation, operands, results)
         kind = self._known.get(key)
         if kind is None:
-            kind = self._known[key] = Kind(len(operands), results)
+            kind = self._known[key] = Kind(*counts)
             kind.row = row
             if row is not None and rule is not None:
                 kind.follow_rule(row, rule, operation)
@@ -136,7 +149,7 @@ class Wire:
         if self._is_constant is None:
             info = tensor_of(self.value)
             is_known = info is not None and info.dtype in NUMPY_NAME
-            self._is_constant = is_known and made_by(self.value, "arith.constant", "relax.constant") is not None
+            self._is_constant = is_known and made_by(self.value, *CONSTANTS) is not None
         return self._is_constant
 
 
@@ -151,27 +164,31 @@ class Wires(dict[Value, Wire]):
 class Node:
     """An operation, and how its operands and results lie."""
 
-    def __init__(self, operation: Operation, is_reached: bool, kinds: Kinds):
+    __slots__ = ("_operands", "_results", "inputs", "kind", "operation", "outputs", "placement", "plain")
+
+    def __init__(self, operation: Operation, operands: Sequence[Value], is_reached: bool, kinds: Kinds):
         self.operation = operation
-        self._operands = list(operation.operands)
-        self.inputs: list[Wire] = []
-        self.outputs: list[Wire] = []
-        self.kind = kinds.of(operation, self._operands, len(operation.results), is_reached)
-        self.row, self.rule, self.rank = self.kind.row, self.kind.rule, self.kind.rank
+        self._operands = operands
+        self._results = list(operation.results)
+        self.kind = kinds.of(operation, operands, self._results, is_reached)
         self.plain = self.placement = self.kind.plain
 
     def connect(self, wires: Wires) -> None:
         self.inputs = [wires[value] for value in self._operands]
-        self.outputs = [wires[value] for value in self.operation.results]
+        self.outputs = [wires[value] for value in self._results]
 
     @property
     def is_changed(self) -> bool:
         return self.placement is not self.plain
 
-    def placements(self, layouts: Iterable[Layout]) -> list[Placement]:
+    @property
+    def arriving(self) -> tuple[Layout | None, ...]:
+        """How its operands lie."""
+        return tuple([wire.layout for wire in self.inputs])
+
+    def placements(self, layouts: Iterable[Layout | None]) -> Sequence[Placement]:
         """What the operator's rule makes of layouts around it."""
-        found = (self.kind.placement(layout, self.operation) for layout in layouts)
-        return [placement for placement in found if placement is not None]
+        return self.kind.placements(tuple(layouts), self.operation)
 
 
 def tensor_of(value: Value) -> TensorInfo | None:

@@ -7,30 +7,38 @@ from collections.abc import Iterator, Sequence
 
 from ...bindings.ir import Block, Operation, OperationBase
 from ...bindings.navigation import last_of, operations_of
+from ...dialects.core.dialect import row_of
 
 
 def in_order(root: OperationBase) -> Iterator[tuple[Operation, bool]]:
     """The operations in an operation, and whether anything comes to them: blocks that nobody jumps to have no order."""
-    stack = [_inside(root, True)]
+    #: Whether operations of these names may have regions: of many operations in a graph few do.
+    can_hold: dict[str, bool] = {}
+    stack = [iter(_inside(root, True))]
     while stack:
-        operation, is_reached = next(stack[-1], (None, False))
-        if operation is None:
+        for operation, is_reached in stack[-1]:
+            yield operation, is_reached
+            name = operation.name
+            if name not in can_hold:
+                can_hold[name] = name != "arith.constant" and row_of(operation) is None
+            if can_hold[name] and len(operation.regions):
+                stack.append(iter(_inside(operation, is_reached)))
+                break
+        else:
             stack.pop()
-            continue
-        yield operation, is_reached
-        if len(operation.regions):
-            stack.append(_inside(operation, is_reached))
 
 
-def _inside(op: OperationBase, is_reached: bool) -> Iterator[tuple[Operation, bool]]:
+def _inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]:
+    found: list[tuple[Operation, bool]] = []
     for region in op.regions:
         blocks = list(region.blocks)
         reached = _reached(blocks)
         for block in reached:
-            yield from ((operation, is_reached) for operation in operations_of(block))
+            found += [(operation, is_reached) for operation in operations_of(block)]
         for block in blocks if len(blocks) > len(reached) else ():
             if block not in reached:
-                yield from ((operation, False) for operation in operations_of(block))
+                found += [(operation, False) for operation in operations_of(block)]
+    return found
 
 
 def _reached(blocks: Sequence[Block]) -> Sequence[Block]:

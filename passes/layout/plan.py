@@ -36,7 +36,11 @@ class Plan:
     def __init__(self, root: OperationBase, asked: Asked):
         kinds = Kinds()
         #: What takes nothing, a constant for example, lies as it does; who wants it otherwise has it converted.
-        self.nodes = [Node(*each, kinds) for each in in_order(root) if len(each[0].operands)]
+        self.nodes = [
+            Node(operation, operands, is_reached, kinds)
+            for operation, is_reached in in_order(root)
+            if operation.name != "arith.constant" and (operands := list(operation.operands))
+        ]
         self._prices: dict[tuple[Type, Layout | None, Layout | None], int] = {}
         fixed = [self._is_asked(node, asked) for node in self.nodes]
         self.is_empty = not any(node.is_changed for node in self.nodes)
@@ -46,20 +50,19 @@ class Plan:
         for node in self.nodes:
             node.connect(wires)
         self._settle_all(is_changed=True)
-        free = [
-            node for node, is_fixed in zip(self.nodes, fixed, strict=True) if node.rule is not None and not is_fixed
-        ]
+        pairs = zip(self.nodes, fixed, strict=True)
+        free = [node for node, is_fixed in pairs if node.kind.rule is not None and not is_fixed]
         self._follow(free)
         self._settle_all(is_changed=False)
-        self._sweep(free[::-1], upwards=True)
-        self._sweep(free, upwards=False)
+        if self._sweep(free[::-1], upwards=True):
+            self._sweep(free, upwards=False)
 
     @staticmethod
     def _is_asked(node: Node, asked: Asked) -> bool:
         """Gives an operation the layouts that it is asked for; False where nobody does, or it cannot have them."""
-        if node.row is None or node.rule is None or not node.row.layouts:
+        if node.kind.row is None or node.kind.rule is None or not node.kind.row.layouts:
             return False
-        texts = asked(node.operation, node.row)
+        texts = asked(node.operation, node.kind.row)
         if texts is None:
             return False
         placement = node.kind.asked(texts)
@@ -72,21 +75,30 @@ class Plan:
     def _follow(self, nodes: Iterable[Node]) -> None:
         """What arrives decides, users have not been asked yet."""
         for node in nodes:
-            options = node.placements(self._arriving(node))
-            best = _cheapest([*options, node.plain], partial(self._cost_to_make, node)) if options else node.plain
+            arriving = node.arriving
+            options = node.placements(arriving)
+            if not options:
+                continue
+            best = options[0]
+            if best.wanted != arriving or node.kind.moves:
+                best = _cheapest([*options, node.plain], partial(self._cost_to_make, node))
             if best is not node.plain:
                 self._settle(node, best)
 
-    def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> None:
+    def _sweep(self, nodes: Iterable[Node], *, upwards: bool) -> bool:
+        """Tells whether there was anything to choose."""
+        is_chosen = False
         for node in nodes:
             if not self._is_at_ease(node):
                 self._withdraw(node)
                 self._settle(node, _cheapest(self._options(node, upwards), partial(self._cost, node)))
+                is_chosen = True
+        return is_chosen
 
     def _is_at_ease(self, node: Node) -> bool:
         """Whether everything around an operation lies as it does."""
         placement = node.placement
-        if node.rule is not None and node.rule.moves and not placement.is_view:
+        if node.kind.moves and not placement.is_view:
             return False
         for wire, wanted in zip(node.inputs, placement.wanted, strict=True):
             if wire.layout != wanted:
@@ -99,19 +111,11 @@ class Plan:
 
     def _options(self, node: Node, upwards: bool) -> list[Placement]:
         """How an operation may lie; what is preferred among equals comes first."""
-        arriving = node.placements(self._arriving(node))
-        wanted = node.placements(self._wanted(node))
-        if node.rule is not None and node.rule.moves:
-            wanted += node.placements([as_it_is(node.rank)])
+        arriving = node.placements(node.arriving)
+        wanted = node.placements(layout for wire in node.outputs for layout in wire.wanted)
+        if node.kind.moves:
+            wanted = [*wanted, *node.placements([as_it_is(node.kind.rank)])]
         return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
-
-    @staticmethod
-    def _arriving(node: Node) -> list[Layout]:
-        return _of_rank(node.rank, (wire.layout for wire in node.inputs))
-
-    @staticmethod
-    def _wanted(node: Node) -> list[Layout]:
-        return _of_rank(node.rank, (layout for wire in node.outputs for layout in wire.wanted))
 
     def _settle_all(self, *, is_changed: bool) -> None:
         for node in self.nodes:
@@ -149,8 +153,7 @@ class Plan:
 
     def _cost_of(self, node: Node, placement: Placement, uses: Iterable[tuple[Wire, Layout | None]]) -> int:
         """Of an operation and of conversions for it."""
-        is_move = node.rule is not None and node.rule.moves and not placement.is_view
-        own = _bytes(node.outputs[0].value) if is_move else 0
+        own = _bytes(node.outputs[0].value) if node.kind.moves and not placement.is_view else 0
         # One conversion serves all operands that are the same.
         moved = {(wire, wanted) for wire, wanted in uses if wire.layout != wanted}
         return own + sum(self._price(wire, wire.layout, wanted) for wire, wanted in moved)
@@ -164,10 +167,6 @@ class Plan:
         if price is None:
             price = self._prices[key] = 0 if _is_free(value, layout, wanted) else _bytes(value)
         return price
-
-
-def _of_rank(rank: int, layouts: Iterable[Layout | None]) -> list[Layout]:
-    return [layout for layout in dict.fromkeys(layouts) if layout is not None and layout.rank == rank]
 
 
 def _cheapest(options: Sequence[Placement], cost: Callable[[Placement], int]) -> Placement:

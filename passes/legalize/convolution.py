@@ -115,7 +115,7 @@ class Convolution:
         order = sorted(range(len(axes)), key=lambda place: axes[place].dimension not in self.spatial)
         if order == list(range(len(axes))):
             return weight
-        self.kernel_layout = self.kernel_layout._replace(axes=tuple(axes[place] for place in order))
+        self.kernel_layout = self.kernel_layout.with_axes(axes[place] for place in order)
         moved = permuted(weight, order)
         self.weight = decode(moved.type)
         return moved

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A function of f32 as one of two precisions: each value is there in one of them, and in the other where it is wanted.
 
-Operations are taken in their order. One that is computed in 16 bits is made anew; what others want of it in f32 is
-cast behind it, once for all of them. So no value is cast there and back.
+Operations are taken in their order. One that is computed in 16 bits has other operands and types of results; what
+others want of it in f32 is cast behind it, once for all of them. So no value is cast there and back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import compress
+from typing import NamedTuple
 
-from ...bindings.ir import Operation, Type, Value
+from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in
+from ...bindings.navigation import is_used_once, operations_in
 from ...bindings.rewriting import is_used
-from ...dialects.core.codec import decode, element_type
+from ...dialects.core.codec import decode, element_type, encode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.constants import elements_attribute, storage_dtype
-from ..canonicalize.constants import floats_in
-from ..canonicalize.support import is_valid, with_dtype
+from ..canonicalize.constants import floats_in_elements
+from ..canonicalize.support import is_valid
 from ..scales.weights import are_numbers
 from .registry import Precision
 
@@ -29,195 +29,286 @@ _CAST = "relax.astype"
 _CONSTANT = "arith.constant"
 
 
-class _Dtypes(dict[Type, str]):
-    """The element types of tensors; empty for anything else."""
+class _Kind:
+    """A type that values have in the program, and of those of f32 what it is in 16 bits. One object for each."""
 
-    def __missing__(self, type_: Type) -> str:
-        info = decode(type_)
-        self[type_] = found = info.dtype if isinstance(info, TensorInfo) else ""
+    __slots__ = ("dtype", "gone", "info", "is_gone", "low", "type")
+
+    def __init__(self, type_: Type, low: str):
+        self.type, self.info = type_, (info := decode(type_))
+        #: The element type of a tensor; empty for anything else.
+        self.dtype = info.dtype if isinstance(info, TensorInfo) else ""
+        self.is_gone = False
+        self.low, self.gone = type_, self
+        if isinstance(info, TensorInfo) and info.dtype == _HIGH:
+            self.low = encode(info.with_dtype(low), type_.context)
+            #: That of values which are computed in 16 bits now.
+            self.gone = _Gone(self)
+
+
+class _Gone(_Kind):
+    def __init__(self, there: _Kind):
+        self.type, self.info, self.dtype, self.low = there.type, there.info, there.dtype, there.low
+        self.is_gone, self.gone = True, self
+
+
+class _Kinds(dict[Value, _Kind]):
+    """Those of values, asked once."""
+
+    def __init__(self, low: str):
+        super().__init__()
+        self._low = low
+        self._of_types: dict[Type, _Kind] = {}
+
+    def __missing__(self, value: Value) -> _Kind:
+        self[value] = found = self.of(value.type)
+        return found
+
+    def of(self, type_: Type) -> _Kind:
+        found = self._of_types.get(type_)
+        if found is None:
+            found = self._of_types[type_] = _Kind(type_, self._low)
         return found
 
 
+class _Traits(NamedTuple):
+    """What a row says of each of its operations."""
+
+    row: OpDef
+    is_single: bool
+    has_attributes: bool
+    #: Whether operands and attributes alone decide if an operation is valid.
+    is_plain: bool
+
+
 class TwoPrecisions:
-    """One run over an operation. Values are those of the function as it was, of f32."""
+    """One run over an operation. Values are those of the program, of f32 there, where nothing else is said."""
 
     def __init__(self, low: str, precision: Callable[[Operation, OpDef], Precision], *, wide_results: bool):
         self._low = low
         self._precision = precision
         #: Whether products give f32, where they have an attribute that asks for it.
         self._wide_results = wide_results
-        #: In 16 bits: what has taken its place, a cast, a constant.
+        self._kinds = _Kinds(low)
+        #: In 16 bits beside the value itself: a cast, a constant.
         self._lows: dict[Value, Value] = {}
-        #: Those whose place a value of 16 bits has taken, and casts of these.
-        self._gone: dict[Value, Value] = {}
+        #: Casts of those that are there in 16 bits only.
         self._highs: dict[Value, Value] = {}
         self._constants: dict[Value, Operation] = {}
+        #: Those of which an operation is the only user that are there in 16 bits now, and what they were.
+        self._changed: list[tuple[Value, Operation, Attribute]] = []
         self._superfluous: list[Operation] = []
-        self._dtypes = _Dtypes()
-        #: What operations of one kind give in 16 bits, which is asked once.
-        self._made_types: dict[Hashable, Sequence[Type] | None] = {}
+        #: What takes the place of casts to 16 bits, in the end: what uses them wants the type that they have.
+        self._same: list[tuple[Value, Value]] = []
+        self._traits: dict[str, _Traits | None] = {}
+        #: Which results operations of one kind give in 16 bits, which is asked once; None for operations that stay.
+        self._made: dict[Hashable, Sequence[bool] | None] = {}
 
     def run(self, root: Operation) -> None:
-        self._element = element_type(self._low, root.context)
+        kind = find_op(_CAST).attrs["dtype"]
+        self._attributes = {dtype: {"dtype": kind.encode(dtype, root.context)} for dtype in (self._low, _HIGH)}
+        self._element, self._storage = element_type(self._low, root.context), storage_dtype(self._low)
         others = []
         for operation in operations_in(root):
             if operation.name == _CONSTANT:
                 self._constants[operation.result] = operation
             else:
                 others.append(operation)
+        is_in_order = True
         for operation in others:
             given = list(operation.operands)
-            row = row_of(operation)
-            is_done = operation.name == _CAST and self._pass_cast(operation)
-            if not is_done and (row is None or not self._make_low(operation, row, given)) and self._gone:
-                self._give_high(operation, given)
+            kinds = [self._kinds[value] for value in given]
+            traits = self._traits_of(operation)
+            if traits is None:
+                is_in_order = is_in_order and all(len(region.blocks) < 2 for region in operation.regions)
+            elif self._is_done(operation, traits, given, kinds):
+                continue
+            self._give_high(operation, given)
+        if not is_in_order:
+            self._give_high_to_earlier(others)
+        for result, low in self._same:
+            result.replace_all_uses_with(low)
         for operation in reversed(self._superfluous):
-            # Blocks that stand before may use what has been made anew behind them.
-            if is_used(operation):
-                used = [result for result in operation.results if any(True for _ in result.uses)]
-                for result in used:
-                    if result in self._gone:
-                        result.replace_all_uses_with(self._high(result))
-                if not all(result in self._gone for result in used):
-                    continue
-            operation.erase()
+            if not is_used(operation):
+                operation.erase()
+
+    def _traits_of(self, operation: Operation) -> _Traits | None:
+        name = operation.name
+        if name not in self._traits:
+            row = row_of(operation)
+            self._traits[name] = None if row is None else _traits_of(row)
+        return self._traits[name]
+
+    def _is_done(self, operation: Operation, traits: _Traits, given: Sequence[Value], kinds: list[_Kind]) -> bool:
+        if traits.row.full_name == _CAST and self._pass_cast(operation, given[0], kinds[0]):
+            return True
+        if self._make_low(operation, traits, given, kinds):
+            self._changed.clear()
+            return True
+        self._take_back()
+        return False
 
     # ---- values ----
 
     def _high(self, value: Value) -> Value:
-        if value not in self._gone:
-            return value
         if value not in self._highs:
-            self._highs[value] = self._cast(self._gone[value], value.type)
+            self._highs[value] = self._cast(value, self._kinds[value].type, _HIGH)
         return self._highs[value]
 
-    def _to_low(self, value: Value) -> Value | None:
+    def _to_low(self, value: Value, kind: _Kind) -> Value | None:
         """The value in 16 bits; None for a constant with a number that there is not."""
         found = self._lows.get(value)
-        if found is None:
-            constant = self._constants.get(value)
-            found = self._constant(constant) if constant else self._cast(value, with_dtype(value, self._low))
-            if found is not None:
-                self._lows[value] = found
+        if found is not None:
+            return found
+        constant = self._constants.get(value)
+        if constant is None:
+            found = self._lows[value] = self._cast(value, kind.low, self._low)
+            return found
+        elements = constant.attributes["value"]
+        attribute = self._rounded(elements, kind)
+        if attribute is None:
+            return None
+        if is_used_once(value):
+            self._changed.append((value, constant, elements))
+            self._set(value, constant, attribute, kind.gone)
+            return value
+        self._superfluous.append(constant)
+        attributes, point = {"value": attribute}, ir.InsertionPoint(constant)
+        made = ir.Operation.create(_CONSTANT, [kind.low], (), attributes, loc=constant.location, ip=point)
+        found = self._lows[value] = made.result
         return found
 
-    def _cast(self, value: Value, type_: Type) -> Value:
-        made = _cast_behind(value, type_)
+    def _cast(self, value: Value, type_: Type, dtype: str) -> Value:
+        """The value cast to a tensor type of the same shape, where all that can use the value can use it too."""
+        owner = value.owner
+        is_argument = isinstance(owner, ir.Block)
+        point = ir.InsertionPoint.at_block_begin(owner) if is_argument else ir.InsertionPoint.after(owner)
+        location = (owner.owner if is_argument else owner).location
+        made = ir.Operation.create(_CAST, [type_], [value], self._attributes[dtype], loc=location, ip=point)
         # What was to use it may turn out to stay as it is.
-        self._superfluous.append(made.owner.operation)
-        return made
+        self._superfluous.append(made)
+        return made.result
 
-    def _constant(self, constant: Operation) -> Value | None:
-        numbers = floats_in(constant)
+    def _rounded(self, elements: Attribute, kind: _Kind) -> Attribute | None:
+        numbers = floats_in_elements(elements, kind.info)
         if numbers is None or not are_numbers(numbers, self._low):
             return None
-        lower = numbers.astype(storage_dtype(self._low))
-        attribute = elements_attribute(lower, self._element)
-        attributes, point = {"value": attribute}, ir.InsertionPoint(constant)
-        self._superfluous.append(constant)
-        made = ir.Operation.create(_CONSTANT, [attribute.type], (), attributes, loc=constant.location, ip=point)
-        return made.result
+        return elements_attribute(numbers.astype(self._storage), self._element, kind.low)
+
+    def _set(self, value: Value, constant: Operation, attribute: Attribute, kind: _Kind) -> None:
+        constant.attributes["value"] = attribute
+        value.set_type(kind.low if kind.is_gone else kind.type)
+        self._kinds[value] = kind
+
+    def _take_back(self) -> None:
+        """Constants that were to be operands of what stays as it is."""
+        for value, constant, attribute in self._changed:
+            self._set(value, constant, attribute, self._kinds.of(attribute.type))
+        self._changed.clear()
 
     # ---- operations ----
 
     def _give_high(self, operation: Operation, given: Sequence[Value]) -> None:
-        for index, operand in enumerate(given):
-            if operand in self._gone:
-                operation.operands[index] = self._high(operand)
+        for index, value in enumerate(given):
+            if self._kinds[value].is_gone:
+                operation.operands[index] = self._high(value)
 
-    def _pass_cast(self, operation: Operation) -> bool:
+    def _give_high_to_earlier(self, operations: Iterable[Operation]) -> None:
+        """Blocks that stand before may use what has come to be of 16 bits behind them."""
+        seen: set[Value] = set(self._constants)
+        for operation in operations:
+            for index, value in enumerate(operation.operands):
+                if value not in seen and self._kinds[value].is_gone:
+                    operation.operands[index] = self._high(value)
+            seen.update(operation.results)
+
+    def _pass_cast(self, operation: Operation, value: Value, kind: _Kind) -> bool:
         """A cast to 16 bits of what is there in them, or from them to anything."""
-        (value,), result = operation.operands, operation.results[0]
-        given, wanted = self._dtypes[value.type], self._dtypes[result.type]
+        result = operation.result
+        given, wanted = kind.dtype, self._kinds[result].dtype
         if given == self._low and wanted == _HIGH:
             # Somebody wants to compute in f32 here; what is always computed in 16 bits need not cast back.
             self._lows[result] = value
         if given != _HIGH:
             return True
-        if wanted == self._low and value in self._lows and self._lows[value].type == result.type:
-            result.replace_all_uses_with(self._lows[value])
+        there = value if kind.is_gone else self._lows.get(value)
+        if wanted == self._low and there is not None and there.type == result.type:
+            self._same.append((result, there))
             self._superfluous.append(operation)
-        elif value in self._gone and wanted != _HIGH:
-            operation.operands[0] = self._gone[value]
-        else:
-            return False
-        return True
+            return True
+        return kind.is_gone and wanted != _HIGH
 
-    def _make_low(self, operation: Operation, row: OpDef, given: Sequence[Value]) -> bool:
-        """Makes an operation anew in 16 bits, if it is to be computed so, and can be."""
-        precision = self._precision(operation, row)
-        if precision == "never" or row.infer is None:
+    def _make_low(self, operation: Operation, traits: _Traits, given: Sequence[Value], kinds: list[_Kind]) -> bool:
+        """Has an operation computed in 16 bits, if it can be; then `kinds` are those of its operands."""
+        precision = self._precision(operation, traits.row)
+        if precision == "never" or traits.row.infer is None:
             return False
-        dtypes = self._dtypes
-        are_floats = [dtypes[value.type] == _HIGH for value in given]
-        if True not in are_floats or precision == "follow" and not self._are_there(compress(given, are_floats)):
+        floats = [index for index, kind in enumerate(kinds) if kind.dtype == _HIGH]
+        if not floats or precision == "follow" and not self._are_there([(given[at], kinds[at]) for at in floats]):
             return False
-        lows = [self._to_low(value) if is_float else value for value, is_float in zip(given, are_floats, strict=True)]
-        operands = [low for low in lows if low is not None]
-        if len(operands) != len(given):
-            return False
-        stated = list(operation.results.types)
-        made = self._made(operation, row, operands, stated)
-        if made is None:
-            return False
-        # What is made has the type that was stated, or one of 16 bits in its place.
-        for result, low in zip(list(operation.results), made.results, strict=True):
-            if low.type != result.type:
-                self._gone[result] = self._lows[result] = low
-            else:
-                result.replace_all_uses_with(low)
-        self._superfluous.append(operation)
-        return True
+        others: list[tuple[int, Value]] = []
+        for index in floats:
+            if kinds[index].is_gone:
+                continue
+            low = self._to_low(given[index], kinds[index])
+            if low is None:
+                return False
+            kinds[index] = self._kinds[low]
+            if low is not given[index]:
+                others.append((index, low))
+        for index, low in others:
+            operation.operands[index] = low
+        if self._give_types(operation, traits, kinds):
+            return True
+        for index, _ in others:
+            operation.operands[index] = given[index]
+        return False
 
-    def _are_there(self, values: Iterable[Value]) -> bool:
+    def _are_there(self, values: Iterable[tuple[Value, _Kind]]) -> bool:
         """Whether values that the run computes have been computed in 16 bits, one of them at least."""
         is_one = False
-        for value in values:
-            if value in self._gone:
+        for value, kind in values:
+            if kind.is_gone:
                 is_one = True
             elif value not in self._constants:
                 return False
         return is_one
 
-    def _made(
-        self, operation: Operation, row: OpDef, operands: Sequence[Value], stated: Sequence[Type]
-    ) -> Operation | None:
-        """The operation on these operands; None where it does not take them."""
-        attributes = dict(operation.attributes.items())
-        if self._wide_results and "out_dtype" in row.attrs and "out_dtype" not in attributes:
-            attributes["out_dtype"] = row.attrs["out_dtype"].encode(_HIGH, operation.context)
-        location, point = operation.location, ir.InsertionPoint(operation)
+    def _give_types(self, operation: Operation, traits: _Traits, kinds: Sequence[_Kind]) -> bool:
+        """Says what an operation gives on operands of these kinds; False where it does not take them."""
+        results = [operation.result] if traits.is_single else list(operation.results)
+        stated = [self._kinds.of(result.type) for result in results]
+        key = None
+        if traits.is_plain:
+            attributes = operation.attributes.items() if traits.has_attributes else ()
+            key = (traits.row, *kinds, None, *stated, *attributes)
+        is_wide = self._wide_results and "out_dtype" in traits.row.attrs and "out_dtype" not in operation.attributes
+        if is_wide:
+            operation.attributes["out_dtype"] = self._attributes[_HIGH]["dtype"]
+        if key is None or key not in self._made:
+            self._made[key] = self._found(operation, results, stated)
+        are_low = self._made[key]
+        if are_low is None:
+            if is_wide:
+                del operation.attributes["out_dtype"]
+            return False
+        for result, kind, is_low in zip(results, stated, are_low, strict=True):
+            if is_low:
+                result.set_type(kind.low)
+                self._kinds[result] = kind.gone
+        return True
 
-        def make(types: Sequence[Type]) -> Operation:
-            return ir.Operation.create(row.full_name, types, operands, attributes, loc=location, ip=point)
-
-        def find() -> tuple[Operation | None, Sequence[Type] | None]:
-            lower = [
-                with_dtype(each, self._low) if self._dtypes[each.type] == _HIGH else each.type
-                for each in operation.results
-            ]
-            for types in (lower, stated):
-                made = make(types)
-                if is_valid(made):
-                    return made, types
-                made.erase()
-            return None, None
-
-        if row.value_dependent or row.verify is not None:
-            return find()[0]
-        key = (row, *(value.type for value in operands), None, *stated, *attributes.items())
-        if key not in self._made_types:
-            made, self._made_types[key] = find()
-            return made
-        types = self._made_types[key]
-        return None if types is None else make(types)
+    @staticmethod
+    def _found(operation: Operation, results: Sequence[Value], stated: Sequence[_Kind]) -> Sequence[bool] | None:
+        """Whether each result is of 16 bits where they can be, or none of them; None where neither is valid."""
+        for are_low in ([kind.gone is not kind for kind in stated], [False] * len(stated)):
+            for result, kind, is_low in zip(results, stated, are_low, strict=True):
+                result.set_type(kind.low if is_low else kind.type)
+            if is_valid(operation):
+                return are_low
+        return None
 
 
-def _cast_behind(value: Value, type_: Type) -> Value:
-    """The value cast to a tensor type of the same shape, where all that can use the value can use it too."""
-    owner = value.owner
-    is_argument = isinstance(owner, ir.Block)
-    point = ir.InsertionPoint.at_block_begin(owner) if is_argument else ir.InsertionPoint.after(owner)
-    location = owner.owner.location if is_argument else owner.location
-    attributes = {"dtype": find_op(_CAST).attrs["dtype"].encode(str(type_.element_type), value.context)}
-    return ir.Operation.create(_CAST, [type_], [value], attributes, loc=location, ip=point).results[0]
+def _traits_of(row: OpDef) -> _Traits:
+    is_single = len(row.results) == 1 and row.results[0].arity == "single"
+    return _Traits(row, is_single, bool(row.attrs), not row.value_dependent and row.verify is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
@@ -100,14 +101,15 @@ def bind_sizes(function: Operation, sizes: Mapping[str, Dim], what: str) -> None
 
 def remove_arguments(function: Operation, places: Collection[int], what: str) -> None:
     """Takes arguments away that nobody uses any more."""
+    gone = set(places)
     body, attributes = body_of(function), function.attributes
     if INPUT_GROUPS in attributes:
         groups = decode_groups(attributes[INPUT_GROUPS], len(body.arguments))
         attributes[INPUT_GROUPS] = encode_groups(list(_without(groups, places, what)))
     if "arg_attrs" in attributes:
-        kept = [each for place, each in enumerate(attributes["arg_attrs"]) if place not in places]
+        kept = [each for place, each in enumerate(attributes["arg_attrs"]) if place not in gone]
         attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
-    for place in sorted(places, reverse=True):
+    for place in sorted(gone, reverse=True):
         body.erase_argument(place)
 
 
@@ -172,7 +174,7 @@ def _groups(function: Operation, attribute: str, names: Sequence[str]) -> list[G
 
 def _bundled(groups: Sequence[Group], first: int, name: str, what: str) -> list[Group]:
     """Single values from a place on as one list."""
-    starts = [sum(group.size for group in groups[:place]) for place in range(len(groups) + 1)]
+    starts = list(accumulate((group.size for group in groups), initial=0))
     if first not in starts:
         raise RelaxError(f"{what}: the parameters before #{first} end in the middle of a list")
     place = starts.index(first)

@@ -6,15 +6,18 @@ Both are linear: what their outputs are multiplied by may be multiplied into the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...bindings.ir import Operation, OpView, Value
-from ...bindings.navigation import defining_op
+from ...bindings.navigation import defining_op, is_used_once
 from ...bindings.rewriting import made_again
+from ...dialects.core.cache import cache_of
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import Call, OpDef
 from ...dialects.relax.infer.layouts import Layout, layouts_of
-from ..canonicalize.constants import floats_of, is_constant, make_floats
+from ..canonicalize.constants import floats_in_elements, floats_of, is_constant, make_floats
 from ..canonicalize.support import dtype_of, shape_of, tensor_info
 
 if TYPE_CHECKING:
@@ -36,12 +39,27 @@ class Weighted(NamedTuple):
     op: OpView
     data: Value
     weight: Value
+    #: Of the weights among the operands.
+    place: int
     input_axis: int
     output_axis: int
     #: The axes of the weights in the order outputs, inputs, taps; where it is transposed inputs, outputs, taps.
     order: tuple[int, ...]
+    #: What is known of the weights.
+    info: TensorInfo
     groups: int = 1
     is_transposed: bool = False
+
+    @property
+    def constant(self) -> Operation:
+        constant: Operation = self.weight.owner.operation
+        return constant
+
+    @property
+    def numbers(self) -> ndarray:
+        found = floats_in_elements(self.constant.attributes["value"], self.info)
+        assert found is not None, self.op
+        return found
 
     @property
     def rank(self) -> int:
@@ -58,24 +76,29 @@ class Weighted(NamedTuple):
     @property
     def _sizes(self) -> tuple[int, int]:
         """The weights' own inputs and outputs: for one group, or for all."""
-        shape = self.weight.type.shape
+        shape = self.info.shape
+        assert shape is not None, self.op
         first, second = shape[self.order[0]], shape[self.order[1]]
+        assert isinstance(first, int) and isinstance(second, int), "constants have sizes"
         return (first, second) if self.is_transposed else (second, first)
 
     def _by_group(self) -> ndarray:
         """[group, output, input, tap]"""
-        weights = floats_of(self.weight)
-        assert weights is not None, self.op
-        ordered = weights.transpose(self.order)
+        ordered = self.numbers.transpose(self.order)
         first, second = ordered.shape[:2]
         grouped = ordered.reshape(self.groups, first // self.groups, second, -1)
         return grouped.swapaxes(1, 2) if self.is_transposed else grouped
 
     def scaled(self, factors: ndarray, by: Literal["outputs", "inputs"], data: Value) -> Operation | None:
         """The operation on other data, its weights multiplied by a factor for each output or input, if they can be."""
-        weight = self.weight
-        weights, dtype = floats_of(weight), dtype_of(weight)
-        assert weights is not None, self.op
+        made = self.scaled_weights(factors, by)
+        if made is None:
+            return None
+        return self.on(make_floats(made, self.info.dtype, self.weight.context), data)
+
+    def scaled_weights(self, factors: ndarray, by: Literal["outputs", "inputs"]) -> ndarray | None:
+        """The weights times a factor for each output or input; None where these are no numbers of their type."""
+        weights = self.numbers
         if (by == "inputs") == self.is_transposed:
             # The first axis has all of them, the second those of one group.
             pairs = factors.reshape(-1, 1)
@@ -85,8 +108,8 @@ class Weighted(NamedTuple):
                 pairs = pairs.repeat(weights.shape[self.order[0]] // self.groups, 0)
         back = [self.order.index(axis) for axis in range(self.rank)]
         spread = pairs.reshape(*pairs.shape, *[1] * (self.rank - 2)).transpose(back)
-        made = weights * spread.astype(weights.dtype)
-        return self.on(make_floats(made, dtype, weight.context), data) if are_numbers(made, dtype) else None
+        made = weights * spread.astype(weights.dtype, copy=False)
+        return made if are_numbers(made, self.info.dtype) else None
 
     def sums(self, inputs: ndarray) -> ndarray:
         """What each output is where each input is the same number everywhere."""
@@ -95,30 +118,61 @@ class Weighted(NamedTuple):
     def on(self, weight: Value, data: Value) -> Operation:
         """The operation with other weights on other data."""
         operation = self.op.operation
-        operands = [data, weight] if operation.operands[0] == self.data else [weight, data]
+        operands = [data, weight] if self.place else [weight, data]
         return made_again(operation, operands, operation.results.types)
+
+
+def own_weighted(value: Value) -> Weighted | None:
+    """As `weighted`, where nobody else uses the value."""
+    return weighted(value) if is_used_once(value) else None
+
+
+class _Side(NamedTuple):
+    """Which operand may be weights, and what a `Weighted` says of them."""
+
+    place: int
+    input_axis: int
+    output_axis: int
+    order: tuple[int, ...]
+    info: TensorInfo
+    groups: int = 1
+    is_transposed: bool = False
 
 
 def weighted(value: Value) -> Weighted | None:
     """What makes a value, where that is an operation with constant weights of the result's element type."""
     op = defining_op(value, *WEIGHTED)
-    if op is None or shape_of(value) is None:
+    if op is None:
         return None
-    found = _product(op) if op.operation.name == "relax.matmul" else _convolution(op)
-    return found if found is not None and dtype_of(value) == dtype_of(found.weight) else None
+    operation = op.operation
+    operands = list(operation.operands)
+    known = cache_of(operation.context).weights
+    key = (operation.name, value.type, *(operand.type for operand in operands), *operation.attributes.items())
+    sides = known.get(key)
+    if sides is None:
+        sides = known.remember(key, _sides(op, value, operands))
+    for side in sides:
+        if is_constant(operands[side.place]):
+            return Weighted(op, operands[1 - side.place], operands[side.place], *side)
+    return None
 
 
-def _are_weights(value: Value) -> bool:
-    info = tensor_info(value)
-    return info.dtype in _FLOATS and is_constant(value) and info.shape is not None and 0 not in info.shape
+def _sides(op: OpView, value: Value, operands: Sequence[Value]) -> list[_Side]:
+    """As the types and attributes of an operation tell."""
+    if shape_of(value) is None:
+        return []
+    found = _of_product(op, value) if op.operation.name == "relax.matmul" else _of_convolution(op)
+    dtype = dtype_of(value)
+    return [side for side in found if side.info.dtype == dtype and dtype in _FLOATS and _is_full(side.info)]
 
 
-def _convolution(op: OpView) -> Weighted | None:
-    data, weight = op.operation.operands
-    if not _are_weights(weight):
-        return None
+def _is_full(info: TensorInfo) -> bool:
+    return info.shape is not None and 0 not in info.shape
+
+
+def _of_convolution(op: OpView) -> list[_Side]:
     axes = _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
-    return None if axes is None else Weighted(op, data, weight, *axes, op.groups, op.operation.name in TRANSPOSED)
+    return [] if axes is None else [_Side(1, *axes, tensor_info(op.weight), op.groups, op.operation.name in TRANSPOSED)]
 
 
 @lru_cache(maxsize=256)
@@ -141,21 +195,23 @@ def _place(layout: Layout, letter: str) -> int:
     return next(place for place, axis in enumerate(layout.axes) if axis.dimension == letter)
 
 
-def _product(op: OpView) -> Weighted | None:
+def _of_product(op: OpView, value: Value) -> list[_Side]:
     """A matrix of weights on the right, or on the left. The data's batches, if it has any, come before its matrix."""
-    result = shape_of(op.operation.results[0])
+    result, found = shape_of(value), []
     assert result is not None
-    for index, (data, weight) in enumerate(((op.x1, op.x2), (op.x2, op.x1))):
-        sizes = shape_of(data)
-        if not _are_weights(weight) or len(weight.type.shape) < 2 or sizes is None:
+    for index, (data, weight) in ((1, (op.x1, op.x2)), (0, (op.x2, op.x1))):
+        sizes, taps = shape_of(data), shape_of(weight)
+        if taps is None or len(taps) < 2 or sizes is None:
             continue
-        rank = len(weight.type.shape)
-        *batch, rows, columns = range(rank)
-        if index == 0:
-            return Weighted(op, data, weight, len(sizes) - 1, len(result) - 1, (columns, rows, *batch))
-        behind = min(len(sizes), 2)
-        return Weighted(op, data, weight, len(sizes) - behind, len(result) - behind, (rows, columns, *batch))
-    return None
+        *batch, rows, columns = range(len(taps))
+        if index == 1:
+            found.append(_Side(index, len(sizes) - 1, len(result) - 1, (columns, rows, *batch), tensor_info(weight)))
+        else:
+            behind = min(len(sizes), 2)
+            found.append(
+                _Side(index, len(sizes) - behind, len(result) - behind, (rows, columns, *batch), tensor_info(weight))
+            )
+    return found
 
 
 def has_same_sums(found: Weighted) -> bool:
@@ -189,5 +245,8 @@ def are_numbers(array: ndarray, dtype: str) -> bool:
     """Whether an element type has such numbers: none is infinite, or NaN."""
     import numpy
 
-    # NaN is the largest of all.
-    return bool(numpy.maximum.reduce(abs(array), axis=None, initial=0) <= _LARGEST[dtype])
+    largest = _LARGEST[dtype]
+    # Where the sum of squares is as small each number is smaller by far; NaN is larger than anything.
+    if array.dtype.kind == "f" and numpy.vdot(array, array) < largest:
+        return True
+    return bool(numpy.maximum.reduce(abs(array), axis=None, initial=0) <= largest)

@@ -33,15 +33,30 @@ class Axis(NamedTuple):
         return self.dimension if self.block is None else f"{self.block}{self.dimension.lower()}"
 
 
-class Layout(NamedTuple):
-    """The axes of a layout. `dimensions` is the order in which operators are defined, such as "NCHW"."""
+class Layout:
+    """The axes of a layout. `dimensions` is the order in which operators are defined, such as "NCHW".
+
+    There is one object of each, so that plans of layouts compare and look up identities.
+    """
+
+    __slots__ = ("axes", "dimensions", "rank", "text")
 
     text: str
     dimensions: str
     axes: tuple[Axis, ...]
+    #: How many dimensions it has, whatever axes these have.
+    rank: int
 
-    def __hash__(self) -> int:
-        return hash(self.text)
+    def __new__(cls, text: str, dimensions: str, axes: tuple[Axis, ...]) -> Layout:
+        found = _LAYOUTS.get((text, dimensions, axes))
+        if found is None:
+            found = super().__new__(cls)
+            found.text, found.dimensions, found.axes, found.rank = text, dimensions, axes, len(dimensions)
+            found = _LAYOUTS.setdefault((text, dimensions, axes), found)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Layout({self.text!r}, {self.dimensions!r})"
 
     def blocks_of(self, dimension: str) -> list[int]:
         """A dimension's blocks, outer ones first."""
@@ -55,11 +70,6 @@ class Layout(NamedTuple):
     def plain(self) -> Layout:
         """The dimensions in their order, none blocked."""
         return self.with_axes(map(Axis, self.dimensions))
-
-    @property
-    def rank(self) -> int:
-        """How many dimensions it has, whatever axes these have."""
-        return len(self.dimensions)
 
     def place(self, dimension: int, *, outer: bool = False) -> int | None:
         """Which axis a dimension is, counted from the front; None where it is blocked, unless `outer` asks for its
@@ -82,6 +92,9 @@ class Layout(NamedTuple):
         """Other axes of the same dimensions."""
         made = tuple(axes)
         return Layout("".join(axis.text for axis in made), self.dimensions, made)
+
+
+_LAYOUTS: dict[tuple[str, str, tuple[Axis, ...]], Layout] = {}
 
 
 @lru_cache(maxsize=256)
