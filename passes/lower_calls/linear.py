@@ -133,8 +133,9 @@ def _rounded_down(value: Value) -> Value | None:
 def _left_in(value: Value) -> Operation | None:
     """If a value is how far a loop's counter is from where the loop ends, which is 1 or more there, that loop."""
     less = made_by(value, "arith.subi")
-    block = None if less is None else less.operands[1].owner
-    loop = block.owner.operation if isinstance(block, Block) else None
-    if less is None or loop is None or loop.name != "scf.for":
+    if less is None or not isinstance(less.operands[1].owner, Block):
         return None
-    return loop if less.operands[1] == block.arguments[0] and less.operands[0] == loop.operands[1] else None
+    end, counter = less.operands
+    loop = counter.owner.owner.operation
+    is_left = loop.name == "scf.for" and counter == counter.owner.arguments[0] and end == loop.operands[1]
+    return loop if is_left else None
