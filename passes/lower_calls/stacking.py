@@ -7,7 +7,7 @@ where that is so of each of these numbers: then it is, whatever the symbols are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import add, le
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,36 +77,40 @@ def _rank(unit: SymExpr, group: Group) -> tuple[bool, int]:
 def _stack(units: Sequence[SymExpr], groups: Sequence[Group]) -> Stack | None:
     apart = tuple(group.arranged()[1] for group in groups)
     weights = [tuple(_at(unit, sample) for unit in units) for sample in _SAMPLES]
-    best: tuple[float, Stack] | None = None
-    for others in _left_out(groups):
+    for others in _left_out(groups, apart):
         kept = [group.without(others) for group in groups]
-        beside = tuple(group.without(inside.rooms).arranged()[1] for group, inside in zip(groups, kept, strict=True))
+        beside = tuple(group.without(own.rooms).arranged()[1] for group, own in zip(groups, kept, strict=True))
         rooms, counts = _counted([group.rooms for group in kept]), _counted([group.counts for group in kept])
-        for order in _orders(rooms, weights[1]):
-            places = _in_turn(sorted(rooms, key=order), rooms, weights[1])
-            ends = _largest(tuple(map(add, place, counts[buffer])) for buffer, place in places.items())
-            shares = [_share([tuple(map(add, end, beside)) for end in ends], apart, weight) for weight in weights]
-            # Nowhere more than apart.
-            is_less = all(all(map(le, map(add, end, beside), apart)) for end in ends) and min(shares) < _WORTH
-            if is_less and (best is None or sum(shares) < best[0]):
-                told = {buffer: _size(place, units) for buffer, place in places.items()}
-                best = sum(shares), Stack(told, extremum("max", [_size(end, units) for end in ends]))
-    return None if best is None else best[1]
+        places = _in_turn(_in_order(rooms, weights[1]), rooms, weights[1])
+        ends = _largest(tuple(map(add, place, counts[buffer])) for buffer, place in places.items())
+        sums = [tuple(map(add, end, beside)) for end in ends]
+        # Nowhere more than apart.
+        if sums and all(all(map(le, each, apart)) for each in sums) and _is_worth_it(sums, apart, weights):
+            told = {place: _size(place, units) for place in set(places.values())}
+            return Stack(
+                {buffer: told[place] for buffer, place in places.items()},
+                extremum("max", [_size(end, units) for end in ends]),
+            )
+    return None
 
 
-def _left_out(groups: Sequence[Group]) -> Iterator[set[Buffer]]:
-    """None; or of all kinds but the first what lives long, which would be in everybody's way between others, and with
-    it the whole kind where that is most of it."""
-    yield set()
+def _is_worth_it(sums: Sequence[Counts], apart: Counts, weights: Iterable[Counts]) -> bool:
+    return any(max(_weigh(each, weight) for each in sums) < _WORTH * _weigh(apart, weight) for weight in weights)
+
+
+def _left_out(groups: Sequence[Group], apart: Counts) -> Iterator[set[Buffer]]:
+    """Of all kinds but the first what lives long, which would be in everybody's way between others, and with it the
+    whole kind where that is most of it; then nothing."""
     buffers = [buffer for group in groups for buffer in group.rooms]
     half = (max(each.last for each in buffers) - min(each.first for each in buffers)) // 2
     found: set[Buffer] = set()
-    for group in groups[1:]:
+    for group, end in zip(groups[1:], apart[1:], strict=True):
         passing = {each for each in group.rooms if each.last - each.first <= half}
-        is_most = 2 * group.without(passing).arranged()[1] > group.arranged()[1]
+        is_most = 2 * group.without(passing).arranged()[1] > end
         found.update(group.rooms if is_most else group.rooms.keys() - passing)
     if found:
         yield found
+    yield set()
 
 
 def _counted(groups: Sequence[Mapping[Buffer, int]]) -> dict[Buffer, Counts]:
@@ -117,13 +121,9 @@ def _counted(groups: Sequence[Mapping[Buffer, int]]) -> dict[Buffer, Counts]:
     return found
 
 
-def _share(ends: Iterable[Counts], apart: Counts, weights: Counts) -> float:
-    return max((_weigh(end, weights) for end in ends), default=0) / max(_weigh(apart, weights), 1)
-
-
-def _orders(rooms: Mapping[Buffer, Counts], weights: Counts) -> Iterator[Callable[[Buffer], tuple[int, ...]]]:
-    """One kind after the other, the largest first; or of each kind first those at whose side there are large ones of
-    other kinds: the lower they are, the lower are the others."""
+def _in_order(rooms: Mapping[Buffer, Counts], weights: Counts) -> list[Buffer]:
+    """One kind after the other, of each first those at whose side there are large ones of other kinds: the lower they
+    are, the lower are the others."""
     kinds = {buffer: next(index for index, count in enumerate(room) if count) for buffer, room in rooms.items()}
     timeline = Timeline()
     besides = dict.fromkeys(rooms, 0)
@@ -132,8 +132,7 @@ def _orders(rooms: Mapping[Buffer, Counts], weights: Counts) -> Iterator[Callabl
             for one, other in ((each, buffer), (buffer, each)) if kinds[each] != kinds[buffer] else ():
                 besides[one] = max(besides[one], _weigh(rooms[other], weights))
         timeline.add(buffer)
-    yield lambda buffer: (kinds[buffer], -besides[buffer], -sum(rooms[buffer]), buffer.first)
-    yield lambda buffer: (kinds[buffer], -sum(rooms[buffer]), buffer.first)
+    return sorted(rooms, key=lambda each: (kinds[each], -besides[each], -sum(rooms[each]), each.first))
 
 
 def _in_turn(buffers: Sequence[Buffer], rooms: Mapping[Buffer, Counts], weights: Counts) -> dict[Buffer, Counts]:
@@ -143,7 +142,7 @@ def _in_turn(buffers: Sequence[Buffer], rooms: Mapping[Buffer, Counts], weights:
     for buffer in buffers:
         room = rooms[buffer]
         around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
-        taken = [(places[each], tuple(map(add, places[each], rooms[each]))) for each in around]
+        taken = {(places[each], tuple(map(add, places[each], rooms[each]))) for each in around}
         ends = [(0,) * len(room), *(end for _, end in taken)]
         # Behind all of them there is room.
         starts = {*ends, tuple(map(max, zip(*ends, strict=True)))}
