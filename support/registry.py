@@ -22,6 +22,15 @@ Thing = TypeVar("Thing")
 Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_PACKAGE = __name__.partition(".")[0]
+#: Where others than this project have functions that were registered.
+_FOREIGN: set[str] = set()
+
+
+def is_extended() -> bool:
+    """Whether others than this project have registered rules, so that its files do not tell what is made of IR."""
+    return len(_FOREIGN) > 0
+
 
 def place_of(function: Callable[..., Any]) -> str:
     """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name."""
@@ -76,7 +85,10 @@ class Registry(Generic[Entry]):
         """A decorator for functions; `make(function, place)` gives the entries."""
 
         def register(function: Function) -> Function:
-            self.add(make(function, place_of(function)))
+            place = place_of(function)
+            self.add(make(function, place))
+            if str(getattr(function, "__module__", "")).partition(".")[0] != _PACKAGE:
+                _FOREIGN.add(place)
             return function
 
         return register

@@ -6,6 +6,7 @@ IR that is to be looked at leaves them out.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Callable
@@ -113,15 +114,21 @@ def print_short(operation: OperationBase, most: int) -> str:
     return _NUMBERED.sub(_LEFT_OUT, text)
 
 
-def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], str]) -> str:
-    """An operation as text, with places, whose resources are words that `name_of` says, and shown without bytes."""
+def hash_of(value: Attribute) -> str:
+    """A word for a resource that tells its bytes."""
+    return f"sha256_{hashlib.sha256(elements_bytes(value)).hexdigest()}"
+
+
+def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], str], *, places: bool = True) -> str:
+    """An operation as text, with or without places, whose resources are words that `name_of` says, and shown without
+    bytes."""
     names: set[str] = set()
 
     def name(attribute: Attribute) -> str:
         names.add(found := name_of(attribute))
         return found
 
-    text = _print_renamed(operation, name, enable_debug_info=True)
+    text = _print_renamed(operation, name, enable_debug_info=places)
     numbered = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})_\d+\b") if names else None
     return numbered.sub(r"\1", text) if numbered else text
 

@@ -10,28 +10,11 @@ from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import blocks_of, body_of, constant_of, last_of, made_by, operations_of
+from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_of
 from ...emit.loops import PARALLEL
 from ...emit.structured import DYNAMIC
+from .linear import NONE, ONE, Linear, Linears, Term
 from .memrefs import is_dense
-
-#: What an index varies with: a loop's counter, another value, or a dimension of a linalg operation.
-Term = Hashable
-
-
-class Linear(NamedTuple):
-    """A number plus multiples of what varies."""
-
-    number: int
-    terms: dict[Term, int]
-
-    def plus(self, other: Linear, scale: int = 1) -> Linear:
-        if not other.terms:
-            return Linear(self.number + scale * other.number, self.terms)
-        terms = dict(self.terms)
-        for term, factor in other.terms.items():
-            terms[term] = terms.get(term, 0) + scale * factor
-        return Linear(self.number + scale * other.number, {term: factor for term, factor in terms.items() if factor})
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +26,33 @@ class Level:
     kind: str
     block: Block | None = None
     counter: Term = None
-    first: Linear | None = None
-    last: Linear | None = None
-    step: int = 1
+    #: The most exact first; none where nothing is known.
+    firsts: tuple[Linear, ...] = ()
+    lasts: tuple[Linear, ...] = ()
+    #: So far a round is behind the one before, at least.
+    steps: tuple[Linear, ...] = (ONE,)
     #: Whether threads share the loop: no round is before another one.
     is_shared: bool = False
 
     @property
     def runs_once(self) -> bool:
-        return self.first is not None and self.first == self.last
+        return len(self.firsts) > 0 and self.firsts[:1] == self.lasts[:1]
 
 
 class Axis(NamedTuple):
-    """The indices along a dimension: so many from the first on."""
+    """The indices along a dimension: so many from the first on, but none behind these."""
 
     first: Linear
     length: int
+    bounds: tuple[Linear, ...] = ()
+
+    @property
+    def lasts(self) -> tuple[Linear, ...]:
+        """What the last one is at most."""
+        return self.first.plus(Linear(self.length - 1, {})), *self.bounds
+
+    def moved(self, way: Linear) -> Axis:
+        return Axis(self.first.plus(way), self.length, tuple(each.plus(way) for each in self.bounds))
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,6 @@ class _Unknown(Exception):
 
 #: The only loop that is understood.
 _LOOP = "scf.for"
-NONE = Linear(0, {})
 _TRANSFERS = {"vector.transfer_read": 0, "vector.transfer_write": 1}
 _ELEMENTS = {"memref.load": 0, "memref.store": 1, "vector.load": 0, "vector.store": 1}
 #: Behind all positions.
@@ -129,7 +122,7 @@ class Accesses:
 
     def __init__(self, function: Operation):
         self._views: dict[Value, View] = {}
-        self._linear: dict[Value, Linear] = {}
+        self._linears = Linears()
         self._position = 0
         self.reads: dict[int, list[Access]] = {}
         self.writes: dict[int, list[Access]] = {}
@@ -193,7 +186,8 @@ class Accesses:
             memref, *indices = list(op.operands)[at:]
             counts = [1] * (len(indices) - len(length)) + length
             value = op.results[0] if at == 0 else op.operands[0]
-            self._add(memref, list(map(self._as_linear, indices)), counts, bool(at), levels, trail, value)
+            axes = list(map(Axis, map(self._linears.of, indices), counts))
+            self._add(memref, axes, bool(at), levels, trail, value)
         elif name.startswith("linalg."):
             self._structured(op, levels, trail)
         elif name == "memref.copy":
@@ -206,16 +200,23 @@ class Accesses:
         memref = op.operands[at]
         rank = memref.type.rank
         value = op.operands[0] if at else op.results[0]
-        indices = list(op.operands)[at + 1 : at + 1 + rank]
-        counts = [1] * rank
+        axes = [Axis(self._linears.of(index), 1) for index in list(op.operands)[at + 1 : at + 1 + rank]]
+        masked = int(list(op.attributes["operandSegmentSizes"])[-1])
+        mask = op.operands[-1] if masked else None
         lengths = _lengths(value.type)
+        counts = self._counts(mask) if len(lengths) == 1 else []
         for expression, length in zip(op.attributes["permutation_map"].value.results, lengths, strict=True):
             if isinstance(expression, ir.AffineDimExpr):
-                counts[expression.position] = length
-        masked = int(list(op.attributes["operandSegmentSizes"])[-1])
-        firsts, mask = list(map(self._as_linear, indices)), op.operands[-1] if masked else None
+                first = axes[expression.position].first
+                axes[expression.position] = Axis(first, length, tuple(first.plus(count) for count in counts))
         moved = value if _is_as_it_lies(op) else None
-        self._add(memref, firsts, counts, bool(at), levels, trail, moved, mask)
+        self._add(memref, axes, bool(at), levels, trail, moved, mask)
+
+    def _counts(self, mask: Value | None) -> list[Linear]:
+        """How far the last lane under a mask is from the first one, at most."""
+        made = None if mask is None else made_by(mask, "vector.create_mask")
+        counts = [] if made is None else self._linears.bounds_of(made.operands[0])
+        return [each.plus(ONE, -1) for each in counts]
 
     def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         """A linalg operation is a nest of loops around the elements that its maps tell; others are anywhere."""
@@ -227,14 +228,14 @@ class Accesses:
             if memref not in self._views:
                 continue
             axes = [_along(op, index, dim, self._position) for dim in range(memref.type.rank)] if is_generic else [None]
-            firsts = [axis for axis in axes if axis is not None]
+            firsts = [Axis(axis, 1) for axis in axes if axis is not None]
             if len(firsts) < len(axes):
                 self._record(Access(self._views[memref], is_write, None, levels, trail))
                 continue
             # Each round reads first, then its body runs, then it writes.
             inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
             value = _moved_by(op, index, inputs)
-            self._add(memref, firsts, [1] * len(firsts), is_write, (*levels, *nest), inner, value)
+            self._add(memref, firsts, is_write, (*levels, *nest), inner, value)
 
     def _copy(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         """Element after element, each read before it is written; what is read goes by the source's name."""
@@ -242,15 +243,14 @@ class Accesses:
         ends = [None if size == DYNAMIC else Linear(max(size - 1, 0), {}) for size in source.type.shape]
         nest = _loops(ends, self._position)
         for memref, is_write in ((source, False), (target, True)):
-            firsts = [Linear(0, {level.counter: 1}) for level in nest[:-1]]
+            axes = [Axis(Linear(0, {level.counter: 1}), 1) for level in nest[:-1]]
             inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
-            self._add(memref, firsts, [1] * len(firsts), is_write, (*levels, *nest), inner, source)
+            self._add(memref, axes, is_write, (*levels, *nest), inner, source)
 
     def _add(
         self,
         memref: Value,
-        firsts: list[Linear],
-        counts: list[int],
+        indices: list[Axis],
         is_write: bool,
         levels: tuple[Level, ...],
         trail: tuple[int, ...],
@@ -261,46 +261,18 @@ class Accesses:
         if view is None:
             return
         axes = [Axis(first, 1) for first in view.moved]
-        for axis, first, count in zip(view.axes, firsts, counts, strict=True):
-            axes[axis] = Axis(first.plus(axes[axis].first), count)
-        indices = tuple(map(Axis, firsts, counts))
-        self._record(Access(view, is_write, tuple(axes), levels, trail, value, mask, memref, indices))
+        for axis, index in zip(view.axes, indices, strict=True):
+            axes[axis] = index.moved(view.moved[axis])
+        self._record(Access(view, is_write, tuple(axes), levels, trail, value, mask, memref, tuple(indices)))
 
     def _record(self, access: Access) -> None:
         found = self.writes if access.is_write else self.reads
         found.setdefault(access.view.parameter, []).append(access)
 
-    # ---- indices ----
-
-    def _as_linear(self, value: Value) -> Linear:
-        if value not in self._linear:
-            self._linear[value] = self._new_linear(value)
-        return self._linear[value]
-
-    def _new_linear(self, value: Value) -> Linear:
-        number = constant_of(value)
-        if number is not None:
-            return Linear(number, {})
-        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if op is not None and op.name in ("arith.addi", "arith.subi"):
-            left, right = map(self._as_linear, op.operands)
-            return left.plus(right, 1 if op.name == "arith.addi" else -1)
-        if op is not None and op.name == "arith.muli":
-            left, right = map(self._as_linear, op.operands)
-            for one, other in ((left, right), (right, left)):
-                if not other.terms:
-                    return NONE.plus(one, other.number)
-        return Linear(0, {value: 1})
-
     def _loop(self, op: Operation, place: tuple[int, ...], block: Block) -> Level:
-        low, high = (self._as_linear(operand) for operand in list(op.operands)[:2])
-        step = constant_of(op.operands[2]) or 1
-        last = high.plus(Linear(-1, {}))
-        if not low.terms and not high.terms:
-            last = Linear(low.number + max(high.number - 1 - low.number, 0) // step * step, {})
-        elif low == NONE and _is_multiple(op.operands[1], step):
-            last = high.plus(Linear(-step, {}))
-        return Level(place, op.name, block, block.arguments[0], low, last, step, PARALLEL in op.attributes)
+        known = self._linears
+        counted = known.firsts_of(op), known.lasts_of(op), known.steps_of(op)
+        return Level(place, op.name, block, block.arguments[0], *counted, PARALLEL in op.attributes)
 
     # ---- views ----
 
@@ -323,7 +295,7 @@ class Accesses:
         if any(step != 1 for step in steps):
             raise _Unknown(view.parameter)
         given = iter(list(op.operands)[1:])
-        offsets = [self._as_linear(next(given)) if each == DYNAMIC else Linear(each, {}) for each in static]
+        offsets = [self._linears.of(next(given)) if each == DYNAMIC else Linear(each, {}) for each in static]
         moved = list(view.moved)
         for axis, offset in zip(view.axes, offsets, strict=True):
             moved[axis] = moved[axis].plus(offset)
@@ -340,15 +312,6 @@ _VIEWS = {
     "memref.expand_shape": Accesses.reshaped,
     "memref.subview": Accesses.part,
 }
-
-
-def _is_multiple(value: Value, step: int) -> bool:
-    """Whether a value is another one without its remainder: what loops over whole vectors end at."""
-    less = made_by(value, "arith.subi")
-    rest = None if less is None else made_by(less.operands[1], "arith.remui", "arith.remsi")
-    if less is None or rest is None or rest.operands[0] != less.operands[0]:
-        return False
-    return (constant_of(rest.operands[1]) or 1) % step == 0
 
 
 def _frozen(linear: Linear) -> Hashable:
@@ -388,7 +351,8 @@ def _nest(op: Operation, position: int) -> tuple[Level, ...]:
 
 def _loops(ends: Sequence[Linear | None], position: int) -> tuple[Level, ...]:
     """Loops that count from 0 to these ends, outermost first, and the body inside."""
-    loops = (Level((position, dim), _LOOP, None, (position, dim), NONE, end) for dim, end in enumerate(ends))
+    lasts = [() if end is None else (end,) for end in ends]
+    loops = (Level((position, dim), _LOOP, None, (position, dim), (NONE,), last) for dim, last in enumerate(lasts))
     return (*loops, Level((position, len(ends)), "body"))
 
 

@@ -15,7 +15,8 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Size, SymExpr, at_most, dim_floordiv, dim_max, dim_min, dim_mod
 from ...dialects.core.symbols_expr import make_variable
 from ...emit.structured import DYNAMIC
-from .accesses import Access, Linear, kept_axes
+from .accesses import Access, kept_axes
+from .linear import Linear
 
 
 class Address(NamedTuple):
@@ -175,7 +176,7 @@ class Addresses:
 def _only(term: Hashable, access: Access) -> Linear | None:
     """What a counter is, where its loop runs once."""
     loops = [level for level in access.levels if level.counter is not None and level.counter == term]
-    return loops[0].first if loops and loops[0].runs_once else None
+    return loops[0].firsts[0] if loops and loops[0].runs_once else None
 
 
 _OF_PARTS = ("offsets", "sizes", "strides")

@@ -4,7 +4,7 @@
 An output may lie where an input lies if nothing of the input is read after its place was written. Each read is
 compared with each write: what runs before, in one round of the loops around both, is told by the order of operations;
 for the rounds after it, a dimension must tell that they are about other elements; of loops that threads share, for all
-other rounds.
+other rounds. A loop over chunks of a loop tells it by its step, behind which nothing of a chunk is.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ...bindings.navigation import body_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...dialects.tir.prim_func import NOALIAS
-from .accesses import Access, Accesses, Axis, Linear, Term
+from .accesses import Access, Accesses, Axis
 from .addresses import Addresses, is_told
+from .linear import NONE, Linear, Term
 
 #: So many pairs of accesses are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096
@@ -259,50 +260,52 @@ class _Rounds(NamedTuple):
 
 
 def _is_apart(rounds: _Rounds, read: Axis, write: Axis) -> bool:
-    """Along one dimension."""
+    """Along one dimension: what is read is behind what is written, or before it, and later rounds are no nearer."""
+    return _is_behind(rounds, rounds.read, read.first, rounds.write, write.lasts, 1) or _is_behind(
+        rounds, rounds.write, write.first, rounds.read, read.lasts, -1
+    )
+
+
+def _is_behind(rounds: _Rounds, one: Access, first: Linear, other: Access, lasts: Iterable[Linear], sign: int) -> bool:
+    """Whether what begins there begins behind what ends at one of these; with a later round (sign 1), or an earlier."""
     loop = None if rounds.loop is None else rounds.read.levels[rounds.loop]
-    counter, step = ((), 1) if loop is None else (loop.counter, loop.step)
-    factor = read.first.terms.get(counter, 0)
-    if write.first.terms.get(counter, 0) != factor:
+    counter, steps = ((), (NONE,)) if loop is None else (loop.counter, loop.steps)
+    factor = first.terms.get(counter, 0)
+    low = _end(rounds, one, first, counter, -1) if factor * sign >= 0 else None
+    if low is None:
         return False
-    starts = _ends(rounds, rounds.read, read.first, counter)
-    ends = _ends(rounds, rounds.write, write.first, counter)
-    # So far is the first that is read behind the first that is written; later rounds are no nearer.
-    low = None if starts[0] is None or ends[1] is None else starts[0].plus(ends[1], -1)
-    high = None if starts[1] is None or ends[0] is None else starts[1].plus(ends[0], -1)
-    if factor >= 0 and low is not None and not low.terms and low.number + factor * step > write.length - 1:
-        return True
-    return factor <= 0 and high is not None and not high.terms and high.number + factor * step < -(read.length - 1)
+    for last in lasts:
+        high = _end(rounds, other, last, counter, 1) if last.terms.get(counter, 0) == factor else None
+        gaps = [] if high is None else [low.plus(high, -1).plus(step, abs(factor)) for step in steps]
+        if any(not gap.terms and gap.number > 0 for gap in gaps):
+            return True
+    return False
 
 
-def _ends(rounds: _Rounds, access: Access, index: Linear, counter: Term) -> tuple[Linear | None, Linear | None]:
-    """The least and the most that an index is but for a counter, by what does not change in the rounds compared."""
-    low: Linear | None = Linear(index.number, {})
-    high = low
+def _end(rounds: _Rounds, access: Access, index: Linear, counter: Term, sign: int) -> Linear | None:
+    """The most (sign 1) or the least (-1) that an index is but for a counter, by what does not change in the rounds
+    compared."""
+    end = Linear(index.number, {})
     for term, times in index.terms.items():
         if term == counter:
             continue
-        first, last = _span(rounds, access, term)
-        if times < 0:
-            first, last = last, first
-        low = None if low is None or first is None else low.plus(first, times)
-        high = None if high is None or last is None else high.plus(last, times)
-    return low, high
+        bound = _bound(rounds, access, term, is_last=times * sign > 0)
+        if bound is None:
+            return None
+        end = end.plus(bound, times)
+    return end
 
 
-def _span(rounds: _Rounds, access: Access, term: Term) -> tuple[Linear | None, Linear | None]:
-    """The least and the most that a term is."""
+def _bound(rounds: _Rounds, access: Access, term: Term, is_last: bool) -> Linear | None:
+    """The most or the least that a term is."""
     if _is_shared(term, access, rounds.shared):
-        return (same := Linear(0, {term: 1})), same
+        return Linear(0, {term: 1})
     for level in access.levels:
         if level.counter is not None and level.counter == term:
-            bounds = [level.first, level.last]
-            fixed = [
-                bound is not None and all(_is_shared(each, access, rounds.shared) for each in bound.terms)
-                for bound in bounds
-            ]
-            return level.first if fixed[0] else None, level.last if fixed[1] else None
-    return None, None
+            bounds = level.lasts if is_last else level.firsts
+            told = (each for each in bounds if all(_is_shared(inner, access, rounds.shared) for inner in each.terms))
+            return next(told, None)
+    return None
 
 
 def _is_shared(term: Term, access: Access, shared: int) -> bool:

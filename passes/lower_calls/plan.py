@@ -9,8 +9,7 @@ buffer whose size is not known when the function begins is allocated where it is
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import gcd
@@ -23,8 +22,10 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
+from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .memrefs import ALIGNMENT
+from .stacking import Group, stacked
 
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
@@ -216,101 +217,9 @@ class _Planner:
 
 
 def _place_fixed(plan: Plan, buffers: Iterable[Buffer]) -> None:
-    places, plan.fixed_bytes = _arranged({buffer: padded(buffer) for buffer in buffers})
+    places, plan.fixed_bytes = arranged({buffer: padded(buffer) for buffer in buffers})
     for buffer, place in places.items():
         buffer.offset = place
-
-
-#: The largest first; if that takes more than is alive at a time, what lives longest, or what is needed last.
-_ORDERS: tuple[Callable[[Buffer, int], tuple[int, int]], ...] = (
-    lambda buffer, size: (-size, buffer.first),
-    lambda buffer, size: (buffer.first - buffer.last, -size),
-    lambda buffer, size: (-buffer.last, -size),
-)
-
-
-def _arranged(sizes: dict[Buffer, int]) -> tuple[dict[Buffer, int], int]:
-    """A place for each, where nothing lies that is alive with it, and the end of them all."""
-    found: list[tuple[int, dict[Buffer, int]]] = []
-    least = most_alive(sizes)
-    for order in _ORDERS:
-        places = _in_turn(sorted(sizes, key=lambda buffer: order(buffer, sizes[buffer])), sizes)
-        found.append((max((place + sizes[buffer] for buffer, place in places.items()), default=0), places))
-        if found[-1][0] == least:
-            break
-    end, places = min(found, key=lambda each: each[0])
-    return places, end
-
-
-def _in_turn(buffers: Sequence[Buffer], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
-    """Each at the lowest place that nothing that is alive with it has."""
-    timeline, places = _Timeline(), dict[Buffer, int]()
-    for buffer in buffers:
-        around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
-        places[buffer] = _lowest_gap([(places[each], places[each] + sizes[each]) for each in around], sizes[buffer])
-        timeline.add(buffer)
-    return places
-
-
-def most_alive(sizes: Mapping[Buffer, int]) -> int:
-    """The largest sum of sizes that are alive at one time."""
-    changes: dict[int, int] = {}
-    covered = {each for buffer in sizes for each in buffer.covers}
-    for buffer, size in sizes.items():
-        end = buffer.last if buffer in covered else buffer.last + 1
-        changes[buffer.first] = changes.get(buffer.first, 0) + size
-        changes[end] = changes.get(end, 0) - size
-    alive = most = 0
-    for _, change in sorted(changes.items()):
-        alive += change
-        most = max(most, alive)
-    return most
-
-
-def may_meet(one: Buffer, other: Buffer) -> bool:
-    """Whether they may lie over each other while both are alive."""
-    return one in other.covers or other in one.covers
-
-
-class _Timeline:
-    """Buffers by when they are alive: a life is cut into spans of which each is half of a larger one."""
-
-    def __init__(self) -> None:
-        self._spans: dict[tuple[int, int], list[Buffer]] = defaultdict(list)  # by length (a power of 2) and number
-        self._begun: dict[int, list[Buffer]] = defaultdict(list)
-        self._levels = 1
-
-    def add(self, buffer: Buffer) -> None:
-        self._begun[buffer.first].append(buffer)
-        low, high, level = buffer.first, buffer.last + 1, 0
-        while low < high:
-            if low & 1:
-                self._spans[level, low].append(buffer)
-                low += 1
-            if high & 1:
-                high -= 1
-                self._spans[level, high].append(buffer)
-            low, high, level = low >> 1, high >> 1, level + 1
-        self._levels = max(self._levels, level)
-
-    def alive_with(self, buffer: Buffer) -> list[Buffer]:
-        """Those that are alive when it is made, and those that are made while it is alive."""
-        spans = ((level, buffer.first >> level) for level in range(self._levels))
-        found = [each for span in spans if span in self._spans for each in self._spans[span]]
-        for position in range(buffer.first + 1, buffer.last + 1):
-            if position in self._begun:
-                found += self._begun[position]
-        return found
-
-
-def _lowest_gap(around: list[tuple[int, int]], size: int) -> int:
-    """Where so much is free between these."""
-    start = 0
-    for first, end in sorted(around):
-        if first - start >= size:
-            break
-        start = max(start, end)
-    return start
 
 
 def padded(buffer: Buffer) -> int:
@@ -325,20 +234,35 @@ def end_of(buffer: Buffer) -> int:
 
 
 def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
-    """A slot for each expression of which sizes are multiples."""
-    alike: dict[SymExpr, dict[Buffer, int]] = {}
+    """A slot for each expression of which sizes are multiples, or one for several that are not large at one time."""
+    counts: dict[SymExpr, dict[Buffer, int]] = {}
     step = max((storage_bytes(buffer.info.dtype) for buffer in plan.buffers.values()), default=1)
     for buffer in sorted(buffers, key=lambda each: each.first):
         count, unit = _count_of(_as_symbolic(buffer.size))
-        # What is large begins where cache lines do.
-        rounding = step if count < _MANY * ALIGNMENT else max(step, ALIGNMENT)
-        alike.setdefault(unit, {})[buffer] = -(-count // rounding) * rounding
-    for unit, sizes in alike.items():
-        places, _ = _arranged(sizes)
-        for buffer, place in places.items():
-            buffer.slot, buffer.shift = len(plan.slots), place * unit
-        end = max(place + _count_of(_as_symbolic(buffer.size))[0] for buffer, place in places.items())
-        plan.slots.append(_as_symbolic(end * unit))
+        counts.setdefault(unit, {})[buffer] = count
+    groups = {
+        unit: Group(counted, {buffer: _room(count, step) for buffer, count in counted.items()})
+        for unit, counted in counts.items()
+    }
+    stack = stacked(groups)
+    if stack is not None:
+        _take_slot(plan, stack.places, stack.end)
+    for unit, group in groups.items():
+        places, end = (group if stack is None else group.without(stack.places)).arranged()
+        if places:
+            _take_slot(plan, {buffer: place * unit for buffer, place in places.items()}, end * unit)
+
+
+def _room(count: int, step: int) -> int:
+    """How many times its unit a buffer has; what is large begins where cache lines do."""
+    rounding = step if count < _MANY * ALIGNMENT else max(step, ALIGNMENT)
+    return -(-count // rounding) * rounding
+
+
+def _take_slot(plan: Plan, places: Mapping[Buffer, Size], end: Size) -> None:
+    for buffer, place in places.items():
+        buffer.slot, buffer.shift = len(plan.slots), place
+    plan.slots.append(_as_symbolic(end))
 
 
 #: So many times the alignment, a size may grow by it.

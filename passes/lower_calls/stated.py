@@ -12,14 +12,15 @@ is alive at a time (`peak`) and the sum of all (`sum`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
-from ...dialects.core.symbols_expr import terms_of
+from ...dialects.core.symbols_expr import extremum, terms_of
 from ...support.errors import RelaxError
+from .arranging import may_meet, most_alive
 from .bounds import symbol_ranges
 from .memrefs import ALIGNMENT
 from .overwriting import Kernels
@@ -30,8 +31,6 @@ from .plan import (
     is_behind,
     is_sized_at_entry,
     lifetimes,
-    may_meet,
-    most_alive,
     padded,
     place_all,
     storage_bytes,
@@ -214,17 +213,20 @@ def _end_in_slot(buffer: Buffer) -> Size:
 
 def _take_slots(plan: Plan) -> None:
     """The slots that are in use, each as large as what is in it."""
-    sizes: dict[int, Size] = {}
+    ends: dict[int, dict[Size, Value]] = {}
     for value, buffer in plan.roots.items():
         if buffer.slot is not None:
-            end = _end_in_slot(buffer)
-            size = sizes.setdefault(buffer.slot, end)
-            assert isinstance(buffer.size, SymExpr)
-            is_inside = is_behind(size, end, buffer.size)
-            if not is_inside and not is_behind(end, size, buffer.size):
-                raise _refusal(value, f"slot {buffer.slot} is for {size} bytes, not for {end}")
-            sizes[buffer.slot] = size if is_inside else end
+            ends.setdefault(buffer.slot, {})[_end_in_slot(buffer)] = value
+    sizes = {number: _largest(each) for number, each in ends.items()}
     numbers = {number: index for index, number in enumerate(sorted(sizes))}
     for buffer in plan.buffers.values():
         buffer.slot = None if buffer.slot is None else numbers[buffer.slot]
     plan.slots = [size for _, size in sorted(sizes.items()) if isinstance(size, SymExpr)]
+
+
+def _largest(ends: Mapping[Size, Value]) -> Size:
+    try:
+        return extremum("max", ends)
+    except SymbolError as error:
+        *_, value = ends.values()
+        raise _refusal(value, f"nothing tells how large its slot is: {error}") from None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
 from ...bindings.package_files import described, loaded_compiler
-from ...dialects.core.elements import elements_bytes, is_resource, print_by_content, resource_attribute
+from ...dialects.core.elements import elements_bytes, hash_of, is_resource, print_by_content, resource_attribute
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.external_bytes import packed, unpacked
@@ -52,7 +52,7 @@ class Place(NamedTuple):
             for value in values:
                 if not is_resource(value):
                     return  # small ones are few, and there is no need to write them down in a second way
-                name = _hash_of(value)
+                name = hash_of(value)
                 at: str | int = name if name in self.constants else len(pieces)
                 pieces += [] if name in self.constants else [bytes(elements_bytes(value))]
                 constants[function].append([str(value.type), at])
@@ -90,7 +90,7 @@ def place_of_code(module: Operation, chosen: ChosenCodegen) -> Place | None:
     constants: dict[str, Attribute] = {}
 
     def name(value: Attribute) -> str:
-        constants[found := _hash_of(value)] = value
+        constants[found := hash_of(value)] = value
         return found
 
     text = print_by_content(module, name)
@@ -101,7 +101,3 @@ def place_of_code(module: Operation, chosen: ChosenCodegen) -> Place | None:
         data = part.encode("utf-8", "surrogateescape")
         hashed.update(len(data).to_bytes(8, "little") + data)
     return Place(cache, hashed.hexdigest(), constants)
-
-
-def _hash_of(value: Attribute) -> str:
-    return f"sha256_{hashlib.sha256(elements_bytes(value)).hexdigest()}"

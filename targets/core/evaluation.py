@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context
@@ -12,10 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
+from ...bindings.package_files import loaded_compiler
+from ...dialects.core.elements import hash_of, print_by_content
 from ...passes.core.evaluating import Evaluator, NotComputed, evaluating_by
 from ...passes.core.working import Means, working_with
+from ...runtime.cpu import cpu_identity, host_caches, host_cores
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
+from ...support.registry import is_extended
 from .code import USUAL_LEVEL, CodeOptions, build, code_options, stages_of
 from .registry import parse_target
 
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
 #: The target whose code this machine runs.
 HOST = "llvm"
 _KIND = "results"
+#: Of a program that was lowered before: under which keys its results are kept.
+_PROGRAMS = "folded"
 # Larger ones would drive too much else out of the cache.
 _MOST_KEPT = 64 << 20
 
@@ -54,22 +61,41 @@ def _run(options: CodeOptions, module: Module) -> list[ndarray]:
 
 
 def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
-    target = parse_target(HOST)
+    cache, target = options.cache, parse_target(HOST)
+    program = None if cache is None or is_extended() else _program(options, module)
+    if cache is not None and program is not None and (kept := _kept(cache, _told(cache, program))) is not None:
+        return kept
     try:
         with evaluating_by(None):
             stages_of(HOST, options.opt_level).run(module, HOST)
             artifact = build(module, target, options, "")
     except RelaxError as error:
         raise NotComputed(error.message) from None
-    cache, keys = options.cache, _keys(artifact)
+    keys = _keys(artifact)
     kept = None if cache is None else _kept(cache, keys)
-    if kept is not None:
-        return kept
-    results = _called(artifact)
-    if cache is not None and all(each.nbytes <= _MOST_KEPT for each in results):
-        for key, result in zip(keys, results, strict=True):
-            cache.put(_KIND, key, result.tobytes())
+    results = _called(artifact) if kept is None else kept
+    if cache is None or any(each.nbytes > _MOST_KEPT for each in results):
+        return results
+    for key, result in zip(keys, results, strict=True) if kept is None else ():
+        cache.put(_KIND, key, result.tobytes())
+    # A rule may have come while the program was lowered.
+    if program is not None and not is_extended():
+        cache.put(_PROGRAMS, program, json.dumps(keys).encode())
     return results
+
+
+def _program(options: CodeOptions, module: Module) -> str:
+    """What results depend on before anything is lowered, hashed: the compiler, the machine, the module's content."""
+    machine = cpu_identity(), host_caches(), host_cores()
+    text = print_by_content(module.operation, hash_of, places=False)
+    told = json.dumps([loaded_compiler(), machine, options.opt_level, text])
+    return hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
+
+
+def _told(cache: DiskCache, program: str) -> list[str]:
+    """The keys of a program's results; none where it has not been seen."""
+    data = cache.get(_PROGRAMS, program)
+    return [] if data is None else list(json.loads(data))
 
 
 def _keys(artifact: Artifact) -> list[str]:
@@ -86,6 +112,8 @@ def _keys(artifact: Artifact) -> list[str]:
 def _kept(cache: DiskCache, keys: Sequence[str]) -> list[ndarray] | None:
     import numpy
 
+    if not keys:
+        return None
     found = []
     for key in keys:
         data = cache.get(_KIND, key)

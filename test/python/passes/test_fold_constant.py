@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from relax_mlir.passes.core.evaluating import evaluating_by, evaluator
 from relax_mlir.passes.relax_fold_constant import FoldConstant
 from relax_mlir.runtime import to_numpy
+from relax_mlir.support import registry
 from relax_mlir.support.disk_cache import DiskCache
+from relax_mlir.support.registry import Registry
 from relax_mlir.targets.core import evaluation
 
 import relax_mlir as rx
@@ -311,3 +313,35 @@ def test_constants_of_a_module_are_one_program_which_is_run_once(
     again = rx.compile(module, cache=tmp_path)
     assert DiskCache(tmp_path).sizes() == kept
     numpy.testing.assert_array_equal(to_numpy(again["three"]()[3]), expected)
+
+
+def test_a_program_that_was_compiled_before_is_not_lowered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told by its text and its constants' bytes; not where rules of others may have made something else of it."""
+    monkeypatch.setattr(registry, "_FOREIGN", set())
+    lowered: list[int] = []
+
+    def counted(target: str, level: int) -> Any:
+        lowered.append(level)
+        return stages(target, level)
+
+    stages = evaluation.stages_of
+    monkeypatch.setattr(evaluation, "stages_of", counted)
+
+    def computed(last: float, level: int = 2) -> Any:
+        """By a program with a small constant and a large one, of which another element is another each time."""
+        module = rx.Module()
+        large = numpy.arange(4096, dtype="f4") / 4096
+        large[-1] = last
+        with module.function("main", []) as f:
+            f.returns(relax.exp(relax.add(relax.const(large), relax.const(numpy.full(4096, 2, "f4")))))
+        return to_numpy(rx.compile(module, opt_level=level, cache=tmp_path)["main"]())[-1]
+
+    for last, level, times in ((1, 2, 1), (1, 2, 1), (3, 2, 2), (3, 1, 3), (1, 2, 3)):
+        assert computed(last, level) == pytest.approx(numpy.exp(last + 2))
+        assert len(lowered) == times, (last, level)
+
+    registering = Registry[Any](lambda entry: (entry,), lambda entry, taken: "").registering(lambda function, place: [])
+    registering(lambda op: None)
+    assert computed(1) == pytest.approx(numpy.exp(3)) and len(lowered) == 4

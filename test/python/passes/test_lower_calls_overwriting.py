@@ -162,6 +162,123 @@ def test_loops_that_threads_share(name: str, expected: bool) -> None:
     assert body.count("tir.parallel") and kernel_of(body).may_overwrite(0, 2, is_alike=True) == expected
 
 
+_CHUNKS = """
+  %g = memref.load %w[%c0] : memref<64xindex>
+  scf.for %c = %c0 to {size} step %g {{
+    %left = arith.subi {size}, %c : index
+    %own = arith.minsi %g, %left : index
+    %rest = arith.remui %own, %c8 : index
+    %whole = arith.subi %own, %rest : index
+    {inside}
+  }} {{tir.parallel = 1 : i64}}
+"""
+_IN_CHUNK = "%i = arith.addi %c, %k : index\n"
+_LONG = "memref<?xf32>"
+
+
+def in_chunks(body: str, bounds: str = "%c0 to %own step %c1") -> str:
+    return loop(_IN_CHUNK + body, "k", bounds)
+
+
+_HERE, _EIGHT, _AFTER = move("%i", "%i", _LONG), vectors("%i", "%i", 8, _LONG), _PLUS + move("%j", "%i", _LONG)
+_MASKED = """
+  %more = arith.subi {end}, %k : index
+  %mask = vector.create_mask %more : vector<8xi1>
+  %u = vector.transfer_read %x[%i], %z, %mask {{in_bounds = [true]}} : memref<?xf32>, vector<8xf32>
+  vector.transfer_write %u, %y[%i], %mask {{in_bounds = [true]}} : vector<8xf32>, memref<?xf32>
+"""
+#: What is done in a chunk of %own steps from %c on, and whether threads that share the chunks, and one alone, may do so
+#: in place.
+_OF_CHUNKS: dict[str, tuple[str, bool, bool]] = {
+    "same element": (in_chunks(_HERE), True, True),
+    "the next one": (in_chunks(_AFTER), False, True),
+    "the one before": (in_chunks(_PLUS + move("%i", "%j", _LONG)), False, False),
+    "always the first": (in_chunks(move("%c0", "%i", _LONG)), False, False),
+    "of the chunk the first": (in_chunks(move("%c", "%i", _LONG)), False, False),
+    "all of it, then write": (
+        in_chunks(_READ.format("%i", _LONG)) + in_chunks("memref.store %z, %y[%i] : memref<?xf32>"),
+        True,
+        True,
+    ),
+    "write, then read": (
+        in_chunks("memref.store %z, %y[%i] : memref<?xf32>") + in_chunks(_READ.format("%i", _LONG)),
+        False,
+        False,
+    ),
+    "one more than a chunk": (
+        "%more = arith.addi %own, %c1 : index\n" + in_chunks(_HERE, "%c0 to %more step %c1"),
+        False,
+        False,
+    ),
+    "another size of chunks": (
+        "%o = memref.load %w[%c1] : memref<64xindex>\n%m = arith.minsi %o, %left : index\n"
+        + in_chunks(_HERE, "%c0 to %m step %c1"),
+        False,
+        False,
+    ),
+    "to the end": (in_chunks(_HERE, "%c0 to %left step %c1"), False, False),
+    "vectors": (in_chunks(_EIGHT, "%c0 to %whole step %c8"), True, True),
+    "vectors beyond": (in_chunks(_EIGHT, "%c0 to %own step %c8"), False, False),
+    "vectors, then the rest": (
+        in_chunks(_EIGHT, "%c0 to %whole step %c8") + in_chunks(_HERE, "%whole to %own step %c1"),
+        True,
+        True,
+    ),
+    "vectors, then masked ones": (
+        in_chunks(_EIGHT, "%c0 to %whole step %c8") + in_chunks(_MASKED.format(end="%own"), "%whole to %own step %c8"),
+        True,
+        True,
+    ),
+    "masked by the size": (in_chunks(_MASKED.format(end="%left"), "%whole to %own step %c8"), False, False),
+    "what may begin before": (
+        "%o = memref.load %w[%c1] : memref<64xindex>\n" + in_chunks(_HERE, "%o to %own step %c1"),
+        False,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("is_shared", [True, False], ids=["shared", "alone"])
+@pytest.mark.parametrize("size", ["%n", "%c64"])
+@pytest.mark.parametrize("name", _OF_CHUNKS)
+def test_chunks_of_a_loop(name: str, size: str, is_shared: bool) -> None:
+    """Chunks are as many steps as the run tells, the last one fewer."""
+    inside, *expected = _OF_CHUNKS[name]
+    body = _CHUNKS.format(size=size, inside=inside)
+    kernel = kernel_of(body if is_shared else body.replace(" {tir.parallel = 1 : i64}", ""), _LONG)
+    assert kernel.may_overwrite(0, 2, is_alike=True) == expected[not is_shared]
+
+
+_WIDE, _ZERO = "memref<?x?xf32>", "memref.store %z, %y[{}] : memref<?x?xf32>"
+_ROW = "scf.for %k = %c0 to %c8 step %c1 {{\n{}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        (_ROW.format(move("%i, %k", "%i, %k", _WIDE)), True),
+        (_ROW.format(move("%k, %i", "%i, %k", _WIDE)), False),
+        (
+            _ROW.format(_READ.format("%i, %k", _WIDE)) + _ZERO.format("%i, %c0"),
+            True,
+        ),
+        (
+            _ROW.format(_READ.format("%k, %i", _WIDE)) + _ZERO.format("%c0, %i"),
+            True,
+        ),
+        (
+            _ROW.format(_READ.format("%i, %k", _WIDE)) + _ZERO.format("%c0, %i"),
+            False,
+        ),
+    ],
+    ids=["there", "transposed", "of rows", "of columns", "of rows in a row"],
+)
+def test_rows_in_chunks(inside: str, expected: bool) -> None:
+    chunk = loop("%i = arith.addi %c, %m : index\n" + inside, "m", "%c0 to %own step %c1")
+    kernel = kernel_of(_CHUNKS.format(size="%n", inside=chunk), "memref<?x?xf32>")
+    assert kernel.may_overwrite(0, 2, is_alike=True) == expected
+
+
 def test_a_row_before_it_is_written() -> None:
     """As softmax does; not where the row before is read as well."""
     rows = "memref<8x8xf32>"

@@ -13,73 +13,14 @@ from before_after import functions_by_name, random_arrays
 from example_counts import draws
 from hypothesis import Phase, given
 from hypothesis import strategies as st
-from planned_memory import finished, planned, set_apart
+from planned_memory import finished, planned, random_graph, set_apart
 from relax_mlir.bindings.mlir import string_array
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.dialects.core.codec import decode
 from relax_mlir.passes.lower_calls.stated import MEMORY, MEMORY_PLAN
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
 from relax_mlir import relax
-
-_WIDTH = 16  # of which a row is as long as places are apart
-_UNARY = "exp negative tanh abs".split()
-_KINDS = "unary unary binary flip flip softmax norm product scatter scatter split slice concat view joined".split()
-_BINARY = "add subtract multiply maximum".split()
-
-
-def random_graph(random: Random, length: int | str) -> rx.Module:
-    """Of what may be written over what it reads, what may not, and what takes tensors apart and puts them together."""
-    module = rx.Module()
-    with module.function("main", {"x": rx.tensor((length, _WIDTH)), "y": rx.tensor((4, _WIDTH))}) as f:
-        values = list(f)
-        for _ in range(random.randint(2, 14)):
-            values += _step(random, values)
-        f.returns(*random.choices(values[2:], k=random.randint(1, 3)))
-    return module
-
-
-def _rows(value: Any) -> Any:
-    return decode(value.type).shape[0]
-
-
-def _step(random: Random, values: list[Any]) -> list[Any]:
-    # Mostly what was made last: then what is read often ends there.
-    x = values[-1] if random.random() < 0.5 else random.choice(values)
-    rows = _rows(x)
-    kind = random.choice(
-        "unary unary binary flip flip softmax norm product scatter scatter split slice concat view joined".split()
-    )
-    if kind == "unary":
-        return [rx.find_op(f"relax.{random.choice(_UNARY)}")(relax.tanh(x))]
-    if kind == "binary":
-        other = random.choice([each for each in values if _rows(each) == rows])
-        return [rx.find_op(f"relax.{random.choice(_BINARY)}")(x, other)]
-    if kind == "flip":
-        return [relax.flip(x, axis=random.randint(0, 1))]
-    if kind == "softmax":
-        return [relax.nn.softmax(x, axis=random.randint(0, 1))]
-    if kind == "norm":
-        return [relax.subtract(x, relax.mean(x, axis=[random.randint(0, 1)], keepdims=True))]
-    if kind == "product":
-        return [relax.matmul(x, relax.const(numpy.eye(_WIDTH, k=1, dtype="float32")))]
-    if kind == "scatter" and isinstance(rows, int):
-        places = numpy.array([[random.randrange(rows) for _ in range(_WIDTH)]])
-        updates = relax.const(numpy.arange(_WIDTH, dtype="float32")[None])
-        reduction = random.choice(["update", "add"])
-        return [relax.scatter_elements(x, relax.const(places), updates, axis=0, reduction=reduction)]
-    if kind == "split" and isinstance(rows, int) and rows % 2 == 0:
-        return list(relax.split(x, 2, axis=0))
-    if kind == "slice" and isinstance(rows, int) and rows > 1:
-        begin = random.randint(0, rows - 1)
-        return [relax.strided_slice(x, axes=[0], begin=[begin], end=[random.randint(begin + 1, rows)])]
-    if kind == "view":
-        return [relax.exp(relax.reshape(relax.reshape(x, (-1,)), (rows, _WIDTH)))]
-    if kind == "joined":
-        return [relax.concat([relax.reshape(relax.exp(relax.reshape(x, (-1,))), (rows, _WIDTH)), x], axis=0)]
-    parts = random.choices([*values, *values[-2:] * 4], k=random.randint(1, 2))
-    return [relax.concat([x, *parts], axis=0)]
 
 
 def results_of(module: rx.Module, level: int, arrays: list[Any]) -> list[Any]:

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Indices as sums of what they vary with, and what they are at most and at least."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from ...bindings.ir import Block, Operation, Value
+from ...bindings.navigation import constant_of, made_by
+
+#: What an index varies with: a loop's counter, another value, or a dimension of a linalg operation.
+Term = Hashable
+#: So many bounds of one number are looked at.
+_MOST_BOUNDS = 8
+
+
+class Linear(NamedTuple):
+    """A number plus multiples of what varies."""
+
+    number: int
+    terms: dict[Term, int]
+
+    def plus(self, other: Linear, scale: int = 1) -> Linear:
+        if not other.terms:
+            return Linear(self.number + scale * other.number, self.terms)
+        terms = dict(self.terms)
+        for term, factor in other.terms.items():
+            terms[term] = terms.get(term, 0) + scale * factor
+        return Linear(self.number + scale * other.number, {term: factor for term, factor in terms.items() if factor})
+
+
+NONE, ONE = Linear(0, {}), Linear(1, {})
+
+
+class Linears:
+    """Of the index values of one function."""
+
+    def __init__(self) -> None:
+        self._known: dict[Value, Linear] = {}
+
+    def of(self, value: Value) -> Linear:
+        if value not in self._known:
+            self._known[value] = self._new(value)
+        return self._known[value]
+
+    def _new(self, value: Value) -> Linear:
+        number = constant_of(value)
+        if number is not None:
+            return Linear(number, {})
+        sum_ = made_by(value, "arith.addi", "arith.subi")
+        if sum_ is not None and _rounded_down(value) is None:
+            left, right = map(self.of, sum_.operands)
+            return left.plus(right, 1 if sum_.name == "arith.addi" else -1)
+        product = made_by(value, "arith.muli")
+        if product is not None:
+            left, right = map(self.of, product.operands)
+            for one, other in ((left, right), (right, left)):
+                if not other.terms:
+                    return NONE.plus(one, other.number)
+        return Linear(0, {value: 1})
+
+    # ---- the counters of loops ----
+
+    def steps_of(self, loop: Operation) -> tuple[Linear, ...]:
+        """What a round is at least behind the one before."""
+        step = self.of(loop.operands[2])
+        return (step, ONE) if step.terms else (step,)
+
+    def firsts_of(self, loop: Operation) -> tuple[Linear, ...]:
+        """What the counter is at least, the most exact first."""
+        first = self.of(loop.operands[0])
+        return (first, NONE) if first.terms and _is_natural(loop.operands[0]) else (first,)
+
+    def lasts_of(self, loop: Operation) -> tuple[Linear, ...]:
+        """What the counter is at most, the most exact first."""
+        low, high = map(self.of, list(loop.operands)[:2])
+        step = constant_of(loop.operands[2]) or 1
+        if not low.terms and not high.terms:
+            return (Linear(low.number + max(high.number - 1 - low.number, 0) // step * step, {}),)
+        is_whole = low == NONE and is_multiple(loop.operands[1], step)
+        return tuple(each.plus(ONE, -step if is_whole else -1) for each in self.bounds_of(loop.operands[1]))
+
+    def bounds_of(self, value: Value) -> list[Linear]:
+        """What a number is, and others that it is not more than."""
+        found = [self.of(value)]
+        for each in found:
+            for term, factor in each.terms.items():
+                for bound in self._not_below(term) if factor > 0 else ():
+                    if len(found) < _MOST_BOUNDS:
+                        found.append(each.plus(Linear(0, {term: -factor})).plus(bound, factor))
+        return found
+
+    def _not_below(self, term: Term) -> list[Linear]:
+        if not isinstance(term, Value):
+            return []
+        least, whole = made_by(term, "arith.minsi"), _rounded_down(term)
+        if least is not None:
+            return list(map(self.of, least.operands))
+        return [self.of(whole)] if whole is not None and _is_natural(whole) else []
+
+
+def _is_natural(value: Value) -> bool:
+    """Whether a value is known not to be negative."""
+    number = constant_of(value)
+    if number is not None:
+        return number >= 0
+    least, whole = made_by(value, "arith.minsi"), _rounded_down(value)
+    if least is not None:
+        around = list(map(_left_in, least.operands))
+        steps = [loop.operands[2] for loop in around if loop is not None]
+        return all(each in steps or _is_natural(each) for each in least.operands)
+    if whole is not None:
+        return _is_natural(whole)
+    return made_by(value, "memref.dim") is not None or _left_in(value) is not None
+
+
+def is_multiple(value: Value, step: int) -> bool:
+    """Whether a value is another one without its remainder: what loops over whole vectors end at."""
+    if _rounded_down(value) is None:
+        return False
+    rest = value.owner.operation.operands[1].owner.operation
+    return (constant_of(rest.operands[1]) or 1) % step == 0
+
+
+def _rounded_down(value: Value) -> Value | None:
+    """If a value is another one without its remainder, that one."""
+    less = made_by(value, "arith.subi")
+    rest = None if less is None else made_by(less.operands[1], "arith.remui", "arith.remsi")
+    return None if less is None or rest is None or rest.operands[0] != less.operands[0] else less.operands[0]
+
+
+def _left_in(value: Value) -> Operation | None:
+    """If a value is how far a loop's counter is from where the loop ends, which is 1 or more there, that loop."""
+    less = made_by(value, "arith.subi")
+    if less is None or not isinstance(less.operands[1].owner, Block):
+        return None
+    end, counter = less.operands
+    loop = counter.owner.owner.operation
+    is_left = loop.name == "scf.for" and counter == counter.owner.arguments[0] and end == loop.operands[1]
+    return loop if is_left else None

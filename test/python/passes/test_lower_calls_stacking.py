@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Places of tensors whose sizes grow with different symbols, in one region."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from random import Random
+
+import pytest
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.symbols import Size, parse
+from relax_mlir.dialects.core.symbols_expr import SymExpr
+from relax_mlir.passes.lower_calls.plan import Buffer
+from relax_mlir.passes.lower_calls.stacking import Group, Stack, stacked
+
+_VALUES = [{"n": n, "m": m} for n, m in product((0, 1, 7, 64, 1000), repeat=2)]
+
+
+def _groups(*tensors: tuple[str, int, int, int]) -> dict[SymExpr, Group]:
+    """Of tensors that are so many times a unit, and live so long."""
+    groups: dict[SymExpr, Group] = {}
+    for unit, count, first, last in tensors:
+        size = parse(unit)
+        assert isinstance(size, SymExpr)
+        buffer = Buffer(TensorInfo((count, size), "i8"), first, last, ())
+        group = groups.setdefault(size, Group({}, {}))
+        group.counts[buffer], group.rooms[buffer] = count, -(-count // 8) * 8
+    return groups
+
+
+def _number(size: Size, values: dict[str, int]) -> int:
+    return size if isinstance(size, int) else size.evaluate(values)
+
+
+def _apart(groups: dict[SymExpr, Group], values: dict[str, int]) -> int:
+    return sum(group.arranged()[1] * unit.evaluate(values) for unit, group in groups.items())
+
+
+def _check(stack: Stack, groups: dict[SymExpr, Group]) -> None:
+    rest = {unit: group.without(stack.places) for unit, group in groups.items()}
+    for values in _VALUES:
+        spans = {}
+        for unit, group in groups.items():
+            for buffer in group.counts.keys() & stack.places.keys():
+                start = _number(stack.places[buffer], values)
+                spans[buffer] = start, start + group.counts[buffer] * unit.evaluate(values)
+        for one, other in combinations(spans, 2):
+            if one.first <= other.last and other.first <= one.last:
+                assert spans[one][1] <= spans[other][0] or spans[other][1] <= spans[one][0], values
+        assert max(end for _, end in spans.values()) == _number(stack.end, values)
+        assert _number(stack.end, values) + _apart(rest, values) <= _apart(groups, values)
+
+
+def test_what_is_large_while_others_are_not() -> None:
+    groups = _groups(("n", 64, 0, 9), ("n*n", 8, 3, 4), ("n", 256, 6, 7))
+    stack = stacked(groups)
+    assert stack is not None and sorted(map(str, stack.places.values())) == ["0", "64*n", "64*n"]
+    assert str(stack.end) == "max(320*n, 64*n + 8*n*n)"
+    _check(stack, groups)
+
+
+def test_what_lives_long_has_its_own_place() -> None:
+    """Else nothing of another size is surely above it, or below."""
+    groups = _groups(
+        ("n", 64, 0, 3), ("n*n", 8, 2, 90), ("n*n", 80, 3, 4), ("n", 256, 6, 7), ("n*n", 80, 8, 9), ("n", 128, 60, 99)
+    )
+    stack = stacked(groups)
+    assert stack is not None and str(stack.end) == "max(256*n, 64*n + 80*n*n)" and len(stack.places) == 5
+    _check(stack, groups)
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        [("n", 64, 0, 9), ("n", 64, 3, 4)],
+        [("n", 64, 0, 9), ("m", 64, 3, 4)],
+        [("n", 64, 0, 1), ("max(n - 4, 0)", 64, 3, 4)],
+        [("n", 64, 0, 1), ("n - m", 64, 3, 4)],
+    ],
+    ids=["one unit", "alive together", "no product", "less than nothing"],
+)
+def test_what_stays_apart(tensors: list[tuple[str, int, int, int]]) -> None:
+    assert stacked(_groups(*tensors)) is None
+
+
+def test_random_tensors() -> None:
+    found = 0
+    for seed in range(300):
+        random = Random(seed)
+        tensors = []
+        for _ in range(random.randint(2, 14)):
+            first = random.randrange(30)
+            last = first + random.choice((0, 1, 2, 3, 20))
+            tensors.append(
+                (random.choice(("n", "n*n", "m", "n*m", "n + m")), random.choice((1, 8, 64, 100)), first, last)
+            )
+        groups = _groups(*tensors)
+        stack = stacked(groups)
+        if stack is not None:
+            found += 1
+            _check(stack, groups)
+    assert found > 100
