@@ -117,8 +117,13 @@ def _convolution(op: OpView) -> Weighted | None:
     data, weight = op.operation.operands
     if not _are_weights(weight):
         return None
-    axes = _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
+    axes = channel_axes(op)
     return None if axes is None else Weighted(op, data, weight, *axes, op.groups, op.operation.name in TRANSPOSED)
+
+
+def channel_axes(op: OpView) -> tuple[int, int, tuple[int, ...]] | None:
+    """Of a convolution, see `_axes`."""
+    return _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
 
 
 @lru_cache(maxsize=256)

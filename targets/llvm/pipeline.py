@@ -57,6 +57,8 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 
 STAGES = (
+    # Before small constants are dequantized.
+    _stage("integers", ("relax-propagate-quantization",), "products of quantized numbers are of bytes", level=2),
     _stage(
         "simplify",
         ("relax-canonicalize", "cse", "relax-dead-code-elimination"),
