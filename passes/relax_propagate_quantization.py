@@ -27,10 +27,15 @@ class PropagateQuantization(Pass):
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
+    #: Whether products of dequantized numbers become those of bytes: where a machine has no instructions for sums of
+    #: these, real numbers are multiplied faster.
+    products: bool = True
+
     def run(self, op: Operation) -> None:
         from .quantization import moves, products, rescaling, signs
 
-        patterns = [*moves.PATTERNS, *signs.PATTERNS, *products.PATTERNS, *rescaling.PATTERNS]
+        of_bytes = [*products.OF_DEQUANTIZED, *signs.PATTERNS] if self.products else []
+        patterns = [*moves.PATTERNS, *of_bytes, *products.OF_INTEGERS, *rescaling.PATTERNS]
         apply_greedy(op, patterns, max_iterations=_MOST_ROUNDS, what=self.name)
 
 

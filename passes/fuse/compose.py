@@ -23,8 +23,9 @@ def group_body(group: Group, outputs: Sequence[Value], parameters: Sequence[Valu
     if group.head is not None:
         value = group.head.sink.call.results[0]
         ((output, destination),) = destinations.items()
-        is_in_place = output.type.element_type == value.type.element_type
-        place = destination if is_in_place else linalg.empty(linalg.sizes(destination), value.type.element_type)
+        element = group.head.sink.info.outputs[0].element_type
+        is_in_place = destination.type.element_type == element
+        place = destination if is_in_place else linalg.empty(linalg.sizes(destination), element)
         (begun,) = _GroupBody(group.head, given, {value: place}).emit()
         given[value] = begun
         destinations = {output: begun if is_in_place else destination}

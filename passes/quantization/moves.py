@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import defining_op, use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter
+from ...bindings.rewriting import made_again
 from ..canonicalize.quantized import is_same
 from ..canonicalize.support import dtype_of, normal_axis, shape_of, with_dtype
 from .numbers import Quantized, dequantized, is_byte, made, number, positive, relax, single, size_of
@@ -58,8 +58,6 @@ def dequantize_behind_split(op: OpView, rewriter: Rewriter) -> Outcome:
         return None
     operation = op.operation
     types = [with_dtype(result, found.dtype) for result in operation.results]
-    from ...bindings.rewriting import made_again
-
     parts = made_again(operation, [found.numbers, *list(operation.operands)[1:]], types)
     return [
         found.others(part, result.type).results[0]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantized numbers as the rules see them, and the graph's arithmetic on scales and zero points.
 
-What is made of constants stays operators: relax-fold-constant computes it, as it does for scales that only the run knows.
+Constants are computed with at once, what only the run knows becomes operators.
 """
 
 from __future__ import annotations
@@ -118,7 +118,18 @@ def number(value: int, dtype: str) -> Value:
 
 
 def as_i32(value: Value) -> Value:
-    return value if dtype_of(value) == "i32" else relax["astype"](value, dtype="i32")
+    if dtype_of(value) == "i32":
+        return value
+    elements = elements_of(value)
+    return relax["astype"](value, dtype="i32") if elements is None else const(elements.astype("int32"))
+
+
+def plus(left: Value, right: Value) -> Value:
+    """The sum of two tensors of i32; of constants a constant."""
+    one, other = elements_of(left), elements_of(right)
+    if one is None or other is None:
+        return relax["add"](left, right)
+    return const((one.astype("int64") + other).astype("int32"))
 
 
 def times(left: Value, right: Value) -> Value:
@@ -137,14 +148,16 @@ def positive(scale: Value) -> bool:
     import numpy
 
     elements = elements_of(scale)
-    return elements is not None and elements.dtype.kind == "f" and bool(((elements > 0) & numpy.isfinite(elements)).all())
+    return (
+        elements is not None and elements.dtype.kind == "f" and bool(((elements > 0) & numpy.isfinite(elements)).all())
+    )
 
 
 def spread(values: Value, place: int, rank: int) -> Value:
     """A number for each place along an axis of a tensor of this rank; one number for all stays as it is."""
     if size_of(values) == 1 or place == rank - 1:
         return values
-    shape = elements_of(values)
-    if shape is not None and shape.dtype.kind == "f":
-        return const(shape.reshape(-1, *[1] * (rank - 1 - place)))
+    elements = elements_of(values)
+    if elements is not None:
+        return const(elements.reshape(-1, *[1] * (rank - 1 - place)))
     return relax["expand_dims"](values, axis=list(range(1, rank - place)))

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...bindings.ir import Operation, OpView, Value
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op
 from ...bindings.patterns import Outcome, Pattern, Rewriter
+from ...dialects.core.infos import is_int
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import const
+from ...dialects.relax.infer.einsum import parse_subscripts
 from ...dialects.relax.infer.windows import windows_of
+from ..canonicalize.constants import elements_of
 from ..canonicalize.support import dtype_of, ints, shape_of, with_dtype
 from ..scales.weights import CONVOLUTIONS, channel_axes
 from .numbers import (
@@ -32,7 +35,6 @@ from .numbers import (
     number,
     relax,
     single,
-    size_of,
     spread,
     times,
 )
@@ -56,7 +58,7 @@ class Shifted(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Where an operand of a product has its own channels (rows, columns), which are the result's, and what is summed."""
+    """Where an operand has channels (rows, columns) of its own, where the result has them, and what is summed."""
 
     own: int | None
     result: int
@@ -100,10 +102,26 @@ def correct_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     return _sums(op, left, right, axes)
 
 
-PATTERNS = (
+def as_matmul(op: OpView, rewriter: Rewriter) -> Outcome:
+    """The einsum that a product with transposed weights is imported as: it has no sums of another type."""
+    subscripts = parse_subscripts(op.subscripts)
+    if len(subscripts.operands) != 2:
+        return None
+    left, right = subscripts.operands
+    if len(right) != 2 or len(left) < 2 or right[1] != left[-1] or subscripts.result != (*left[:-1], right[0]):
+        return None
+    data, weight = op.operation.operands
+    transposed = relax["permute_dims"](weight, axes=[1, 0])
+    product = relax["matmul"](data, transposed)
+    return product if product.type == op.operation.results[0].type and len(set(left + right)) == len(left) + 1 else None
+
+
+#: Of real numbers, and of whole ones less their zero points.
+OF_DEQUANTIZED = (
+    Pattern("relax.einsum", as_matmul, only_after=("relax.dequantize",)),
     Pattern(PRODUCTS, rescale_behind, only_after=("relax.dequantize",)),
-    Pattern(PRODUCTS, correct_behind, after=("relax.subtract",)),
 )
+OF_INTEGERS = (Pattern(PRODUCTS, correct_behind, after=("relax.subtract",)),)
 
 
 # ---- operands ----
@@ -136,7 +154,7 @@ def _may_overflow(numbers: Value, axes: Axes) -> bool:
 
 def _fits(side: Quantized, axes: Axes) -> bool:
     """Whether bytes have one scale, or one for each place of the axis that the result has too."""
-    if not is_byte(side.dtype) or not is_byte(dtype_of(side.zero_point)) or dtype_of(side.scale) != "f32":
+    if not is_byte(side.dtype) or not is_int(dtype_of(side.zero_point)) or dtype_of(side.scale) != "f32":
         return False
     if side.is_single:
         return True
@@ -190,8 +208,8 @@ def _sums(op: OpView, left: Shifted, right: Shifted, axes: tuple[Axes, Axes]) ->
     sums: Value | None = _again(op, left.numbers, right.numbers, {})
     for one, other, own in ((right, Shifted(left.numbers), axes[0]), (left, right, axes[1])):
         if one.zero_point is not None and sums is not None:
-            less = relax["negative"](relax["multiply"](_summed(other, own, keepdims=True), one.zero_point))
-            sums = checked("relax.add", [sums, less], type_)
+            summed = _summed(other, own, keepdims=True)
+            sums = checked("relax.add", [sums, _negative_product(summed, one.zero_point)], type_)
     return sums
 
 
@@ -207,7 +225,21 @@ def _bytes(numbers: Value) -> Value:
     return numbers if dtype_of(numbers) in ("i8", "ui8", "i16") else relax["astype"](numbers, dtype="i8")
 
 
+def _negative_product(sums: Value, zero_point: Value) -> Value:
+    one, other = elements_of(sums), elements_of(zero_point)
+    if other is None:
+        return relax["negative"](relax["multiply"](sums, zero_point))
+    if one is None:
+        return relax["multiply"](sums, _constant(-other, "int32"))
+    return _constant(-(one.astype("int64") * other), "int32")
+
+
 def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
+    elements = known(side.numbers)
+    zero = None if side.zero_point is None else known(side.zero_point)
+    if elements is not None and (side.zero_point is None or zero is not None):
+        whole = elements if zero is None else elements.astype("int32") - zero
+        return _constant(whole.sum(axes.summed, "int64", keepdims=keepdims), "int32")
     numbers = as_i32(side.numbers)
     if side.zero_point is not None:
         numbers = relax["subtract"](numbers, side.zero_point)
@@ -250,10 +282,11 @@ def _unsigned(side: Shifted) -> Shifted:
 
 def _subtracted_from_weights(side: Shifted) -> Shifted:
     """Sums of data under windows would cost as much as the convolution: weights that are no bytes have 16 bits."""
-    if side.zero_point is None or known(side.numbers) is None:
+    elements = known(side.numbers)
+    zero = None if side.zero_point is None else known(side.zero_point)
+    if elements is None or zero is None:
         return side
-    whole = relax["subtract"](as_i32(side.numbers), side.zero_point)
-    return Shifted(relax["astype"](whole, dtype="i16"))
+    return Shifted(_constant(elements.astype("int32") - zero, "int16"))
 
 
 def _padded(op: OpView, data: Shifted) -> Value | None:
@@ -281,5 +314,5 @@ def _of_windows(op: OpView, data: Value, left: Shifted, right: Shifted, axes: Ax
         return sums
     result = op.operation.results[0]
     by_channel = spread(_summed(right, axes, keepdims=False), axes.result, len(shape_of(result) or ()))
-    less = relax["negative"](relax["multiply"](by_channel, left.zero_point))
+    less = _negative_product(by_channel, left.zero_point)
     return checked("relax.add", [sums, less], with_dtype(result, "i32"))

@@ -10,9 +10,9 @@ from ...bindings.ir import OpView, Value
 from ...bindings.navigation import defining_op, use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter
 from ...dialects.relax import const
-from ..canonicalize.constants import elements_of
-from ..canonicalize.support import dtype_of, make, with_dtype
-from .numbers import Quantized, checked, dequantized, is_zero, made, positive, relax, size_of
+from ..canonicalize.constants import elements_of, is_constant
+from ..canonicalize.support import dtype_of, make, shape_of, with_dtype
+from .numbers import Quantized, checked, dequantized, is_zero, made, plus, positive, relax, size_of
 
 #: Scales of a bias are what a converter has made of those of the product, maybe with more digits.
 _CLOSE = 1e-5
@@ -31,10 +31,19 @@ def add_whole_bias(op: OpView, rewriter: Rewriter) -> Outcome:
             continue
         scale = scaled.operation.operands[1]
         whole = _whole(bias, scale)
-        added = None if whole is None else checked("relax.add", [sums, whole], sums.type)
+        added = None if whole is None else _added(sums, whole)
         if added is not None:
             return checked("relax.multiply", [relax["astype"](added, dtype="f32"), scale], result.type)
     return None
+
+
+def _added(sums: Value, bias: Value) -> Value | None:
+    """Corrections and a bias are one addition where both are constants."""
+    before = defining_op(sums, "relax.add")
+    if before is not None and is_constant(before.operation.operands[1]) and is_constant(bias):
+        sums, correction = before.operation.operands
+        bias = plus(correction, bias)
+    return checked("relax.add", [sums, bias], sums.type)
 
 
 def _sums(scaled: OpView) -> Value | None:
@@ -53,6 +62,9 @@ def _whole(bias: Value, scale: Value) -> Value | None:
         return None
     if view is None:
         return found.numbers
+    elements, shape = elements_of(found.numbers), shape_of(bias)
+    if elements is not None and shape is not None:
+        return const(elements.reshape(shape))
     operands = [found.numbers, *list(view.operation.operands)[1:]]
     attributes = dict(view.operation.attributes.items())
     return made(view.operation.name, operands, with_dtype(bias, "i32"), attributes).results[0]
