@@ -77,7 +77,7 @@ def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     sides = (left, right)
     if not all(map(_fits, sides, axes)):
         return None
-    sums = _sums(op, *(_shifted(*each) for each in zip(sides, axes, strict=True)), axes)
+    sums = _sums(op, _shifted(left, axes[0]), _shifted(right, axes[1]), axes)
     if sums is None:
         return None
     rank = len(shape_of(result) or ())

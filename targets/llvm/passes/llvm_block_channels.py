@@ -13,7 +13,7 @@ from typing import ClassVar
 from ....bindings.ir import Operation, OpView
 from ....bindings.navigation import made_by
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import TensorInfo, bit_width, is_int
+from ....dialects.core.infos import TensorInfo, bit_width
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.relax_convert_layout import ConvertLayout
@@ -51,13 +51,17 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
         return ()
     if op.out_layout not in (None, "NCHW"):
         return ()
-    if made_by(op.weight, "arith.constant") is None:
+    if made_by(op.weight, "arith.constant", "relax.constant") is None:
         return ()  # it would be packed at each call
     data, weight = decode(op.data.type), decode(op.weight.type)
     if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:
         return ()
     channels, (outputs, inputs, *_) = data.shape[1], weight.shape or (None, None)
-    if not isinstance(channels, int) or not isinstance(outputs, int) or not _are_multiplied(data.dtype, weight.dtype):
+    if (
+        not isinstance(channels, int)
+        or not isinstance(outputs, int)
+        or bit_width(data.dtype) != bit_width(weight.dtype)
+    ):
         return ()
     lanes = processor.lanes(max(bit_width(data.dtype), 32))
     read, written = _block(channels, lanes), _block(outputs, lanes)
@@ -69,11 +73,6 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
     if read == 1:
         return "NCHW", f"OIHW{written}o", f"NCHW{written}c"
     return f"NCHW{read}c", f"OIHW{read}i{written}o", f"NCHW{written}c"
-
-
-def _are_multiplied(data: str, weight: str) -> bool:
-    """Whether kernels read both as they lie: of one type, or bytes."""
-    return data == weight or all(is_int(dtype) and bit_width(dtype) == 8 for dtype in (data, weight))
 
 
 def _block(channels: int, lanes: int) -> int:
