@@ -47,6 +47,8 @@ PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 _REAL = ("f16", "bf16", "f32")
 #: So many products of bytes have a sum that 32 bits hold.
 _MOST_SUMMED = (2**31 - 1) // (255 * 255)
+#: So many neighbours are summed by instructions for bytes.
+_AT_A_TIME = 4
 _BYTE = range(-128, 128)
 
 
@@ -202,6 +204,7 @@ def _sums(op: OpView, left: Shifted, right: Shifted, axes: tuple[Axes, Axes]) ->
         right = _subtracted_from_weights(right)
         if right.zero_point is not None:
             return None
+        left, right = _in_fours(op, left, right, axes[1])
         data = _padded(op, left)
         return None if data is None else _of_windows(op, data, left, right, axes[1])
     type_ = with_dtype(op.operation.results[0], "i32")
@@ -287,6 +290,27 @@ def _subtracted_from_weights(side: Shifted) -> Shifted:
     if elements is None or zero is None:
         return side
     return Shifted(_constant(elements.astype("int32") - zero, "int16"))
+
+
+def _in_fours(op: OpView, data: Shifted, weights: Shifted, axes: Axes) -> tuple[Shifted, Shifted]:
+    """Both with channels of zeros behind where some are missing: so many bytes are multiplied at a time.
+
+    A picture has three.
+    """
+    elements, found = known(weights.numbers), channel_axes(op)
+    shape = shape_of(data.numbers)
+    if elements is None or found is None or shape is None or op.groups > 1 or weights.zero_point is not None:
+        return data, weights
+    channels, _, (_, inputs, *_) = found
+    missing = -elements.shape[inputs] % _AT_A_TIME
+    if not 0 < missing < _AT_A_TIME - 1 or shape[channels] != elements.shape[inputs]:
+        return data, weights
+    import numpy
+
+    behind = [(0, missing if axis == inputs else 0) for axis in range(elements.ndim)]
+    pads = [each for axis in range(len(shape)) for each in (0, missing if axis == channels else 0)]
+    wider = relax["nn.pad"](data.numbers, pad_width=pads)
+    return data._replace(numbers=wider), Shifted(const(numpy.pad(elements, behind)))
 
 
 def _padded(op: OpView, data: Shifted) -> Value | None:
