@@ -242,7 +242,7 @@ def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
     zero = None if side.zero_point is None else known(side.zero_point)
     if elements is not None and (side.zero_point is None or zero is not None):
         whole = elements if zero is None else elements.astype("int32") - zero
-        return _constant(whole.sum(axes.summed, "int64", keepdims=keepdims), "int32")
+        return _constant(whole.sum(axes.summed, "int32", keepdims=keepdims), "int32")
     numbers = as_i32(side.numbers)
     if side.zero_point is not None:
         numbers = relax["subtract"](numbers, side.zero_point)
@@ -255,9 +255,11 @@ def _signed(side: Shifted) -> Shifted:
     zero = None if side.zero_point is None else known(side.zero_point)
     if elements is None or (side.zero_point is not None and zero is None) or elements.dtype.itemsize != 1:
         return side
+    if zero is None and elements.dtype == "int8":
+        return side
     whole = elements.astype("int32") - (0 if zero is None else zero)
     if whole.size == 0 or (whole.min() in _BYTE and whole.max() in _BYTE):
-        return side if zero is None and elements.dtype == "int8" else Shifted(_constant(whole, "int8"))
+        return Shifted(_constant(whole, "int8"))
     if elements.dtype != "uint8":
         return side
     shifted = (0 if zero is None else zero) - TO_UNSIGNED
