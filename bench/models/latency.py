@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times each exported model on one thread and on two, beside onnxruntime and, where it is installed, OpenVINO (f32).
 
-python bench/models/latency.py build/models [--threads 1 2] [name ...]         (exported by export.py)
+python bench/models/latency.py build/models [name ...] [--threads 1 2] [--precision int8]   (exported by export.py)
+
+int8: the static models, quantized by onnxruntime's tools with random calibration into build/models/<name>_int8.onnx
+(QDQ, unsigned activations, signed weights with a scale for each channel). All take that file.
 
 All run in turns in this process, each for a while before it is timed: threads of the one before look for work for some
 time. Figures are medians of turns, in milliseconds; ratios below 1 say that this project is faster.
@@ -34,11 +37,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--precision", choices=("f32", "int8"), default="f32")
     arguments = parser.parse_args()
     ratios: dict[tuple[str, int], list[float]] = {}
     for model in ZOO:
         if not arguments.names or model.name in arguments.names:
-            for path, sizes in _variants(model, arguments.folder):
+            find = _variants if arguments.precision == "f32" else _quantized
+            for path, sizes in find(model, arguments.folder):
                 found = _measured(_runs(path, random_inputs(model, sizes), arguments.threads))
                 print(_row(path.stem, found, ratios), flush=True)
     for (peer, threads), each in ratios.items():
@@ -50,6 +55,36 @@ def _variants(model: Exported, folder: Path) -> Iterator[tuple[Path, dict[str, i
         path = folder / f"{model.name}{suffix}.onnx"
         if path.exists():
             yield path, model.sizes[0]
+
+
+def _quantized(model: Exported, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
+    source, path = folder / f"{model.name}.onnx", folder / f"{model.name}_int8.onnx"
+    if not source.exists():
+        return
+    if not path.exists():
+        from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+        class Random(CalibrationDataReader):  # type: ignore[misc]
+            """One input says how large numbers get."""
+
+            def __init__(self) -> None:
+                self._inputs = iter([random_inputs(model, model.sizes[0])])
+
+            def get_next(self) -> dict[str, Any] | None:
+                return next(self._inputs, None)
+
+        partial = path.with_suffix(".partial")
+        quantize_static(
+            source,
+            partial,
+            Random(),
+            quant_format=QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+        )
+        partial.rename(path)
+    yield path, model.sizes[0]
 
 
 def _runs(path: Path, inputs: Mapping[str, Any], threads: Sequence[int]) -> Runs:

@@ -46,7 +46,7 @@ def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
         dtype_of(zero_point)
     ) > bit_width(dtype):
         return False
-    if not _same(scale, outer.operation.operands[1]) or not _same(zero_point, outer.operation.operands[2]):
+    if not is_same(scale, outer.operation.operands[1]) or not is_same(zero_point, outer.operation.operands[2]):
         return False
     values = floats_of(scale)
     if values is None or not ((values >= _SMALLEST[middle]) & (values <= _LARGEST[middle])).all():
@@ -59,7 +59,8 @@ def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
     )
 
 
-def _same(one: Value, other: Value) -> bool:
+def is_same(one: Value, other: Value) -> bool:
+    """Whether two values are one, or constants with the same elements."""
     if one == other:
         return True
     left, right = elements_of(one), elements_of(other)

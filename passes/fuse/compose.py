@@ -22,10 +22,13 @@ def group_body(group: Group, outputs: Sequence[Value], parameters: Sequence[Valu
     destinations = dict(zip(outputs, parameters[len(inputs) :], strict=True))
     if group.head is not None:
         value = group.head.sink.call.results[0]
-        (destination,) = destinations.values()
-        (begun,) = _GroupBody(group.head, given, {value: destination}).emit()
+        ((output, destination),) = destinations.items()
+        element = group.head.sink.info.outputs[0].element_type
+        is_in_place = destination.type.element_type == element
+        place = destination if is_in_place else linalg.empty(linalg.sizes(destination), element)
+        (begun,) = _GroupBody(group.head, given, {value: place}).emit()
         given[value] = begun
-        destinations = dict.fromkeys(destinations, begun)
+        destinations = {output: begun if is_in_place else destination}
     return _GroupBody(group, given, destinations).emit()
 
 

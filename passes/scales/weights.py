@@ -171,8 +171,13 @@ def _is_full(info: TensorInfo) -> bool:
 
 
 def _of_convolution(op: OpView) -> list[_Side]:
-    axes = _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
+    axes = channel_axes(op)
     return [] if axes is None else [_Side(1, *axes, tensor_info(op.weight), op.groups, op.operation.name in TRANSPOSED)]
+
+
+def channel_axes(op: OpView) -> tuple[int, int, tuple[int, ...]] | None:
+    """Of a convolution, see `_axes`."""
+    return _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
 
 
 @lru_cache(maxsize=256)

@@ -56,7 +56,13 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
     return Stage(name, passes, doc, verify="end")
 
 
+_INTEGERS = "relax-propagate-quantization"
+#: What sums products of bytes, by the features of processors.
+_BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni", "avxvnniint8", "dotprod", "i8mm"})
+
 STAGES = (
+    # Before small constants are dequantized.
+    _stage("integers", (_INTEGERS,), "products of quantized numbers are of bytes", level=2),
     _stage(
         "simplify",
         ("relax-canonicalize", "cse", "relax-dead-code-elimination"),
@@ -135,9 +141,15 @@ STAGES = (
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
-    code_target(target)
+    features = code_target(target).enabled
     options = str(target).removeprefix(target.name)
-    return tuple(_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES)
+    stages = [_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
+    return tuple(stages if features & _BYTE_PRODUCTS else map(_of_real_numbers, stages))
+
+
+def _of_real_numbers(stage: Stage) -> Stage:
+    """Products of dequantized bytes stay those of real numbers."""
+    return replace(stage, passes=(f"{_INTEGERS}{{products=false}}",)) if stage.name == "integers" else stage
 
 
 def _told(stage: Stage, options: str) -> Stage:

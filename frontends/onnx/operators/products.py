@@ -74,11 +74,12 @@ def qlinear_matmul(node: Node) -> Outputs:
     left = shifted(node, 0, 2, _beside_matrix(node, 2, 0))
     right = shifted(node, 3, 5, _beside_matrix(node, 5, 1))
     product = relax["astype"](relax["matmul"](left, right, out_dtype="i32"), dtype="f32")
-    for index, side in ((1, 0), (4, 1)):
-        scale = as_f32(node, index)
-        product = relax["multiply"](
-            product, relax["expand_dims"](scale, axis=[1]) if _is_rows(node, index, side) else scale
-        )
+    scale, columns = as_f32(node, 1), as_f32(node, 4)
+    if _is_rows(node, 1, 0):
+        product, scale = relax["multiply"](product, relax["expand_dims"](scale, axis=[1])), columns
+    else:
+        scale = relax["multiply"](scale, columns)
+    product = relax["multiply"](product, scale)
     return requantized(node, product, 6, 7)
 
 

@@ -14,10 +14,16 @@ from ..relations import reduced
 @register_layout(["relax.nn.softmax", "relax.nn.log_softmax", "relax.sort", "relax.argsort", "relax.topk"])
 @register_layout(["relax.flip", "relax.repeat", "relax.cumsum", "relax.cumprod"])
 @register_layout(["relax.gather_elements", "relax.scatter_elements", "relax.nn.prelu"])
-@register_layout(["relax.quantize", "relax.dequantize"])
 def along_axis(call: LayoutCall, layout: Layout) -> Placement | None:
     axis = None if call.axis is None else layout.place(call.axis)
     return None if axis is None else call.follow(layout, axis=axis)
+
+
+@register_layout(["relax.quantize", "relax.dequantize"])
+def quantization(call: LayoutCall, layout: Layout) -> Placement | None:
+    """The axis says nothing where there is one scale and one zero point."""
+    shapes = [info.shape for info in (call.scale, call.zero_point)]
+    return call.follow(layout, axis=0) if all(shape in ((), (1,)) for shape in shapes) else along_axis(call, layout)
 
 
 @register_layout(["relax.argmax", "relax.argmin"])

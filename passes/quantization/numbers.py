@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantized numbers as the rules see them, and the graph's arithmetic on scales and zero points.
+
+Constants are computed with at once, what only the run knows becomes operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...bindings.ir import Attribute, Operation, OpView, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import defining_op
+from ...dialects.core.codec import element_type
+from ...dialects.core.infos import bit_width, is_int
+from ...dialects.relax import const, dialect
+from ..canonicalize.constants import elements_of
+from ..canonicalize.support import dtype_of, is_valid, normal_axis, shape_of
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+relax = dialect.ops
+#: What turns signed bytes into unsigned ones.
+TO_UNSIGNED = 128
+
+
+class Quantized(NamedTuple):
+    """(numbers - zero_point) * scale, as a `relax.dequantize` says it."""
+
+    op: OpView
+    numbers: Value
+    scale: Value
+    zero_point: Value
+
+    @property
+    def dtype(self) -> str:
+        return dtype_of(self.numbers)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one scale and one zero point hold for all numbers."""
+        return size_of(self.scale) == 1 and size_of(self.zero_point) == 1
+
+    def axis(self, rank: int) -> int:
+        return normal_axis(self.op.axis, rank)
+
+    def others(self, numbers: Value, result: Type, axis: int = 0) -> Operation:
+        """Other numbers of this scale and zero point, as real numbers of a type."""
+        return made("relax.dequantize", [numbers, self.scale, self.zero_point], result, self.attributes(axis))
+
+    def attributes(self, axis: int) -> dict[str, Attribute]:
+        own = dict(self.op.operation.attributes.items())
+        return {**own, "axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)}
+
+
+def dequantized(value: Value) -> Quantized | None:
+    """What a value was dequantized of, if it was."""
+    op = defining_op(value, "relax.dequantize")
+    return None if op is None else Quantized(op, *op.operation.operands)
+
+
+def size_of(value: Value) -> int | None:
+    """How many elements a tensor of rank 0 or 1 has, where that is known."""
+    shape = shape_of(value)
+    size = None if shape is None else shape[0] if shape else 1
+    return size if isinstance(size, int) else None
+
+
+def is_byte(dtype: str) -> bool:
+    return is_int(dtype) and bit_width(dtype) <= 8
+
+
+def made(name: str, operands: Sequence[Value], result: Type, attributes: dict[str, Any] | None = None) -> Operation:
+    """An operation whose result has the type that is wanted, not the one that would be inferred."""
+    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes or {})
+
+
+def checked(name: str, operands: Sequence[Value], result: Type) -> Value | None:
+    """As `made`; None where it would not verify."""
+    operation = made(name, operands, result)
+    return operation.results[0] if is_valid(operation) else None
+
+
+def dtype_attribute(dtype: str, like: Value) -> Attribute:
+    return ir.TypeAttr.get(element_type(dtype, like.context))
+
+
+def known(value: Value) -> ndarray | None:
+    """The elements of a constant, as they are after its conversions to i32 and its transposition."""
+    op = defining_op(value, "relax.astype", "relax.permute_dims")
+    if op is None:
+        return elements_of(value)
+    inner = elements_of(op.operation.operands[0])
+    if inner is None:
+        return None
+    if op.operation.name == "relax.permute_dims":
+        return inner.transpose(op.axes)
+    return inner.astype("int32") if dtype_of(value) == "i32" and inner.dtype.kind in "iu" else None
+
+
+def single(value: Value) -> int | None:
+    """The one integer that a constant has."""
+    elements = known(value)
+    return int(elements.reshape(-1)[0]) if elements is not None and elements.size == 1 else None
+
+
+def is_zero(zero_point: Value) -> bool:
+    elements = known(zero_point)
+    return elements is not None and not elements.any()
+
+
+def number(value: int, dtype: str) -> Value:
+    import numpy
+
+    return const(numpy.array(value, {"ui8": "uint8", "i8": "int8", "i32": "int32"}[dtype]))
+
+
+def as_i32(value: Value) -> Value:
+    if dtype_of(value) == "i32":
+        return value
+    elements = elements_of(value)
+    return relax["astype"](value, dtype="i32") if elements is None else const(elements.astype("int32"))
+
+
+def plus(left: Value, right: Value) -> Value:
+    """The sum of two tensors of i32; of constants a constant."""
+    one, other = elements_of(left), elements_of(right)
+    if one is None or other is None:
+        return relax["add"](left, right)
+    return const((one.astype("int64") + other).astype("int32"))
+
+
+def times(left: Value, right: Value) -> Value:
+    """The product of two scales: of constants a constant, in f32 as the program would compute it."""
+    one, other = elements_of(left), elements_of(right)
+    if one is None or other is None or one.dtype != "float32" or other.dtype != "float32":
+        return relax["multiply"](left, right)
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        return const(one * other)
+
+
+def positive(scale: Value) -> bool:
+    """Whether scales are known and ordinary: finite and above zero."""
+    import numpy
+
+    elements = elements_of(scale)
+    return (
+        elements is not None and elements.dtype.kind == "f" and bool(((elements > 0) & numpy.isfinite(elements)).all())
+    )
+
+
+def spread(values: Value, place: int, rank: int) -> Value:
+    """A number for each place along an axis of a tensor of this rank; one number for all stays as it is."""
+    if size_of(values) == 1 or place == rank - 1:
+        return values
+    elements = elements_of(values)
+    if elements is not None:
+        return const(elements.reshape(-1, *[1] * (rank - 1 - place)))
+    return relax["expand_dims"](values, axis=list(range(1, rank - place)))

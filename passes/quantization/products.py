@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products and convolutions of quantized numbers: sums of whole numbers in i32, and what zero points add to them.
+
+(a - p) * (b - q) summed is a * b, less q times the sums of a, less p times the sums of b - q: of weights, constants.
+The products themselves see bytes as they lie in memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...bindings.ir import OpView, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import defining_op
+from ...bindings.patterns import Outcome, Pattern, Rewriter
+from ...dialects.core.infos import is_int
+from ...dialects.core.verifier import call_of
+from ...dialects.relax import const
+from ...dialects.relax.infer.einsum import parse_subscripts
+from ...dialects.relax.infer.windows import windows_of
+from ..canonicalize.constants import elements_of
+from ..canonicalize.support import dtype_of, ints, shape_of, with_dtype
+from ..scales.weights import CONVOLUTIONS, channel_axes
+from .numbers import (
+    TO_UNSIGNED,
+    Quantized,
+    as_i32,
+    checked,
+    dequantized,
+    dtype_attribute,
+    is_byte,
+    is_zero,
+    known,
+    made,
+    number,
+    relax,
+    single,
+    spread,
+    times,
+)
+from .signs import unsigned
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
+_REAL = ("f16", "bf16", "f32")
+#: So many products of bytes have a sum that 32 bits hold.
+_MOST_SUMMED = (2**31 - 1) // (255 * 255)
+#: So many neighbours are summed by instructions for bytes.
+_AT_A_TIME = 4
+_BYTE = range(-128, 128)
+
+
+class Shifted(NamedTuple):
+    """Whole numbers less a zero point, which is a tensor that broadcasts to them; None where it is 0."""
+
+    numbers: Value
+    zero_point: Value | None = None
+
+
+class Axes(NamedTuple):
+    """Where an operand has channels (rows, columns) of its own, where the result has them, and what is summed."""
+
+    own: int | None
+    result: int
+    summed: tuple[int, ...]
+
+
+def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
+    """dequantize(a) * dequantize(b) is a * b in i32, times both scales."""
+    left, right = map(dequantized, op.operation.operands)
+    result = op.operation.results[0]
+    if left is None or right is None or dtype_of(result) not in _REAL:
+        return None
+    axes = _axes(op)
+    if axes is None or _may_overflow(right.numbers, axes[1]) or _may_overflow(left.numbers, axes[0]):
+        return None
+    sides = (left, right)
+    if not all(map(_fits, sides, axes)):
+        return None
+    sums = _sums(op, _shifted(left, axes[0]), _shifted(right, axes[1]), axes)
+    if sums is None:
+        return None
+    rank = len(shape_of(result) or ())
+    scale = times(*(spread(side.scale, own.result, rank) for side, own in zip(sides, axes, strict=True)))
+    real = relax["astype"](sums, dtype="f32")
+    if dtype_of(result) == "f32":
+        return checked("relax.multiply", [real, scale], result.type)
+    scaled = checked("relax.multiply", [real, relax["astype"](scale, dtype="f32")], with_dtype(result, "f32"))
+    return None if scaled is None else relax["astype"](scaled, dtype=dtype_of(result))
+
+
+def correct_behind(op: OpView, rewriter: Rewriter) -> Outcome:
+    """(a - p) * (b - q) is a * b in i32, and what p and q add to it."""
+    if dtype_of(op.operation.results[0]) != "i32":
+        return None
+    left, right = map(_subtracted, op.operation.operands)
+    axes = _axes(op)
+    if axes is None or left is None or right is None or left.zero_point is right.zero_point is None:
+        return None
+    if not (_is_one_along(left, axes[0]) and _is_one_along(right, axes[1])):
+        return None
+    return _sums(op, left, right, axes)
+
+
+def as_matmul(op: OpView, rewriter: Rewriter) -> Outcome:
+    """The einsum that a product with transposed weights is imported as: it has no sums of another type."""
+    subscripts = parse_subscripts(op.subscripts)
+    if len(subscripts.operands) != 2:
+        return None
+    left, right = subscripts.operands
+    if len(right) != 2 or len(left) < 2 or right[1] != left[-1] or subscripts.result != (*left[:-1], right[0]):
+        return None
+    data, weight = op.operation.operands
+    transposed = relax["permute_dims"](weight, axes=[1, 0])
+    product = relax["matmul"](data, transposed)
+    return product if product.type == op.operation.results[0].type and len(set(left + right)) == len(left) + 1 else None
+
+
+#: Of real numbers, and of whole ones less their zero points.
+OF_DEQUANTIZED = (
+    Pattern("relax.einsum", as_matmul, only_after=("relax.dequantize",)),
+    Pattern(PRODUCTS, rescale_behind, only_after=("relax.dequantize",)),
+)
+OF_INTEGERS = (Pattern(PRODUCTS, correct_behind, after=("relax.subtract",)),)
+
+
+# ---- operands ----
+
+
+def _axes(op: OpView) -> tuple[Axes, Axes] | None:
+    shapes = [shape_of(value) for value in (*op.operation.operands, op.operation.results[0])]
+    if any(shape is None for shape in shapes):
+        return None
+    left, right, result = (len(shape or ()) for shape in shapes)
+    if op.operation.name == "relax.matmul":
+        if min(left, right) < 2:
+            return None
+        return Axes(left - 2, result - 2, (left - 1,)), Axes(right - 1, result - 1, (right - 2,))
+    found = channel_axes(op)
+    if found is None:
+        return None
+    _, channels, (outputs, *others) = found
+    return Axes(None, channels, ()), Axes(outputs, channels, tuple(sorted(others)))
+
+
+def _may_overflow(numbers: Value, axes: Axes) -> bool:
+    """Whether so many products are summed for certain that 32 bits may be too few."""
+    shape, count = shape_of(numbers) or (), 1
+    for axis in axes.summed:
+        size = shape[axis]
+        count *= size if isinstance(size, int) else 1
+    return count > _MOST_SUMMED
+
+
+def _fits(side: Quantized, axes: Axes) -> bool:
+    """Whether bytes have one scale, or one for each place of the axis that the result has too."""
+    if not is_byte(side.dtype) or not is_int(dtype_of(side.zero_point)) or dtype_of(side.scale) != "f32":
+        return False
+    if side.is_single:
+        return True
+    rank = len(shape_of(side.numbers) or ())
+    return axes.own is not None and side.axis(rank) == axes.own
+
+
+def _shifted(side: Quantized, axes: Axes) -> Shifted:
+    if is_zero(side.zero_point):
+        return Shifted(side.numbers)
+    rank = len(shape_of(side.numbers) or ())
+    zero = as_i32(side.zero_point)
+    return Shifted(side.numbers, zero if axes.own is None else spread(zero, axes.own, rank))
+
+
+def _subtracted(value: Value) -> Shifted | None:
+    """Bytes, or bytes as i32 less a zero point."""
+    if is_byte(dtype_of(value)):
+        return Shifted(value)
+    op = defining_op(value, "relax.subtract")
+    inner = None if op is None else defining_op(op.operation.operands[0], "relax.astype")
+    if op is None or inner is None or dtype_of(value) != "i32" or not is_byte(dtype_of(inner.operation.operands[0])):
+        return None
+    numbers = inner.operation.operands[0]
+    return Shifted(numbers, op.operation.operands[1]) if numbers.type.shape == value.type.shape else None
+
+
+def _is_one_along(side: Shifted, axes: Axes) -> bool:
+    """Whether the zero point is the same for all that is summed, and for all batches."""
+    if side.zero_point is None:
+        return True
+    rank, shape = len(shape_of(side.numbers) or ()), shape_of(side.zero_point)
+    if shape is None:
+        return False
+    behind = rank - len(shape)
+    return all(size == 1 or axis + behind == axes.own for axis, size in enumerate(shape))
+
+
+# ---- sums ----
+
+
+def _sums(op: OpView, left: Shifted, right: Shifted, axes: tuple[Axes, Axes]) -> Value | None:
+    left, right = _unsigned(_signed(left)), _signed(right)
+    if op.operation.name != "relax.matmul":
+        right = _subtracted_from_weights(right)
+        if right.zero_point is not None:
+            return None
+        left, right = _in_fours(op, left, right, axes[1])
+        data = _padded(op, left)
+        return None if data is None else _of_windows(op, data, left, right, axes[1])
+    type_ = with_dtype(op.operation.results[0], "i32")
+    sums: Value | None = _again(op, left.numbers, right.numbers, {})
+    for one, other, own in ((right, Shifted(left.numbers), axes[0]), (left, right, axes[1])):
+        if one.zero_point is not None and sums is not None:
+            summed = _summed(other, own, keepdims=True)
+            sums = checked("relax.add", [sums, _negative_product(summed, one.zero_point)], type_)
+    return sums
+
+
+def _again(op: OpView, left: Value, right: Value, changes: dict[str, ir.Attribute]) -> Value:
+    operation = op.operation
+    result = operation.results[0]
+    attributes = {**dict(operation.attributes.items()), "out_dtype": dtype_attribute("i32", result), **changes}
+    return made(operation.name, [_bytes(left), _bytes(right)], with_dtype(result, "i32"), attributes).results[0]
+
+
+def _bytes(numbers: Value) -> Value:
+    """Numbers of fewer bits as bytes."""
+    return numbers if dtype_of(numbers) in ("i8", "ui8", "i16") else relax["astype"](numbers, dtype="i8")
+
+
+def _negative_product(sums: Value, zero_point: Value) -> Value:
+    one, other = elements_of(sums), elements_of(zero_point)
+    if other is None:
+        return relax["negative"](relax["multiply"](sums, zero_point))
+    if one is None:
+        return relax["multiply"](sums, _constant(-other, "int32"))
+    return _constant(-(one.astype("int64") * other), "int32")
+
+
+def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
+    elements = known(side.numbers)
+    zero = None if side.zero_point is None else known(side.zero_point)
+    if elements is not None and (side.zero_point is None or zero is not None):
+        whole = elements if zero is None else elements.astype("int32") - zero
+        return _constant(whole.sum(axes.summed, "int32", keepdims=keepdims), "int32")
+    numbers = as_i32(side.numbers)
+    if side.zero_point is not None:
+        numbers = relax["subtract"](numbers, side.zero_point)
+    return relax["sum"](numbers, axis=list(axes.summed), keepdims=keepdims)
+
+
+def _signed(side: Shifted) -> Shifted:
+    """Constant weights as signed bytes, without a zero point if that can be."""
+    elements = known(side.numbers)
+    zero = None if side.zero_point is None else known(side.zero_point)
+    if elements is None or (side.zero_point is not None and zero is None) or elements.dtype.itemsize != 1:
+        return side
+    if zero is None and elements.dtype == "int8":
+        return side
+    whole = elements.astype("int32") - (0 if zero is None else zero)
+    if whole.size == 0 or (whole.min() in _BYTE and whole.max() in _BYTE):
+        return Shifted(_constant(whole, "int8"))
+    if elements.dtype != "uint8":
+        return side
+    shifted = (0 if zero is None else zero) - TO_UNSIGNED
+    return Shifted(_constant(elements.astype("int32") - TO_UNSIGNED, "int8"), _constant(shifted, "int32"))
+
+
+def _constant(array: ndarray | int, dtype: str) -> Value:
+    import numpy
+
+    return const(numpy.asarray(array).astype(dtype))
+
+
+def _unsigned(side: Shifted) -> Shifted:
+    """Data as unsigned bytes where a zero point has to be taken care of anyway: that of ReLU's results is 0 then."""
+    zero = None if side.zero_point is None else single(side.zero_point)
+    numbers = unsigned(side.numbers) if zero is not None else None
+    if zero is None or numbers is None:
+        return side
+    zero += TO_UNSIGNED
+    return Shifted(numbers, number(zero, "i32") if zero else None)
+
+
+# ---- convolutions ----
+
+
+def _subtracted_from_weights(side: Shifted) -> Shifted:
+    """Sums of data under windows would cost as much as the convolution: weights that are no bytes have 16 bits."""
+    elements = known(side.numbers)
+    zero = None if side.zero_point is None else known(side.zero_point)
+    if elements is None or zero is None:
+        return side
+    return Shifted(_constant(elements.astype("int32") - zero, "int16"))
+
+
+def _in_fours(op: OpView, data: Shifted, weights: Shifted, axes: Axes) -> tuple[Shifted, Shifted]:
+    """Both with channels of zeros behind where some are missing: so many bytes are multiplied at a time.
+
+    A picture has three.
+    """
+    elements, found = known(weights.numbers), channel_axes(op)
+    shape = shape_of(data.numbers)
+    if elements is None or found is None or shape is None or op.groups > 1 or weights.zero_point is not None:
+        return data, weights
+    channels, _, (_, inputs, *_) = found
+    missing = -elements.shape[inputs] % _AT_A_TIME
+    if not 0 < missing < _AT_A_TIME - 1 or shape[channels] != elements.shape[inputs]:
+        return data, weights
+    import numpy
+
+    behind = [(0, missing if axis == inputs else 0) for axis in range(elements.ndim)]
+    pads = [each for axis in range(len(shape)) for each in (0, missing if axis == channels else 0)]
+    wider = relax["nn.pad"](data.numbers, pad_width=pads)
+    return data._replace(numbers=wider), Shifted(const(numpy.pad(elements, behind)))
+
+
+def _padded(op: OpView, data: Shifted) -> Value | None:
+    """The data within their zero point, which is what 0 is, where the convolution pads."""
+    if data.zero_point is None or not any(op.padding):
+        return data.numbers
+    zero = single(data.zero_point)
+    if zero is None:
+        return None
+    call = call_of(op.definition, op.operation)
+    windows = windows_of(call)
+    letters = op.data_layout
+    pads = [side for letter in letters for side in _sides(windows.get(letter))]
+    return relax["nn.pad"](data.numbers, pad_width=pads, pad_value=float(zero))
+
+
+def _sides(window: object) -> tuple[int, int]:
+    return (0, 0) if window is None else (window.before, window.after)  # type: ignore[attr-defined]
+
+
+def _of_windows(op: OpView, data: Value, left: Shifted, right: Shifted, axes: Axes) -> Value | None:
+    padding = {} if left.zero_point is None else {"padding": ints([0] * len(op.padding))}
+    sums = _again(op, data, right.numbers, padding)
+    if left.zero_point is None:
+        return sums
+    result = op.operation.results[0]
+    by_channel = spread(_summed(right, axes, keepdims=False), axes.result, len(shape_of(result) or ()))
+    less = _negative_product(by_channel, left.zero_point)
+    return checked("relax.add", [sums, less], with_dtype(result, "i32"))
