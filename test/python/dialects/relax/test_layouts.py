@@ -68,7 +68,7 @@ def test_the_attribute_at_fault_is_named() -> None:
 
 def test_an_absent_layout_is_the_first_one() -> None:
     layouts = layouts_of(call_with(data_layout="NHWC", kernel_layout="HWIO", out_layout=None))
-    assert [(name, *layout[:2]) for name, layout in layouts.items()] == [
+    assert [(name, layout.text, layout.dimensions) for name, layout in layouts.items()] == [
         ("data", "NHWC", "NCHW"), ("weight", "HWIO", "OIHW"), ("result", "NHWC", "NCHW")
     ]  # fmt: skip
     layouts = layouts_of(call_with(data_layout="NHWC", kernel_layout="HWIO", out_layout="NCHW"))
