@@ -9,6 +9,8 @@ as many steps as the cache holds, and serve all of them.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,11 +29,12 @@ from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
 
 #: So many rows do not make up for unpacking a panel first.
-_FEW_ROWS = 6
+_FEW_ROWS = 32
+_AHEAD = 16384
 #: Steps of a reduction whose numbers are made at once.
-_STEPS = 512
-#: Sums of a vector that are added up at a block's end: one would wait for each addition.
-_CHAINS = 2
+_STEPS = 128
+#: Sums that are under way at once, so that none waits for the one before it.
+_CHAINS = 8
 #: What a core reads in a nanosecond, at most, and the least that threads share and take at a time, in nanoseconds.
 _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
 
@@ -89,9 +92,9 @@ class _Matrix(NamedTuple):
         return self.width // self.lanes
 
     @property
-    def few_rows(self) -> int:
+    def few_rows(self) -> tuple[int, ...]:
         """That are taken at once while codes are unpacked, which takes registers as well."""
-        return max(self.rows // 3, 1)
+        return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
 def _prepared(builder: RuleBuilder, x: Value, matrix: _Matrix, count: Dim) -> tuple[Value, Value]:
@@ -140,7 +143,7 @@ class _Kernel:
 
     def _few(self, count: Any) -> None:
         def panel(place: Number) -> None:
-            self._tiles(count, [self.matrix.few_rows, 1], lambda row, rows: self._few_tile(place, row, rows))
+            self._tiles(count, self.matrix.few_rows, lambda row, rows: self._few_tile(place, row, rows))
 
         loops.for_range(0, self.matrix.panels, panel, grain=self._grain(1))
 
@@ -166,22 +169,24 @@ class _Kernel:
     def _block_sums(self, panel: Number, block: Number, row: Number, points: Sequence[tuple[int, int]]) -> list[Number]:
         """Of codes and x, by rows and columns."""
         matrix, rows = self.matrix, points[-1][0] + 1
+        chains = max(_CHAINS // len(points), 1)
 
         def word(place: Number, *sums: Value) -> list[Value]:
             at = block * matrix.words + place
             words = [self._words(panel, at, column) for column in range(matrix.vectors)]
+            self._prefetch(panel, at)
             made = list(map(number, sums))
             for code in range(matrix.codes):
                 factors = [self._spread(loops.load(self.x, row + each, at * matrix.codes + code)) for each in range(rows)]
                 unpacked = [self._unpacked(each, code) for each in words]
                 for place, (each, column) in enumerate(points):
-                    slot = place * _CHAINS + code % _CHAINS
+                    slot = place * chains + code % chains
                     made[slot] = _multiply_add(unpacked[column], factors[each], made[slot])
             return made
 
-        zeros = [constant(0.0, self._type)] * (len(points) * _CHAINS)
-        sums = loops.for_range(0, matrix.words, word, *zeros)
-        return [number(one) + number(other) for one, other in zip(sums[::_CHAINS], sums[1::_CHAINS], strict=True)]
+        zeros = [constant(0.0, self._type)] * (len(points) * chains)
+        sums = list(map(number, loops.for_range(0, matrix.words, word, *zeros)))
+        return [functools.reduce(operator.add, sums[at : at + chains]) for at in range(0, len(sums), chains)]
 
     # ---- many rows ----
 
@@ -268,6 +273,20 @@ class _Kernel:
         loaded = result_of("vector.load", [self.codes, *place], nbytes)
         words = ir.VectorType.get([self.matrix.lanes], ir.IntegerType.get_signless(32))
         return number(result_of("vector.bitcast", [loaded], words)).of("ui32")
+
+    def _prefetch(self, panel: Number, word: Number) -> None:
+        """What will be read soon: pages end where no machine looks ahead by itself."""
+        matrix = self.matrix
+        nbytes = WORD * matrix.width
+        total = matrix.panels * matrix.blocks * matrix.words
+        at = minimum(panel * (matrix.blocks * matrix.words) + word + _AHEAD // nbytes, total - 1)
+        attributes = {
+            "isWrite": ir.BoolAttr.get(False),
+            "isDataCache": ir.BoolAttr.get(True),
+            "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
+        }
+        for line in range(0, nbytes, 64):
+            ir.Operation.create("memref.prefetch", operands=[self.codes, as_index(0), at, as_index(line)], attributes=attributes)
 
     def _unpacked(self, words: Number, code: int) -> Number:
         """Codes from a place in words, times its factor."""
