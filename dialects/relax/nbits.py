@@ -66,7 +66,9 @@ def _check_words(call: Call) -> None:
     fits = call.block_size > 0 and call.block_size % numbers == 0
     call.require(fits, f"{call.describe('block_size')} must be a multiple of {numbers}, with {call.bits} bits")
     for name in ("x", "scale"):
-        call.require(call.operands[name].dtype in REALS, f"{call.describe(name)} must have elements of f16, bf16 or f32")
+        call.require(
+            call.operands[name].dtype in REALS, f"{call.describe(name)} must have elements of f16, bf16 or f32"
+        )
     check_min_rank(call, "x", 1)
     call.require(call.codes.dtype == "ui8", f"{call.describe('codes')} must have elements of ui8")
     zero_point = call.zero_point
@@ -109,7 +111,7 @@ _BLOCK = Int(32, doc="how many elements of a column have a scale and a zero poin
 op("matmul_nbits", "x codes scale zero_point? bias?", attrs={"bits": _BITS, "block_size": _BLOCK}, own=True,
    flops=products, infer=matmul_nbits,
    doc="x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: "
-       "[columns, blocks, bytes]. Without zero points these are half of the codes' range. Sums are of f32.")  # fmt: skip
+       "[columns, blocks, bytes]. Zero points are else half of the codes' range. Sums are of f32.")  # fmt: skip
 op("matmul_nbits_panels", "x codes scale zero_point? bias?",
    attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="of the result"),
           "lanes": Int(doc="columns that a vector has"), "rows": Int(1, doc="of x that there are registers for")},

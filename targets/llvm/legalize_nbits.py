@@ -30,7 +30,8 @@ from ...passes.legalize.rules import register_legalize
 
 #: So many rows do not make up for unpacking a panel first.
 _FEW_ROWS = 32
-_AHEAD = 16384
+#: Bytes that are fetched ahead, a line of the cache at a time: what memory sends while it answers, and more.
+_AHEAD, _LINE = 16384, 64
 #: Steps of a reduction whose numbers are made at once.
 _STEPS = 128
 #: Sums that are under way at once, so that none waits for the one before it.
@@ -51,11 +52,9 @@ def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder)
     matrix = _Matrix(op.bits, op.block_size, op.columns, blocks, panels, width, op.lanes, op.rows)
     rows, sums = _prepared(builder, x, matrix, count)
     inputs = [each for each in (rows, sums, held["codes"], scale, zero_point, bias) if each is not None]
-    types = [builder.dtype(each) for each in inputs]
 
     def body(*parameters: Value) -> None:
         *given, out = parameters
-        given = [number.of(dtype) if isinstance(number, Number) else number for number, dtype in zip(given, types)]
         _Kernel(matrix, given, out, zero_point is not None, bias is not None).write()
 
     (result,) = builder.loops(body, inputs, [TensorInfo((count, op.columns), "f32")])
@@ -177,7 +176,9 @@ class _Kernel:
             self._prefetch(panel, at)
             made = list(map(number, sums))
             for code in range(matrix.codes):
-                factors = [self._spread(loops.load(self.x, row + each, at * matrix.codes + code)) for each in range(rows)]
+                factors = [
+                    self._spread(loops.load(self.x, row + each, at * matrix.codes + code)) for each in range(rows)
+                ]
                 unpacked = [self._unpacked(each, code) for each in words]
                 for place, (each, column) in enumerate(points):
                     slot = place * chains + code % chains
@@ -286,7 +287,9 @@ class _Kernel:
             "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
         }
         for line in range(0, nbytes, 64):
-            ir.Operation.create("memref.prefetch", operands=[self.codes, as_index(0), at, as_index(line)], attributes=attributes)
+            ir.Operation.create(
+                "memref.prefetch", operands=[self.codes, as_index(0), at, as_index(line)], attributes=attributes
+            )
 
     def _unpacked(self, words: Number, code: int) -> Number:
         """Codes from a place in words, times its factor."""

@@ -63,6 +63,7 @@ STAGES = (
         "what needs not be computed, or not twice, is not",
         level=1,
     ),
+    _stage("blocks", ("relax-fuse-dequantize-matmul",), "products read weights of few bits as they are", level=2),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
         "products",

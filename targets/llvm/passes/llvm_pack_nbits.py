@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ....bindings.ir import Operation, OpView, Value
-from ....bindings.patterns import Pattern, Rewriter, apply_walk
+from ....bindings.patterns import Pattern, apply_walk
 from ....dialects.relax import dialect as relax
 from ....dialects.relax.nbits import WORD
 from ....passes.canonicalize.constants import elements_of
