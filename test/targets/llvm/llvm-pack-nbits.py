@@ -44,7 +44,7 @@ class Module:
     # What only a call tells would be packed in each.
     # CHECK-LABEL: def as_it_is(
     # CHECK: R.matmul_nbits(x, w, s)
-    # CHECK: R.matmul_nbits(x, c, s)
+    # CHECK: R.matmul_nbits(x, R.const(1, R.Tensor((100, 1, 16), "uint8")), s)
     @R.function
     def as_it_is(
         x: R.Tensor(("n", 32), "float32"), w: R.Tensor((100, 1, 16), "uint8"), s: R.Tensor((100, 1), "float32")
