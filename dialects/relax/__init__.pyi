@@ -406,7 +406,7 @@ def matmul_nbits(
     block_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: [columns, blocks, bytes]. Without zero points these are half of the codes' range. Sums are of f32."""
+    """x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: [columns, blocks, bytes]. Zero points are else half of the codes' range. Sums are of f32."""
 
 def matmul_nbits_panels(
     x: Value,
