@@ -146,7 +146,7 @@ def _columns(value: Value, axis: int) -> ndarray:
     """A constant's elements, a row for each column of the product."""
     import numpy
 
-    array = array_of_attribute(value.owner.operation.attributes["value"], dtype_of(value), shape_of(value) or ())
+    array = array_of_attribute(value.owner.operation.attributes["value"], dtype_of(value), value.type.shape)
     return numpy.ascontiguousarray(array if axis else array.T)
 
 

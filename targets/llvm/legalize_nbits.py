@@ -45,12 +45,13 @@ def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder)
     held = by_name(op, operands)
     x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
     *leading, depth = builder.shape(x)
-    panels, blocks, width = builder.shape(scale)
-    if not all(isinstance(size, int) for size in (depth, panels, blocks, width)):
+    sizes = [size for size in (*builder.shape(scale), depth) if isinstance(size, int)]
+    if len(sizes) < 4:
         return builder.decline("a size of the matrix is not known")
+    panels, blocks, width, known = sizes
     count = product(leading)
     matrix = _Matrix(op.bits, op.block_size, op.columns, blocks, panels, width, op.lanes, op.rows)
-    rows, sums = _prepared(builder, x, matrix, count)
+    rows, sums = _prepared(builder, x, matrix, count, known)
     inputs = [each for each in (rows, sums, held["codes"], scale, zero_point, bias) if each is not None]
 
     def body(*parameters: Value) -> None:
@@ -96,12 +97,11 @@ class _Matrix(NamedTuple):
         return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
-def _prepared(builder: RuleBuilder, x: Value, matrix: _Matrix, count: Dim) -> tuple[Value, Value]:
+def _prepared(builder: RuleBuilder, x: Value, matrix: _Matrix, count: Dim, depth: int) -> tuple[Value, Value]:
     """Rows of f32, divided by what their codes are multiplied with in a word, and the sum of each block."""
     import numpy
 
     ops = relax.ops
-    *_, depth = builder.shape(x)
     if builder.dtype(x) != "f32":
         x = ops["astype"](x, dtype="f32")
     x = ops["reshape"](x, ops["shape_expr"](dims=(count, depth)))
@@ -132,7 +132,7 @@ class _Kernel:
         self._type = ir.VectorType.get([matrix.lanes], ir.F32Type.get())
 
     def write(self) -> None:
-        count = loops.size(self.x, 0)
+        count: Any = loops.size(self.x, 0)
         if isinstance(count, int):
             self._few(count) if count <= _FEW_ROWS else self._many(count)
         else:
@@ -151,7 +151,7 @@ class _Kernel:
         matrix = self.matrix
         points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
 
-        def block(place: Number, *totals: Value) -> list[Value]:
+        def block(place: Number, *totals: Value) -> list[Number]:
             parts = self._block_sums(panel, place, row, points)
             scales, offsets = self._scales(panel, place), self._offsets(panel, place)
             sums = [self._spread(loops.load(self.sums, row + each, place)) for each in range(rows)]
@@ -170,8 +170,8 @@ class _Kernel:
         matrix, rows = self.matrix, points[-1][0] + 1
         chains = max(_CHAINS // len(points), 1)
 
-        def word(place: Number, *sums: Value) -> list[Value]:
-            at = block * matrix.words + place
+        def word(inside: Number, *sums: Value) -> list[Number]:
+            at = block * matrix.words + inside
             words = [self._words(panel, at, column) for column in range(matrix.vectors)]
             self._prefetch(panel, at)
             made = list(map(number, sums))
@@ -230,7 +230,7 @@ class _Kernel:
         matrix = self.matrix
         points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
 
-        def step(place: Number, *sums: Value) -> list[Value]:
+        def step(place: Number, *sums: Value) -> list[Number]:
             factors = [self._spread(loops.load(self.x, row + each, start + place)) for each in range(rows)]
             columns = [self._get(numbers, place, column * matrix.lanes) for column in range(matrix.vectors)]
             return [
@@ -238,7 +238,7 @@ class _Kernel:
                 for (each, column), total in zip(points, sums, strict=True)
             ]
 
-        def begin() -> list[Value]:
+        def begin() -> list[Number]:
             return [self._first(panel, column) for _, column in points]
 
         def resume() -> list[Value]:

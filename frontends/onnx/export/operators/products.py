@@ -32,9 +32,10 @@ def outer(op: ExportedOp) -> Ref:
 @exports("relax.matmul_nbits")
 def matmul_nbits(op: ExportedOp) -> Ref:
     """A product with the numbers that the codes are, which its own operators say."""
-    depth, (columns, blocks, _) = op.shape("x")[-1], op.shape("codes")
-    if not all(isinstance(size, int) for size in (depth, columns, blocks)):
+    sizes = [size for size in (*op.shape("codes"), op.shape("x")[-1]) if isinstance(size, int)]
+    if len(sizes) < 4:
         raise op.fail("a size of the matrix is not known")
+    columns, blocks, _, depth = sizes
     graph, codes = op.graph, op["codes"]
     if op.bits < 8:
         shifts = graph.const(range(0, 8, op.bits), "ui8")
