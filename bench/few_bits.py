@@ -3,6 +3,7 @@
 
     python bench/few_bits.py            prints the table
     python bench/few_bits.py --json f   writes the figures too
+    python bench/few_bits.py --only "4 bits" --threads 2
 
 A model is a chain of products 4096x4096: one, whose weights stay in the last cache, or sixteen, which come from
 memory. GB/s are of codes and scales; "stream" is a plain sum over as many bytes, compiled here, "share" ours of that.
@@ -118,11 +119,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Products with weights of few bits.")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="how many; one after the other")
+    parser.add_argument("--only", default="", help="the cases with this in their names")
     options = parser.parse_args()
     head = "".join(f"{each:>9}" for each in ("threads", "ms", "ort ms", "/ort", "GB/s", "stream", "share", "GFLOP/s"))
     print(f"{'':<42}{head}")
     figures = {}
-    for case in CASES:
+    for case in [each for each in CASES if options.only in each.name]:
         for threads in options.threads:
             found = figures[f"{case.name}, threads {threads}"] = measure(case, threads)
             ratio = found["ms"] / found["ort"]
