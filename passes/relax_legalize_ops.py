@@ -35,7 +35,7 @@ class LegalizeOps(Pass):
     """Turns relax operators into calls of PrimFuncs by the target's rules, its parents' and the default's."""
 
     name: ClassVar[str] = "relax-legalize-ops"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf")
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf", "vector")
 
     target: str = "default"
     skip_ops: tuple[str, ...] = ()

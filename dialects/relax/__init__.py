@@ -17,6 +17,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     indexing,
     linear_algebra,
     manipulate,
+    nbits,
     nn_activation,
     nn_attention,
     nn_conv,

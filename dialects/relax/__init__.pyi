@@ -396,6 +396,34 @@ def match_cast(value: Value, ty: TypesLike, **at: Unpack[At]) -> Value:
 def matmul(x1: Value, x2: Value, out_dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
     """The product of matrices in the last two dimensions; a vector is a row on the left, else a column."""
 
+def matmul_nbits(
+    x: Value,
+    codes: Value,
+    scale: Value,
+    zero_point: Value | None = ...,
+    bias: Value | None = ...,
+    bits: SupportsIndex = ...,
+    block_size: SupportsIndex = ...,
+    **at: Unpack[At],
+) -> Value:
+    """x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: [columns, blocks, bytes]. Zero points are else half of the codes' range. Sums are of f32."""
+
+def matmul_nbits_panels(
+    x: Value,
+    codes: Value,
+    scale: Value,
+    zero_point: Value | None = ...,
+    bias: Value | None = ...,
+    bits: SupportsIndex = ...,
+    block_size: SupportsIndex = ...,
+    rows: SupportsIndex = ...,
+    *,
+    columns: SupportsIndex,
+    lanes: SupportsIndex,
+    **at: Unpack[At],
+) -> Value:
+    """matmul_nbits of codes that lie as vectors read them: [panels, words, bytes]."""
+
 def max(
     x: Value,
     axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +14,7 @@ from ...bindings.mlir import ir
 from ...support.errors import RelaxError
 from ..core.attributes import AttributeProblem, AttrKind, DType
 from ..core.codec import TypeProblem, decode, element_type
-from ..core.elements import resource_attribute
+from ..core.elements import elements_bytes, is_resource, resource_attribute
 from ..core.infos import DTYPE_BY_NAME, is_unsigned
 from .dialect import op
 
@@ -153,3 +155,31 @@ def elements_attribute(array: Any, element: Type, type_: Type | None = None) -> 
     if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:
         return ir.DenseElementsAttr.get(plain, shape=shape, type=element)
     return resource_attribute(plain, type_ or ir.RankedTensorType.get(shape, element))
+
+
+def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -> Any:
+    """The numpy array of an elements attribute of any type; what has less than a byte is in one each."""
+    import numpy
+
+    stored = storage_dtype(dtype)
+    if is_resource(attribute):
+        held = numpy.frombuffer(elements_bytes(attribute), stored if stored.itemsize > 1 else "uint8")
+        return held.astype(stored, copy=False).reshape(shape)
+    if stored.isbuiltin == 1:
+        return numpy.ascontiguousarray(numpy.array(attribute)).astype(stored).reshape(shape)
+    # Of types that numpy does not know itself: the bindings hand them out as text only.
+    elements, _, _ = str(attribute).removeprefix("dense<").rpartition("> : ")
+    if elements.startswith('"0x'):
+        return numpy.frombuffer(bytes.fromhex(elements[3:-1]), stored).reshape(shape)
+    words = elements.replace("[", " ").replace("]", " ").replace(",", " ").split()
+    numbers = [_number_in(word, stored) for word in words]
+    return numpy.broadcast_to(numpy.array(numbers, stored), math.prod(shape)).reshape(shape)
+
+
+def _number_in(word: str, stored: Any) -> Any:
+    """What is no finite number is written as its bits."""
+    import numpy
+
+    if word.startswith("0x"):
+        return numpy.array(int(word, 16), f"uint{stored.itemsize * 8}").view(stored)[()]
+    return stored.type(float(word))

@@ -22,6 +22,7 @@ _OPERATORS = (
     "linear_algebra",
     "loss",
     "manipulate",
+    "nbits",
     "non_max_suppression",
     "norm",
     "pad",

@@ -69,6 +69,7 @@ STAGES = (
         "what needs not be computed, or not twice, is not",
         level=1,
     ),
+    _stage("blocks", ("relax-fuse-dequantize-matmul",), "products read weights of few bits as they are", level=2),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
         "products",
@@ -90,8 +91,9 @@ STAGES = (
             "llvm-block-channels{target=@target}",
             "relax-canonicalize",
             "relax-fold-constant",
+            "llvm-pack-nbits{target=@target}",
         ),
-        "convolutions work on blocks of channels, transposed ones without zeros between elements",
+        "convolutions work on blocks of channels, weights of few bits lie as vectors read them",
         level=2,
     ),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),

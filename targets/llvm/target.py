@@ -13,7 +13,10 @@ TARGET = Target(
     "llvm",
     parents=("cpu",),
     keeps_views=True,
-    rule_modules=tuple(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
+    rule_modules=(
+        *(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
+        f"{__package__}.legalize_nbits",
+    ),
     schedule_modules=(f"{__package__}.schedule",),
     doc="CPUs, by LLVM's code generators.",
     options=OPTIONS,

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ....bindings.ir import Value
 from ....bindings.navigation import made_by
 from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo, bit_width
-from ....dialects.relax.constants import storage_dtype
+from ....dialects.relax.constants import array_of_attribute
 from ....support.errors import RelaxError
 from ..tensors import Array, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, byte_count, number_of
 from .graph import Graph, NewNode
@@ -150,48 +149,13 @@ class Written:
         if is_resource(attribute) and bit_width(info.dtype) >= 8:
             raw = bytes(elements_bytes(attribute))
             return TensorProto(name=name, data_type=number_of(info.dtype), dims=_sizes(info), raw_data=raw)
-        return numpy_helper.from_array(_array(attribute, info), name)
+        return numpy_helper.from_array(array_of_attribute(attribute, info.dtype, _sizes(info)), name)
 
 
 def _elements(value: Value) -> Any:
     maker = made_by(value)
     assert maker is not None
     return maker.attributes["value"]
-
-
-def _array(attribute: Any, info: TensorInfo) -> Array:
-    """The elements of a constant of the module."""
-    import numpy
-
-    stored = storage_dtype(info.dtype)
-    shape = _sizes(info)
-    if is_resource(attribute):
-        # What has less than a byte is in one each.
-        return numpy.frombuffer(elements_bytes(attribute), "uint8").astype(stored).reshape(shape)
-    if stored.isbuiltin == 1:
-        return _contiguous(numpy.array(attribute)).astype(stored).reshape(shape)
-    return _of_text(attribute, stored, shape)
-
-
-def _of_text(attribute: Any, stored: Any, shape: tuple[int, ...]) -> Array:
-    """Of types that numpy does not know itself: the bindings hand them out as text only."""
-    import numpy
-
-    elements, _, _ = str(attribute).removeprefix("dense<").rpartition("> : ")
-    if elements.startswith('"0x'):
-        return numpy.frombuffer(bytes.fromhex(elements[3:-1]), stored).reshape(shape)
-    words = elements.replace("[", " ").replace("]", " ").replace(",", " ").split()
-    numbers = [_number(word, stored) for word in words]
-    return numpy.broadcast_to(numpy.array(numbers, stored), prod(shape)).reshape(shape)
-
-
-def _number(word: str, stored: Any) -> Any:
-    """What is no finite number is written as its bits."""
-    import numpy
-
-    if word.startswith("0x"):
-        return numpy.array(int(word, 16), f"uint{stored.itemsize * 8}").view(stored)[()]
-    return stored.type(float(word))
 
 
 def _contiguous(array: Array) -> Array:

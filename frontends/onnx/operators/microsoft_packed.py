@@ -10,7 +10,7 @@ import math
 
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
-from ..shapes.sizes import reshaped, size_of
+from ..shapes.sizes import sizes_of, stated
 
 _DOMAIN = "com.microsoft"
 _WIDTHS = (2, 4, 8)
@@ -69,45 +69,15 @@ def matmul_of_blocks(node: Node) -> Outputs:
     packed = _shaped(node, 1, (columns, blocks, block * bits // 8))
     scale = _shaped(node, 2, (columns, blocks))
     zero_point = _zero_points(node, bits, (columns, blocks))
-    data = node.tensor(0)
-    if node.has(4):
-        weights = _of_groups(node, packed, scale, zero_point, bits, depth)
-    else:
-        weights = _of_blocks(packed, scale, zero_point, bits)
-        data = _reordered(node, data, blocks, block, 8 // bits)
+    data = stated(node.tensor(0), [*sizes_of(node.value(0))[:-1], depth])
+    bias = _shaped(node, 5, (columns,)) if node.has(5) else None
+    if not node.has(4):
+        return relax["matmul_nbits"](data, packed, scale, zero_point, bias, bits=bits, block_size=block)
+    offset = const(2 ** (bits - 1), Value(ssa=scale).dtype) if zero_point is None else zero_point
+    weights = _of_groups(node, packed, scale, offset, bits, depth)
     letters = "abcdefgh"[: node.rank(0) - 1]
     result = relax["einsum"](data, weights, subscripts=f"{letters}k,nk->{letters}n")
-    return relax["add"](result, node.tensor(5)) if node.has(5) else result
-
-
-def _of_blocks(packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int) -> Tensor:
-    """Weights of blocks in which the codes from the lowest bits of all bytes come first, then those from the next.
-
-    So neighbors are computed from neighbors, by the same operations.
-    """
-    rows, blocks, width = Value(ssa=packed).shape or ()
-    dtype, count = Value(ssa=scale).dtype, 8 // bits
-    codes = packed if bits == 8 else _codes(packed, bits, 2)
-    last = [2] if bits == 8 else [2, 3]
-    offset, factor = (
-        relax["expand_dims"](each, axis=last) if Value(ssa=each).rank else each for each in (zero_point, scale)
-    )
-    real = relax["multiply"](relax["subtract"](relax["astype"](codes, dtype=dtype), offset), factor)
-    return relax["reshape"](real, (rows, blocks * width * count))
-
-
-def _reordered(node: Node, data: Tensor, blocks: int, block: int, count: int) -> Tensor:
-    """The data's columns in the order of such weights, with zeros where the last block has none."""
-    rank = node.rank(0)
-    extra = blocks * block - int(node.int("K"))
-    if extra:
-        data = relax["nn.pad"](data, pad_width=[0] * (2 * rank - 1) + [extra])
-    if count == 1:
-        return data
-    leading = [size_of(data, axis) for axis in range(rank - 1)]
-    apart = reshaped(data, [*leading, blocks, block // count, count])
-    turned = relax["permute_dims"](apart, axes=[*range(rank), rank + 1, rank])
-    return reshaped(turned, [*leading, blocks * block])
+    return result if bias is None else relax["add"](result, bias)
 
 
 def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
@@ -116,7 +86,8 @@ def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bi
     codes = relax["reshape"](_unpacked(packed, bits), (rows, blocks * width * 8 // bits))
     numbers = relax["astype"](_first(codes, depth, 1), dtype=Value(ssa=scale).dtype)
     offset, factor = (
-        relax["take"](each, node.tensor(4), axis=1) if Value(ssa=each).rank else each for each in (zero_point, scale)
+        relax["take"](cast(each, Value(ssa=scale).dtype), node.tensor(4), axis=1) if Value(ssa=each).rank else each
+        for each in (zero_point, scale)
     )
     return relax["multiply"](relax["subtract"](numbers, offset), factor)
 
@@ -139,16 +110,14 @@ def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
     return relax["reshape"](node.tensor(index), shape)
 
 
-def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor:
-    """As numbers of the scales' type: packed as the codes are, or not."""
-    dtype = node.value(2).dtype
+def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor | None:
+    """Packed as the codes are: one a byte; or numbers as they are."""
     if not node.has(3):
-        return const(2 ** (bits - 1), dtype)
+        return None
     if is_float(node.value(3).dtype):
-        return cast(_shaped(node, 3, shape), dtype)
+        return _shaped(node, 3, shape)
     columns, blocks = shape
-    packed = _shaped(node, 3, (columns, -(-blocks * bits // 8)))
-    return relax["astype"](_first(_unpacked(packed, bits), blocks, 1), dtype=dtype)
+    return _first(_unpacked(_shaped(node, 3, (columns, -(-blocks * bits // 8))), bits), blocks, 1)
 
 
 # ---- GatherBlockQuantized ----

@@ -26,6 +26,15 @@ def _products() -> list[Row]:
         Row("einsum", lambda x, y: R.einsum([x, y], subscripts="bij,bjk->bki"), (f(2, 3, 4), f(2, 4, 5))),
         Row("einsum implicit", lambda x, y: R.einsum([x, y], subscripts="...ij,jk"), (f(2, 3, 4), f(4, 5))),
         Row("outer", call("outer"), (f(2), f(3))),
+        Row(
+            "matmul_nbits", call("matmul_nbits", block_size=16), (f(2, 3, 40), i(5, 3, 8, dtype="uint8"), f(5, 3)), True
+        ),
+        Row(
+            "matmul_nbits 8",
+            call("matmul_nbits", bits=8, block_size=16),
+            (f(3, 16), i(5, 1, 16, dtype="uint8"), f(5, 1), i(5, 1, dtype="uint8"), f(5)),
+            True,
+        ),
         Row("outer i8", call("outer"), (i(2, dtype="int8"), i(3, dtype="int8"))),
     ]
 

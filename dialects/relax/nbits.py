@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with matrices of few bits an element: blocks of codes, with a scale and a zero point each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..core.attributes import Int
+from ..core.equalities import contradict
+from ..core.infos import TensorInfo, is_float
+from ..core.opdef import Call
+from ..core.symbols import Dim, dim_mod, dim_mul, equal, product
+from .dialect import op
+from .infer.dtypes import check_dtype
+from .infer.sizes import Shape, check_min_rank, shape_of_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WIDTHS = (2, 4, 8)
+REALS = ("f16", "bf16", "f32")
+#: Bytes that hold neighbors of one column; a block has a whole number of them.
+WORD = 4
+
+
+def matmul_nbits(call: Call) -> TensorInfo:
+    _check_words(call)
+    columns, blocks, _ = shape_of_rank(call, "codes", 3)
+    _check_shape(call, "codes", (columns, blocks, call.block_size * call.bits // 8), "the bytes of a block at last")
+    _check_depth(call, blocks)
+    for name in ("scale", "zero_point"):
+        if call.operands[name] is not None:
+            _check_shape(call, name, (columns, blocks), "a number for each column's blocks")
+    if call.bias is not None:
+        _check_shape(call, "bias", (columns,), "a number for each column")
+    return _result(call, columns)
+
+
+def matmul_nbits_panels(call: Call) -> TensorInfo:
+    _check_words(call)
+    panels, words, _ = shape_of_rank(call, "codes", 3)
+    _, blocks, width = shape_of_rank(call, "scale", 3)
+    _check_shape(call, "codes", (panels, words, dim_mul(WORD, width)), f"{WORD} bytes for each column")
+    fits = call.lanes > 0 and equal(dim_mod(width, call.lanes), 0) is not False
+    call.require(fits, f"{call.describe('lanes')} must divide the columns of a panel, {width}")
+    call.require(call.rows > 0, f"{call.describe('rows')} must be positive")
+    for name in ("scale", "zero_point"):
+        if call.operands[name] is not None:
+            _check_shape(call, name, (panels, blocks, width), "a number for each column's blocks in each panel")
+    if call.bias is not None:
+        _check_shape(call, "bias", (panels, width), "a number for each column of each panel")
+    _check_depth(call, blocks)
+    numbers = 8 * WORD // call.bits
+    if isinstance(blocks, int) and isinstance(words, int):
+        fits = blocks * call.block_size == words * numbers
+        call.require(fits, f"{call.describe('codes')} must have {blocks} blocks of {call.block_size // numbers} words")
+    if isinstance(panels, int) and isinstance(width, int):
+        fits = (panels - 1) * width < call.columns <= panels * width
+        call.require(fits, f"{call.describe('columns')} must be those of {panels} panels of {width}")
+    return _result(call, call.columns)
+
+
+def _check_words(call: Call) -> None:
+    call.require(call.bits in WIDTHS, f"{call.describe('bits')} must be one of {', '.join(map(str, WIDTHS))}")
+    numbers = 8 * WORD // call.bits
+    fits = call.block_size > 0 and call.block_size % numbers == 0
+    call.require(fits, f"{call.describe('block_size')} must be a multiple of {numbers}, with {call.bits} bits")
+    for name in ("x", "scale"):
+        call.require(
+            call.operands[name].dtype in REALS, f"{call.describe(name)} must have elements of f16, bf16 or f32"
+        )
+    check_min_rank(call, "x", 1)
+    call.require(call.codes.dtype == "ui8", f"{call.describe('codes')} must have elements of ui8")
+    zero_point = call.zero_point
+    is_number = zero_point is None or zero_point.dtype == "ui8" or is_float(zero_point.dtype)
+    call.require(is_number, f"{call.describe('zero_point')} must have elements of ui8 or a float")
+    if call.bias is not None:
+        check_dtype(call, "bias", "float")
+
+
+def _check_shape(call: Call, name: str, wanted: Sequence[Dim], last: str) -> None:
+    actual = shape_of_rank(call, name, len(wanted))
+    if any(contradict(*pair) for pair in zip(actual, wanted, strict=True)):
+        shown = ", ".join("?" if size is None else str(size) for size in wanted)
+        raise call.fail(f"{call.describe(name)} must have the shape ({shown}), {last}")
+
+
+def _check_depth(call: Call, blocks: Dim) -> None:
+    """Rows of x end in the last block."""
+    depth = call.x.shape[-1] if call.x.shape else None
+    if isinstance(depth, int) and equal(blocks, -(-depth // call.block_size)) is False:
+        raise call.fail(
+            f"{call.describe('x')} has rows of {depth} elements, which are {-(-depth // call.block_size)} blocks of "
+            f"{call.block_size}, not {blocks}"
+        )
+
+
+def _result(call: Call, columns: Dim) -> TensorInfo:
+    shape: Shape | None = call.x.shape
+    return TensorInfo(None if shape is None else (*shape[:-1], columns), call.x.dtype)
+
+
+def products(call: Call, count: Dim) -> Dim:
+    """two for each product of elements: a multiplication and an addition"""
+    return product((2, count, call.x.shape[-1] if call.x.shape else None))
+
+
+_BITS = Int(4, doc="of a code: 2, 4 or 8; those in the lowest bits of a byte come first")
+_BLOCK = Int(32, doc="how many elements of a column have a scale and a zero point in common")
+
+op("matmul_nbits", "x codes scale zero_point? bias?", attrs={"bits": _BITS, "block_size": _BLOCK}, own=True,
+   flops=products, infer=matmul_nbits,
+   doc="x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: "
+       "[columns, blocks, bytes]. Zero points are else half of the codes' range. Sums are of f32.")  # fmt: skip
+op("matmul_nbits_panels", "x codes scale zero_point? bias?",
+   attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="of the result"),
+          "lanes": Int(doc="columns that a vector has"), "rows": Int(1, doc="of x that there are registers for")},
+   own=True, flops=products, infer=matmul_nbits_panels,
+   doc="matmul_nbits of codes that lie as vectors read them: [panels, words, bytes].")  # fmt: skip

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with matrices that are dequantized block by block read the codes: relax.matmul_nbits.
+
+matmul(x, (codes - zero points) * scales), where a scale is repeated for each element of its block, is what exporters
+write for weights of 2 to 8 bits. As numbers the weights would take up to eight times the memory, in each call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ..bindings.ir import Operation, OpView, Value
+from ..bindings.patterns import apply_greedy
+from ..dialects.core.infos import bit_width, is_int, is_unsigned
+from ..dialects.relax import const, dialect
+from ..dialects.relax.constants import array_of_attribute
+from ..dialects.relax.nbits import REALS, WIDTHS, WORD
+from .canonicalize.reshaping import permutation
+from .canonicalize.rules import rule
+from .canonicalize.support import dtype_of, result_type, shape_of, stated
+from .core.base import Pass
+from .core.registry import register_pass
+from .patterns.matched import Match
+from .patterns.operators import is_op
+from .patterns.tree import GraphPattern, is_const, wildcard
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+relax = dialect.ops
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseDequantizeMatmul(Pass):
+    """Products with matrices that are dequantized block by block read the codes."""
+
+    name: ClassVar[str] = "relax-fuse-dequantize-matmul"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    def run(self, op: Operation) -> None:
+        apply_greedy(op, [rule(_PRODUCT, _fuse)], what=self.name)
+
+
+def _cast(pattern: GraphPattern) -> GraphPattern:
+    return pattern.optional(lambda inner: is_op("relax.astype")(inner))
+
+
+def _constant(name: str) -> GraphPattern:
+    """Those of unsigned integers are relax's own."""
+    return (is_const() | is_op("relax.constant")).named(name)
+
+
+def _spread(name: str) -> GraphPattern:
+    """A number for each element of its block; what the last block has not is cut off."""
+    repeated = is_op("relax.repeat")(_constant(name)).named(f"{name}_repeated")
+    return _cast(repeated.optional(lambda whole: is_op("relax.strided_slice")(whole).named(f"{name}_cut")))
+
+
+_CODES = is_op("relax.astype")(_constant("codes"))
+_DIFFERENCE = is_op("relax.subtract")(_CODES, _spread("zero_point")) | _CODES
+_NUMBERS = _cast(is_op("relax.multiply")(_DIFFERENCE, _spread("scale")).named("numbers"))
+_MATRIX = _NUMBERS | is_op("relax.permute_dims")(_NUMBERS).named("permuted")
+_X = wildcard().named("x")
+_PRODUCT = is_op("relax.matmul")(_X, _MATRIX) | is_op("relax.einsum")([_X, _MATRIX])
+
+
+def _fuse(found: Match) -> Value | None:
+    axis, bits = _depth_axis(found), bit_width(dtype_of(found["codes"]))
+    if axis is None or not _has_types(found, bits):
+        return None
+    block = _block(found, axis)
+    if not block or block * bits % (8 * WORD):
+        return None
+    codes, scale = (_columns(found[name], axis) for name in ("codes", "scale"))
+    packed = _packed(_without_sign(codes, found["codes"]), bits, block)
+    operands = found["x"], const(packed), const(scale), _zero_points(found, axis, scale.shape)
+    made = relax["matmul_nbits"](*operands, None, bits=bits, block_size=block)
+    return stated(made, result_type(found.op()))
+
+
+def _has_types(found: Match, bits: int) -> bool:
+    """Whether codes are integers of few bits, zero points too, and all the rest floats."""
+    codes, zero_point = dtype_of(found["codes"]), found.get("zero_point")
+    is_code = is_int(codes) and bits in WIDTHS and (zero_point is None or dtype_of(zero_point) == codes)
+    return is_code and all(dtype_of(found[name]) in REALS for name in ("x", "scale", "numbers"))
+
+
+def _depth_axis(found: Match) -> int | None:
+    """The axis of the codes that is summed over, where x's last one is and the result is that of a matrix product."""
+    op, shape, codes = found.op(), shape_of(found["x"]), shape_of(found["codes"])
+    if shape is None or codes is None or len(codes) != 2 or not all(map(_is_size, codes)):
+        return None
+    axis = 0
+    if op.operation.name == "relax.einsum":
+        operands, arrow, result = op.subscripts.replace(" ", "").partition("->")
+        one, _, other = operands.partition(",")
+        if not arrow or "." in operands or not one or len(other) != 2 or len(set(one + other)) != len(one) + 1:
+            return None
+        axis = other.find(one[-1])
+        if axis < 0 or result != one[:-1] + other[1 - axis]:
+            return None
+    elif op.out_dtype is not None or len(shape) < 1:
+        return None
+    permuted = found.get("permuted")
+    if permuted is not None:
+        order = permutation(permuted.owner)
+        if order is None:
+            return None
+        axis = order[axis]
+    return axis if shape[-1] == codes[axis] else None
+
+
+def _is_size(size: object) -> bool:
+    return isinstance(size, int) and size > 0
+
+
+def _block(found: Match, axis: int) -> int:
+    """How many elements scales and zero points are for; 0 where they are not for blocks along the axis."""
+    codes = shape_of(found["codes"])
+    assert codes is not None
+    sizes = set()
+    for name in ("scale", "zero_point"):
+        if found.get(name) is None:
+            continue
+        repeated, cut, shape = found[f"{name}_repeated"], found.get(f"{name}_cut"), shape_of(found[name])
+        if repeated.owner.axis is None or repeated.owner.axis % 2 != axis or shape_of(cut or repeated) != codes:
+            return 0
+        if shape is None or shape[1 - axis] != codes[1 - axis] or not _is_front(cut):
+            return 0
+        sizes.add(repeated.owner.repeats)
+    return int(sizes.pop()) if len(sizes) == 1 else 0
+
+
+def _is_front(cut: Value | None) -> bool:
+    """Whether a slice has the first elements, one after the other."""
+    if cut is None:
+        return True
+    op: OpView = cut.owner
+    return all(begin == 0 for begin in op.begin) and all(stride == 1 for stride in op.strides or ())
+
+
+def _columns(value: Value, axis: int) -> ndarray:
+    """A constant's elements, a row for each column of the product."""
+    import numpy
+
+    array = array_of_attribute(value.owner.operation.attributes["value"], dtype_of(value), value.type.shape)
+    return numpy.ascontiguousarray(array if axis else array.T)
+
+
+def _without_sign(array: ndarray, value: Value) -> ndarray:
+    """Codes from 0 on."""
+    import numpy
+
+    dtype = dtype_of(value)
+    offset = 0 if is_unsigned(dtype) else 1 << (bit_width(dtype) - 1)
+    return (array.astype(numpy.int16) + offset).astype(numpy.uint8)
+
+
+def _zero_points(found: Match, axis: int, shape: tuple[int, ...]) -> Value | None:
+    """Of codes from 0 on; None where it is the number in their middle."""
+    import numpy
+
+    zero_point = found.get("zero_point")
+    if zero_point is not None:
+        return const(_without_sign(_columns(zero_point, axis), zero_point))
+    return const(numpy.zeros(shape, "uint8")) if is_unsigned(dtype_of(found["codes"])) else None
+
+
+def _packed(codes: ndarray, bits: int, block: int) -> ndarray:
+    """[columns, depth] of bytes as [columns, blocks, bytes], those in the lowest bits first."""
+    import numpy
+
+    columns, depth = codes.shape
+    count = 8 // bits
+    whole = numpy.zeros((columns, -(-depth // block) * block), numpy.uint8)
+    whole[:, :depth] = codes
+    parts = whole.reshape(columns, -1, count)
+    packed = parts[..., 0].copy()
+    for place in range(1, count):
+        packed |= parts[..., place] << (bits * place)
+    return packed.reshape(columns, -1, block // count)

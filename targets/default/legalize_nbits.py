@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with matrices of few bits, by what they are in terms of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...passes.decompose.registry import decomposed, find_decomposition
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+
+
+@register_legalize("relax.matmul_nbits")
+def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    found = find_decomposition("relax.matmul_nbits")
+    assert found is not None
+    return decomposed(found, op, operands)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Known weights of few bits lie as vectors read them: columns side by side, of each a word of codes.
+
+A word has as many neighbors of a column as fit into 32 bits, so that all lanes of a vector are unpacked by the same
+few operations. Panels are some vectors wide and lie one behind the other: each is read once, from front to back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ....bindings.ir import Operation, OpView, Value
+from ....bindings.patterns import Pattern, apply_walk
+from ....dialects.relax import dialect as relax
+from ....dialects.relax.nbits import WORD
+from ....passes.canonicalize.constants import elements_of
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.layout.conversion import constant_like
+from ...core.backend import Machine
+from ...core.registry import parse_target
+from ..objects.code_target import machine
+from ..plans.matmul import row_tile
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: Of a panel, at most.
+_VECTORS = 4
+
+
+@register_pass
+@dataclass(frozen=True)
+class PackNbits(Pass):
+    """Lays known weights of few bits as vectors read them."""
+
+    name: ClassVar[str] = "llvm-pack-nbits"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    #: With its options, which say what machine it is: llvm{cpu=haswell}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Operation) -> None:
+        processor = machine(parse_target(self.target))
+        pattern = Pattern("relax.matmul_nbits", lambda found, _: _packed(found, processor), name="pack_nbits")
+        apply_walk(op, [pattern])
+
+
+def _packed(op: OpView, processor: Machine) -> Value | None:
+    """The product with panels; None where weights are only known at run time."""
+    held = [op.codes, op.scale, op.zero_point, op.bias]
+    arrays = [None if value is None else elements_of(value) for value in held]
+    if any(value is not None and array is None for value, array in zip(held, arrays, strict=True)):
+        return None
+    codes = arrays[0]
+    assert codes is not None
+    columns, *_ = codes.shape
+    if not columns or not codes.size:
+        return None
+    lanes = processor.lanes(32)
+    vectors = min(_VECTORS, -(-columns // lanes))
+    width = vectors * lanes
+    words = codes.reshape(columns, -1, WORD)
+    shapes = [words, *arrays[1:]]
+    made = [
+        None if value is None or array is None else constant_like(value, _panels(array, width))
+        for value, array in zip(held, shapes, strict=True)
+    ]
+    rows = row_tile(processor, vectors, None)
+    attributes = {"bits": op.bits, "block_size": op.block_size, "columns": columns, "lanes": lanes, "rows": rows}
+    return relax.ops["matmul_nbits_panels"](op.x, *made, **attributes)
+
+
+def _panels(array: ndarray, width: int) -> ndarray:
+    """[columns, ...] as [panels, ..., width]; zeros where the last panel has no columns."""
+    import numpy
+
+    columns, *rest = array.shape
+    missing = -columns % width
+    if missing:
+        array = numpy.concatenate([array, numpy.zeros((missing, *rest), array.dtype)])
+    panels = array.reshape(-1, width, *rest)
+    moved = numpy.moveaxis(panels, 1, min(2, panels.ndim - 1))
+    return numpy.ascontiguousarray(moved.reshape(*moved.shape[:2], -1) if rest else moved)

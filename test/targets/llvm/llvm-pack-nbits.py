@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --llvm-pack-nbits='target=llvm{vector-bytes=64}' --print-script | FileCheck %s
+# RUN: relax-opt %s --llvm-pack-nbits='target=llvm{cpu=haswell}' --print-script | FileCheck %s --check-prefix=SHORT
+"""Known weights of few bits lie as vectors read them: a word of each column beside that of the next."""
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # Panels are four vectors wide, the last one is filled up; with fewer columns they are narrower.
+    # CHECK-LABEL: def wide(
+    # CHECK: R.matmul_nbits_panels(x, {{.*}}, columns=100, lanes=16, rows=6)
+    # SHORT-LABEL: def wide(
+    # SHORT: R.matmul_nbits_panels(x, {{.*}}, columns=100, lanes=8, rows=3)
+    @R.function
+    def wide(x: R.Tensor(("n", 32), "float32")) -> R.Tensor(("n", 100), "float32"):
+        w = R.const(1, R.Tensor((100, 1, 16), "uint8"))
+        s = R.const(1.0, R.Tensor((100, 1), "float32"))
+        y = R.matmul_nbits(x, w, s)
+        return y
+
+    # Of two columns: the words of one, then those of the other, in turns; zeros behind them.
+    # CHECK-LABEL: def order(
+    # CHECK: R.const({{\[\[\[}}1.0, 3.0, 0.0, {{.*}}], [2.0, 4.0, 0.0,
+    # CHECK: R.const({{\[\[\[}}5, 7, 0, {{.*}}], [6, 8, 0,
+    # CHECK: R.const({{\[\[}}0.5, 1.5, 0.0,
+    # CHECK: bits=8, block_size=8, columns=2, lanes=16
+    @R.function
+    def order(x: R.Tensor((1, 16), "float32")) -> R.Tensor((1, 2), "float32"):
+        w = R.const(
+            [
+                [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15]],
+                [[16, 17, 18, 19, 20, 21, 22, 23], [24, 25, 26, 27, 28, 29, 30, 31]],
+            ],
+            "uint8",
+        )
+        s = R.const([[1.0, 2.0], [3.0, 4.0]], "float32")
+        z = R.const([[5, 6], [7, 8]], "uint8")
+        b = R.const([0.5, 1.5], "float32")
+        y = R.matmul_nbits(x, w, s, z, b, bits=8, block_size=8)
+        return y
+
+    # What only a call tells would be packed in each.
+    # CHECK-LABEL: def as_it_is(
+    # CHECK: R.matmul_nbits(x, w, s)
+    # CHECK: R.matmul_nbits(x, R.const(1, R.Tensor((100, 1, 16), "uint8")), s)
+    @R.function
+    def as_it_is(
+        x: R.Tensor(("n", 32), "float32"), w: R.Tensor((100, 1, 16), "uint8"), s: R.Tensor((100, 1), "float32")
+    ) -> R.Tuple(R.Tensor(("n", 100), "float32"), R.Tensor(("n", 100), "float32")):
+        y = R.matmul_nbits(x, w, s)
+        c = R.const(1, R.Tensor((100, 1, 16), "uint8"))
+        z = R.matmul_nbits(x, c, s)
+        return y, z
+
+    # CHECK: I.resource({{.*}}tensor<2x4x256xui8>
+    # CHECK: I.resource({{.*}}0x0001020310111213000000
+    # CHECK-SAME: 0004050607141516170000
+    # SHORT: I.resource({{.*}}tensor<4x4x128xui8>
