@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Type, Value
+from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo, bit_width
@@ -197,11 +198,25 @@ def _is_read_as_it_lies(moved: Sequence[Member], consumers: Group, producers: Gr
 
     Its loops come by each element many times, and in vectors. What is too much for the cache lies together rather.
     """
-    if not _only_moves(producers) or any(bytes_of(value.type) > _MOST_SCATTERED for value in producers.produced):
+    if not _only_moves(producers) or not (_are_rows(producers) or _is_little(producers)):
         return False
     source = _innermost(compose(moved[0].info.moved_from, moved[0].place))
     edges = _edges(producers, consumers)
     return all(_innermost(map_) == source for consumer, operand, _ in edges for map_ in consumer.read_maps(operand))
+
+
+def _is_little(group: Group) -> bool:
+    return all(bytes_of(value.type) <= _MOST_SCATTERED for value in group.produced)
+
+
+def _are_rows(group: Group) -> bool:
+    """Whether what is read are whole rows of a larger tensor, in their order: as far apart as they are there."""
+    return all(
+        member.info.moved_from == member.info.out_map
+        and member.info.moved_from.is_permutation
+        and member.call.operands[0].type.shape[-1] == member.call.results[0].type.shape[-1] != ir.ShapedType.get_dynamic_size()
+        for member in group.members
+    )
 
 
 def bytes_of(tensor: Type) -> float:

@@ -63,6 +63,12 @@ STAGES = (
         "what needs not be computed, or not twice, is not",
         level=1,
     ),
+    _stage(
+        "heads",
+        ("relax-regroup-heads", "relax-canonicalize"),
+        "heads that share keys and values are rows of one product",
+        level=2,
+    ),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
         "products",
