@@ -17,18 +17,18 @@ from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .donate.rows import Donation, donation_of
 from .donate.rewrite import write_in_place
+from .donate.rows import donations_of
 from .params.signature import changing_copy, graph_function
 
 
 @register_pass
 @dataclass(frozen=True)
 class Donate(Pass):
-    """Lets a function grow these arguments in place: each is a buffer with room, which a concat continues.
+    """Lets a function grow arguments in place that a concat continues: each becomes a buffer with room behind its rows.
 
-    `args` are names, or patterns of names like past*. Behind the arguments there is a new one for each length that
-    they have, a tensor [length, 0] that tells it; what was concatenated is no result any more: it is in the buffer.
+    `args` are names, or patterns of names like past*. Behind the arguments there is a new one, a tensor [length, 0],
+    which tells how many rows there are; what was concatenated is no result any more: it is in the buffer.
     """
 
     name: ClassVar[str] = "relax-donate"
@@ -42,8 +42,7 @@ class Donate(Pass):
         function = graph_function(op, self.function, what)
         places = self._places(what, argument_names(function))
         with changing_copy(function, what) as copy:
-            donations: list[Donation] = [donation_of(copy, place, what) for place in places]
-            write_in_place(op, copy, donations)
+            write_in_place(op, copy, donations_of(copy, places, what))
 
     def _places(self, what: str, names: Sequence[str]) -> list[int]:
         """Where the arguments are. Raises RelaxError for a pattern that none has."""

@@ -3,122 +3,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array, string_value
 from ...bindings.navigation import body_of, functions_in, last_of, symbol_name
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import SymExpr, dim_add, sym
+from ...dialects.core.substitute import symbols_in
+from ...dialects.core.symbols import SymExpr, equal, sym
 from ...dialects.relax import dialect as relax
-from ...dialects.relax.function_attributes import GROWN, RESULT_NAMES, VISIBILITY, Grown, argument_names, encode_grown
+from ...dialects.relax.function_attributes import (
+    GROWN,
+    RESULT_NAMES,
+    VISIBILITY,
+    Grown,
+    argument_names,
+    encode_grown,
+)
 from ...dialects.tir.prim_func import make_prim_func
 from ...emit import linalg, loops
-from ...emit.kernels import FreshSymbols, fresh_name, parameter_type
+from ...emit.kernels import fresh_name, parameter_type
 from ...emit.numbers import as_index
+from ..canonicalize.support import shape_of
 from ..legalize.builder import OPERATOR
 from ..params.signature import add_arguments
 from .rows import Donation
 
 
 def write_in_place(module: Operation, function: Operation, donations: Sequence[Donation]) -> None:
-    """All of them; the function's types are stated anew by whoever asked."""
-    grower = _Grower(module, function)
+    """All of them, which have one length and get as many new rows; who asked states the function's type anew."""
+    if not donations:
+        return
+    room = sym(fresh_name("room", symbols_in(function)))
+    grower = _Grower(module, function, donations[0].total + room)
     for donation in donations:
         grower.grow(donation)
-    grower.finish(donations)
+    _state(function, donations)
 
 
 class _Grower:
-    def __init__(self, module: Operation, function: Operation):
-        self._module, self._function = module, function
-        self._symbols = FreshSymbols(module)
-        #: For each pair of a length and a number of new rows, the room behind both.
-        self._rooms: dict[str, SymExpr] = {}
+    def __init__(self, module: Operation, function: Operation, capacity: SymExpr):
+        self._module, self._function, self._capacity = module, function, capacity
         self._kernels: dict[tuple[Any, ...], str] = {}
         self._taken = {symbol_name(each) for each in (function, *functions_in(module))}
 
     def grow(self, donation: Donation) -> None:
         concat, argument = donation.concat, donation.argument
         new = concat.operands[1]
-        total = dim_add(donation.length, donation.added)
-        assert isinstance(total, SymExpr)
-        if str(total) not in self._rooms:
-            self._rooms[str(total)] = sym(self._symbols.next())
         shape = list(donation.info.shape or ())
-        shape[donation.axis] = dim_add(total, self._rooms[str(total)])
+        shape[donation.axis] = self._capacity
         type_ = encode(donation.info.with_shape(shape), self._module.context)
         argument.set_type(type_)
-        others = [use for use in list(argument.uses) if use.owner.operation != concat]
-        if others:
-            with self._function.location, ir.InsertionPoint.at_block_begin(body_of(self._function)):
-                before = _rows(argument, donation, donation.length)
-            for use in others:
-                use.owner.operation.operands[use.operand_number] = before
+        self._read_rows(argument, donation)
         with concat.location, ir.InsertionPoint(concat):
             kernel = self._kernel(donation, [argument, new])
             length = relax.ops["prim_value"](donation.length)
             written = relax.ops["call_tir_inplace"](kernel, [argument, new, length], [0], type_)
-            present = _rows(written, donation, total)
+            present = _rows(written, donation, donation.total)
         concat.results[0].replace_all_uses_with(present)
 
-    def finish(self, donations: Sequence[Donation]) -> None:
-        """Arguments for the lengths, no results for what is in the buffers, and what says so."""
-        lengths = list(dict.fromkeys(str(each.length) for each in donations))
-        names = argument_names(self._function)
-        with self._function.context:
-            own = [fresh_name(length, names) for length in lengths]
-            types = [encode(TensorInfo((sym(length), 0), "i8"), self._function.context) for length in lengths]
-        places = {length: len(names) + place for place, length in enumerate(lengths)}
-        add_arguments(self._function, own, types)
-        results = _result_names(self._function)
-        told = [
-            Grown(
-                each.place,
-                places[str(each.length)],
-                each.axis,
-                str(each.added),
-                -1 if each.result is None else each.result,
-                results[each.result] if results and each.result is not None else "",
-            )
-            for each in donations
-        ]
-        with self._function.context:
-            self._function.attributes[GROWN] = encode_grown(told)
-        _drop_results(self._function, [each.result for each in donations if each.result is not None])
-        for donation in donations:
-            donation.concat.erase()
+    def _read_rows(self, argument: Value, donation: Donation) -> None:
+        """Whoever else reads the argument reads the rows that it has had: nobody writes to them."""
+        others = [use for use in list(argument.uses) if use.owner.operation != donation.concat]
+        if not others:
+            return
+        with self._function.location, ir.InsertionPoint.at_block_begin(body_of(self._function)):
+            before = _rows(argument, donation, donation.length)
+        for use in others:
+            use.owner.operation.operands[use.operand_number] = before
 
     def _kernel(self, donation: Donation, values: Sequence[Value]) -> str:
         """The PrimFunc that writes new rows into such a buffer."""
         context = self._function.context
         types = [parameter_type(decode(value.type), context, on_memrefs=True) for value in values]
-        key = (donation.axis, *map(str, types))
+        buffer, new = (shape_of(value) or () for value in values)
+        pairs = enumerate(zip(buffer, new, strict=True))
+        unproven = [axis for axis, pair in pairs if axis != donation.axis and equal(*pair) is not True]
+        key = (donation.axis, *unproven, *map(str, types))
         if key not in self._kernels:
-            name = fresh_name("append", self._taken)
-            self._taken.add(name)
-            held = {OPERATOR: "relax.concat", VISIBILITY: "private"}
-            attributes = {name: ir.StringAttr.get(text) for name, text in held.items()}
-
-            def body(buffer: Value, new: Value, length: Value) -> None:
-                _append(buffer, new, length, donation)
-
-            inputs = [*types, ir.IntegerType.get_signless(64)]
-            with ir.InsertionPoint(body_of(self._module)):
-                make_prim_func(name, inputs, [], body, attributes=attributes)
-            self._kernels[key] = name
+            self._kernels[key] = self._add_kernel(types, donation.axis, unproven)
         return self._kernels[key]
 
+    def _add_kernel(self, types: Sequence[Type], axis: int, unproven: Collection[int]) -> str:
+        name = fresh_name("append", self._taken)
+        self._taken.add(name)
+        held = {OPERATOR: "relax.concat", VISIBILITY: "private"}
+        attributes = {key: ir.StringAttr.get(text) for key, text in held.items()}
 
-def _append(buffer: Value, new: Value, length: Value, donation: Donation) -> None:
+        def body(buffer: Value, new: Value, length: Value) -> None:
+            for other in unproven:
+                loops.require_same(linalg.sizes(buffer)[other], linalg.sizes(new)[other], f"axis {other} of new rows")
+            _append(buffer, new, length, axis)
+
+        inputs = [*types, ir.IntegerType.get_signless(64)]
+        with ir.InsertionPoint(body_of(self._module)):
+            make_prim_func(name, inputs, [], body, attributes=attributes)
+        return name
+
+
+def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
     """Writes the new rows behind so many others, where there is room."""
-    axis, sizes = donation.axis, linalg.sizes(new)
-    first, room = as_index(length), as_index(linalg.sizes(buffer)[axis])
+    sizes = linalg.sizes(new)
+    first, count, room = (as_index(each) for each in (length, sizes[axis], linalg.sizes(buffer)[axis]))
     message = "a buffer of {} rows has no room for {} behind {}"
-    end = first + as_index(sizes[axis])
-    loops.require((first >= 0) & (end <= room), "ValueError", message, room, as_index(sizes[axis]), first)
+    loops.require((first >= 0) & (first + count <= room), "ValueError", message, room, count, first)
 
     def move(*at: Any) -> None:
         place = [index + first if each == axis else index for each, index in enumerate(at)]
@@ -132,19 +122,41 @@ def _rows(value: Value, donation: Donation, count: SymExpr) -> Value:
     return relax.ops["strided_slice"](value, axes=[donation.axis], begin=[0], end=[count])
 
 
+def _state(function: Operation, donations: Sequence[Donation]) -> None:
+    """An argument for the length, no results for what is in the buffers, and what says so."""
+    names, results = argument_names(function), _result_names(function)
+    length = donations[0].length
+    with function.context:
+        type_ = encode(TensorInfo((length, 0), "i8"), function.context)
+        add_arguments(function, [fresh_name(str(length), names)], [type_])
+        grown = [
+            Grown(
+                input=each.place,
+                length=len(names),
+                axis=each.axis,
+                added=str(each.added),
+                result=-1 if each.result is None else each.result,
+                name=results[each.result] if results and each.result is not None else "",
+            )
+            for each in donations
+        ]
+        function.attributes[GROWN] = encode_grown(grown)
+        _drop_results(function, {each.result for each in donations if each.result is not None})
+    for donation in donations:
+        donation.concat.erase()
+
+
 def _result_names(function: Operation) -> list[str]:
     attributes = function.attributes
     return list(map(string_value, attributes[RESULT_NAMES])) if RESULT_NAMES in attributes else []
 
 
-def _drop_results(function: Operation, places: Sequence[int]) -> None:
-    returned = last_of(body_of(function))
+def _drop_results(function: Operation, places: Collection[int]) -> None:
+    returned, names = last_of(body_of(function)), _result_names(function)
     kept = [value for place, value in enumerate(returned.operands) if place not in places]
     with returned.location, ir.InsertionPoint(returned):
         ir.Operation.create(returned.name, operands=kept)
     returned.erase()
-    names = _result_names(function)
     if names:
         left = [name for place, name in enumerate(names) if place not in places]
-        with function.context:
-            function.attributes[RESULT_NAMES] = string_array(left)
+        function.attributes[RESULT_NAMES] = string_array(left)

@@ -349,13 +349,26 @@ def _dims_of_slices(group: Group, made: dict[Any, Member]) -> set[int | None]:
 
 def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
     """The loops whose size a parameter has: an output, or an input that is read along them."""
-    maps = [] if group.host is not None else [group.out_map]
+    maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:
         for operand, value in enumerate(member.call.operands):
             if value not in made and operand in member.info.reads and member.generic is not None:
                 read = member.info.reads[operand]
                 maps += member.read_maps(operand) if read.generic == member.generic else []
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
+
+
+def written_by_host(group: Group) -> Iterator[tuple[Value, AffineMap]]:
+    """The results of the host that the operation with the group's loops writes, with the maps from the loops to them."""
+    host = group.host
+    if host is None or host.generic is None:
+        return
+    generic = host.info.generic(host.generic)
+    count = input_count_of(generic)
+    for value, map_ in zip(list(generic.operands)[count:], maps_of(generic)[count:], strict=True):
+        parameter = host.info.begun_in(value)
+        if parameter is not None and parameter >= host.info.input_count:
+            yield host.call.results[parameter - host.info.input_count], compose(map_, host.place)
 
 
 def asked_map(member: Member, parameter: int, made: dict[Any, Member], outputs: list[Value]) -> Any:
