@@ -49,5 +49,7 @@ class Donate(Pass):
         for pattern in self.args:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = f"it has {', '.join(names) or 'none'}"
-                raise RelaxError(f"{what}: @{self.function} has no argument '{pattern}'; {known}{suggest(pattern, names)}")
+                raise RelaxError(
+                    f"{what}: @{self.function} has no argument '{pattern}'; {known}{suggest(pattern, names)}"
+                )
         return [place for place, name in enumerate(names) if any(fnmatchcase(name, each) for each in self.args)]

@@ -151,10 +151,10 @@ def _without_ones(value: Value, shape: tuple[Dim, ...]) -> Value:
     """The value by this shape: what it is a view of, where that has it."""
     source = viewed(value)
     held = None if source is None else shape_of(source)
-    if source is not None and held is not None and len(held) == len(shape):
-        if all(equal(*pair) is True for pair in zip(held, shape, strict=True)):
-            return source
-    return _as(value, *shape)
+    if source is None or held is None or len(held) != len(shape):
+        return _as(value, *shape)
+    is_it = all(equal(*pair) is True for pair in zip(held, shape, strict=True))
+    return source if is_it else _as(value, *shape)
 
 
 def _fits(found: _Right, left: tuple[Dim, ...]) -> bool:

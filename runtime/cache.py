@@ -43,7 +43,9 @@ class Cache:
     @length.setter
     def length(self, length: int) -> None:
         if not isinstance(length, int) or isinstance(length, bool) or not 0 <= length <= self._length:
-            raise ValueError(f"cache.length = {length!r}: it has {self._length} rows, of which the last can be forgotten")
+            raise ValueError(
+                f"cache.length = {length!r}: it has {self._length} rows, of which the last can be forgotten"
+            )
         self._length = length
 
     @property
@@ -205,8 +207,8 @@ class GrowingFunction(Function):
         if len(arguments) != len(self._below.inputs) - 1:
             names = ", ".join(each.name for each in self._described.inputs)
             raise TypeError(
-                f"{self.__name__}: expected {len(self._below.inputs) - 1} arguments ({names}), or a cache for those that "
-                f"grow, got {len(arguments)}"
+                f"{self.__name__}: expected {len(self._below.inputs) - 1} arguments ({names}), or a cache for those "
+                f"that grow, got {len(arguments)}"
             )
         given = [arguments[each.input] for each in self._below.grown]
         described = [self._described.inputs[each.input] for each in self._below.grown]
@@ -265,8 +267,8 @@ def _as_numpy(function: str, described: Value, value: Any) -> Any:
     wanted = numpy_type(described.holds or described.dtype)
     if array.dtype != wanted or array.ndim != len(described.shape):
         raise TypeError(
-            f"{function}: argument '{described.name}' expected {wanted.name} of rank {len(described.shape)}, or a cache, "
-            f"got {array.dtype.name} of shape {array.shape}"
+            f"{function}: argument '{described.name}' expected {wanted.name} of rank {len(described.shape)}, or a "
+            f"cache, got {array.dtype.name} of shape {array.shape}"
         )
     return array
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from ..support.suggest import suggest
 from . import display
 from .artifact import ALIGNMENT, Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
+from .cache import function_of
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
-from .cache import function_of
 from .function import Function
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Type, Value
-from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo, bit_width
@@ -210,13 +209,15 @@ def _is_little(group: Group) -> bool:
 
 
 def _are_rows(group: Group) -> bool:
-    """Whether what is read are whole rows of a larger tensor, in their order: as far apart as they are there."""
-    return all(
-        member.info.moved_from == member.info.out_map
-        and member.info.moved_from.is_permutation
-        and member.call.operands[0].type.shape[-1] == member.call.results[0].type.shape[-1] != ir.ShapedType.get_dynamic_size()
-        for member in group.members
-    )
+    """Whether what is read are whole rows of larger tensors, in their order: as far apart as they are there."""
+    return all(_moves_rows(member) for member in group.members)
+
+
+def _moves_rows(member: Member) -> bool:
+    source, result = member.call.operands[0].type, member.call.results[0].type
+    is_in_order = member.info.moved_from == member.info.out_map and member.info.moved_from.is_permutation
+    is_whole = not result.is_dynamic_dim(result.rank - 1) and source.shape[-1] == result.shape[-1]
+    return is_in_order and is_whole
 
 
 def bytes_of(tensor: Type) -> float:
@@ -359,7 +360,7 @@ def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
 
 
 def written_by_host(group: Group) -> Iterator[tuple[Value, AffineMap]]:
-    """The results of the host that the operation with the group's loops writes, with the maps from the loops to them."""
+    """The host's results that the operation with the group's loops writes, with the maps from the loops to them."""
     host = group.host
     if host is None or host.generic is None:
         return

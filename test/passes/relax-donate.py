@@ -27,7 +27,8 @@ class Module:
     # CHECK: T.assert_({{.*}}message="a buffer of {} rows has no room for {} behind {}")
     @R.function(attrs={"relax.result_names": ["k", "y", "v"]})
     def main(
-        new: R.Tensor((4, "s", 8), "float32"), past_k: R.Tensor((4, "p", 8), "float32"),
+        new: R.Tensor((4, "s", 8), "float32"),
+        past_k: R.Tensor((4, "p", 8), "float32"),
         past_v: R.Tensor((4, "p", 8), "float32"),
     ) -> R.Tuple(
         R.Tensor((4, "p + s", 8), "float32"), R.Tensor((4, "p + s", 8), "float32"), R.Tensor((4, "p + s", 8), "float32")

@@ -14,9 +14,9 @@ class Module:
     # CHECK-NEXT: matmul_0: {{.*}} = R.matmul(reshape_0, k)
     # CHECK-NEXT: R.reshape(matmul_0, ("b", 8, "s", "n"))
     @R.function
-    def repeated(
-        q: R.Tensor(("b", 8, "s", 64), "float32"), k: R.Tensor(("b", 2, 64, "n"), "float32")
-    ) -> R.Tensor(("b", 8, "s", "n"), "float32"):
+    def repeated(q: R.Tensor(("b", 8, "s", 64), "float32"), k: R.Tensor(("b", 2, 64, "n"), "float32")) -> R.Tensor(
+        ("b", 8, "s", "n"), "float32"
+    ):
         one = R.expand_dims(k, axis=(2,))
         several = R.broadcast_to(one, ("b", 2, 4, 64, "n"))
         heads = R.reshape(several, ("b", 8, 64, "n"))
@@ -30,9 +30,9 @@ class Module:
     # CHECK-NOT: R.multiply
     # CHECK: R.matmul(reshape_0, permute_dims_0)
     @R.function
-    def turned(
-        q: R.Tensor(("b", 8, "s", 64), "float32"), k: R.Tensor(("b", 2, "n + s", 64), "float32")
-    ) -> R.Tensor(("b", 8, "s", "n + s"), "float32"):
+    def turned(q: R.Tensor(("b", 8, "s", 64), "float32"), k: R.Tensor(("b", 2, "n + s", 64), "float32")) -> R.Tensor(
+        ("b", 8, "s", "n + s"), "float32"
+    ):
         one = R.expand_dims(k, axis=(2,))
         several = R.broadcast_to(one, ("b", 2, 4, "n + s", 64))
         flat = R.reshape(several, ("8*b", "n + s", 64))
@@ -49,8 +49,9 @@ class Module:
     def kept(
         q: R.Tensor(("b", 2, "s", 64), "float32"), buffer: R.Tensor(("b", 2, "n + room", 64), "float32")
     ) -> R.Tensor(("b", 2, "s", "n"), "float32"):
-        written = R.call_tir_inplace(cls.write, (buffer,), inplace_indices=(0,),
-            out_sinfo=R.Tensor(("b", 2, "n + room", 64), "float32"))
+        written = R.call_tir_inplace(
+            cls.write, (buffer,), inplace_indices=(0,), out_sinfo=R.Tensor(("b", 2, "n + room", 64), "float32")
+        )
         k = R.strided_slice(written, axes=(2,), begin=(0,), end=("n",))
         return R.matmul(q, R.permute_dims(k, axes=(0, 1, 3, 2)))
 
@@ -66,7 +67,8 @@ class Module:
     # CHECK: R.matmul(q, heads)
     @R.function
     def other(
-        q: R.Tensor(("b", 8, 100, 64), "float32"), k: R.Tensor(("b", 8, 64, 10), "float32"),
+        q: R.Tensor(("b", 8, 100, 64), "float32"),
+        k: R.Tensor(("b", 8, 64, 10), "float32"),
         v: R.Tensor(("b", 1, 2, 64, 10), "float32"),
     ) -> R.Tuple(R.Tensor(("b", 8, 100, 10), "float32"), R.Tensor(("b", 8, 100, 10), "float32")):
         scaled = R.multiply(k, R.const(0.5, "float32"))

@@ -171,7 +171,7 @@ def test_wrong_use_is_refused_in_words(program: Any) -> None:
     ):
         with pytest.raises(TypeError, match=reason):
             main(*arguments, **named)
-    with pytest.raises(ValueError, match="past.key, past.value have to have one length"):
+    with pytest.raises(ValueError, match=r"past\.key, past\.value have to have one length"):
         main(q, k, k, nothing()[0], v)
     for room in (-1, 1.5, True):
         with pytest.raises(ValueError, match="a cache's room is a number of rows, got"):
@@ -179,7 +179,7 @@ def test_wrong_use_is_refused_in_words(program: Any) -> None:
     with pytest.raises(KeyError, match="nothing has been put into the cache yet"):
         cache["past.key"]
     main(q, k, v, cache)
-    with pytest.raises(KeyError, match="the cache has past.key, past.value"):
+    with pytest.raises(KeyError, match=r"the cache has past\.key, past\.value"):
         cache["key"]
     # Of another batch: what was there stays.
     with pytest.raises(ValueError, match=r"expected size b = 3 .*got 1"):
@@ -207,7 +207,9 @@ def test_a_size_that_nothing_but_the_buffers_have() -> None:
         new = relax.broadcast_to(x, relax.shape_expr(dims=(1, rx.sym("n"))))
         f.returns(relax.sum(relax.concat(past, new, axis=0)))
     main = rx.compile(module, donate=["past"])["main"]
-    with pytest.raises(ValueError, match=r"no argument tells the size n of 'past': make the cache with it, cache\(n=...\)"):
+    with pytest.raises(
+        ValueError, match=r"no argument tells the size n of 'past': make the cache with it, cache\(n=...\)"
+    ):
         main(numpy.ones((1, 1), "float32"), main.cache())
     cache = main.cache(n=3)
     assert [float(main(numpy.ones((1, 1), "float32"), cache)) for _ in range(3)] == [3, 6, 9]
