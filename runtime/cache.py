@@ -116,7 +116,7 @@ class Cache:
         grown = self._signature.inputs[self._signature.grown[0].input].shape[self._signature.grown[0].axis]
         if size == grown:
             return 0  # its own axis, which the caller knows
-        if size not in sizes:
+        if size is None or size not in sizes:
             raise ValueError(
                 f"{self._signature.name}: no argument tells the size {size} of '{described.name}': "
                 f"make the cache with it, cache({size}=...)"
