@@ -12,7 +12,7 @@ from ...bindings.navigation import body_of, functions_in, last_of, symbol_name
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.substitute import symbols_in
-from ...dialects.core.symbols import SymExpr, equal, sym
+from ...dialects.core.symbols import Dim, SymExpr, dim_add, equal, sym
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import (
     GROWN,
@@ -37,14 +37,14 @@ def write_in_place(module: Operation, function: Operation, donations: Sequence[D
     if not donations:
         return
     room = sym(fresh_name("room", symbols_in(function)))
-    grower = _Grower(module, function, donations[0].total + room)
+    grower = _Grower(module, function, dim_add(donations[0].total, room))
     for donation in donations:
         grower.grow(donation)
     _state(function, donations)
 
 
 class _Grower:
-    def __init__(self, module: Operation, function: Operation, capacity: SymExpr):
+    def __init__(self, module: Operation, function: Operation, capacity: Dim):
         self._module, self._function, self._capacity = module, function, capacity
         self._kernels: dict[tuple[Any, ...], str] = {}
         self._taken = {symbol_name(each) for each in (function, *functions_in(module))}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import fake_framework
 import ml_dtypes
 import numpy
+import onnx
+import onnxruntime
 import pytest
 from relax_mlir.runtime.manifest import parse_signature
+from relax_mlir.tools import relax_compile, relax_run
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -235,3 +239,41 @@ def test_a_damaged_manifest(program: Any, name: str, value: Any) -> None:
         entry["grown"][0][name] = 99
     with pytest.raises(rx.runtime.ArtifactError, match="damaged"):
         parse_signature(entry)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """relax-compile makes such a program, and relax-run calls it with buffers."""
+    source, made = tmp_path / "attention.mlir", tmp_path / "attention.rxa"
+    source.write_text(str(attention()))
+    for pattern, code, told in (("past.*", 0, ""), ("pst.*", 1, "@main has no argument 'pst.*'; it has q, past.key")):
+        said = io.StringIO()
+        arguments = [str(source), "-o", str(made), "--donate", pattern, "--no-cache"]
+        assert relax_compile.run(arguments, io.StringIO(), io.StringIO(), said) == code
+        assert told in said.getvalue()
+    shown, said = io.StringIO(), io.StringIO()
+    shapes = [each for text in ("p:20,0", "q:1,2,3,8") for each in ("--shape", text)]
+    assert relax_run.run([str(made), *shapes], io.StringIO(), shown, said) == 0, said.getvalue()
+    assert "(1, 2, 3, 8)" in shown.getvalue()
+
+
+def test_attention_of_onnx() -> None:
+    """Keys and values that the operator itself joins, of fewer heads than queries have. The oracle is onnxruntime."""
+    kept, floats = ("b", HEADS, "p", SIZE), onnx.TensorProto.FLOAT
+    shapes = {"q": ("b", 4, "s", SIZE), "k": ("b", HEADS, "s", SIZE), "v": ("b", HEADS, "s", SIZE)}
+    inputs = {**shapes, "past_key": kept, "past_value": kept}
+    given, results = ["q", "k", "v", "", "past_key", "past_value"], ["y", "present_key", "present_value"]
+    node = onnx.helper.make_node("Attention", given, results, is_causal=1)
+    values = [onnx.helper.make_tensor_value_info(name, floats, shape) for name, shape in inputs.items()]
+    found = [onnx.helper.make_tensor_value_info(name, floats, None) for name in results]
+    graph = onnx.helper.make_graph([node], "attention", values, found)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    main = rx.compile(rx.from_onnx(model), donate=["past*"])["main"]
+    cache, (keys, values) = main.cache(), nothing()
+    for step, rows in enumerate((5, 1, 3)):
+        q, k, v = drawn(step, 1, rows)
+        q = numpy.concatenate([q, k], 1)
+        feeds = {"q": q, "k": k, "v": v, "past_key": keys, "past_value": values}
+        expected_y, keys, values = session.run(None, feeds)
+        numpy.testing.assert_allclose(main(q, k, v, cache), expected_y, rtol=1e-4, atol=1e-5)
+        numpy.testing.assert_array_equal(cache["past_key"], keys)
