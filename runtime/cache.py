@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .arguments import numpy_or_refusal, prepared
 from .arrays import numpy_type, tensor, to_numpy
-from .function import Function
+from .function import REFUSALS, Function
 from .manifest import Buffer, Signature, Value
-from .results import giver, maker_of
+from .results import maker_of
 
 if TYPE_CHECKING:
     import tvm_ffi
@@ -142,55 +142,79 @@ class GrowingFunction(Function):
         super().__init__(packed, _public(signature))
         self._below = signature
         places = {each.input for each in signature.grown}
-        self._others = [place for place in range(len(signature.inputs) - 1) if place not in places]
+        places.add(signature.grown[0].length)
+        self._others = [place for place in range(len(signature.inputs)) if place not in places]
         #: The arguments beside the cache.
         self._beside = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
+        self._names = [each.name for each in self._beside.inputs]
+        #: Knows for types of them how they are passed and results are given.
+        self._known = Function(packed, self._beside)
 
     def cache(self, room: int = 0, **sizes: int) -> Cache:
         """An empty cache, with a place for so many rows at first; `sizes` are those that no other argument tells."""
         return Cache(self._below, room, sizes)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
-        if not caches:
-            return self._with_arrays(self._in_order(arguments, named) if named else arguments)
-        if len(caches) > 1 or caches[0]._signature is not self._below:
-            reason = "one cache stands for all that grows" if len(caches) > 1 else "the cache is another function's"
-            raise TypeError(f"{self.__name__}: {reason}: {self.__name__}.cache() makes one")
-        others = tuple(each for each in arguments if not isinstance(each, Cache))
-        beside = {name: each for name, each in named.items() if not isinstance(each, Cache)}
-        return self._with_cache(caches[0], self._beside_cache(others, beside))
+        cache, others = self._parted(arguments, named)
+        return self._with_arrays(others) if cache is None else self._with_cache(cache, others)
 
     def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
         """What `packed` takes in place of these arguments: as that is, with buffers, and a tensor for their length."""
-        return prepared(self._below, arguments if not named else self._in_order(arguments, named))
+        cache, others = self._parted(arguments, named)
+        if cache is None:
+            return prepared(self._below, others)
+        return self._passed(cache, prepared(self._beside, others))[0]
+
+    def _parted(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Cache | None, tuple[Any, ...]]:
+        """The cache and the arguments beside it; all arguments, without a cache."""
+        caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
+        if not caches:
+            return None, self._in_order(arguments, named) if named else arguments
+        if len(caches) > 1 or caches[0]._signature is not self._below:
+            reason = "one cache stands for all that grows" if len(caches) > 1 else "the cache is another function's"
+            raise TypeError(f"{self.__name__}: {reason}: {self.__name__}.cache() makes one")
+        others = tuple([each for each in arguments if each is not caches[0]])
+        beside = {name: each for name, each in named.items() if each is not caches[0]}
+        if beside or len(others) != len(self._names):
+            others = self._beside_cache(others, beside)
+        return caches[0], others
 
     def _beside_cache(self, others: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        names = [each.name for each in self._beside.inputs]
-        given = dict(zip(names, others, strict=False))
-        if len(others) > len(names) or given.keys() & named.keys() or {*given, *named} != {*names}:
+        given = dict(zip(self._names, others, strict=False))
+        if len(others) > len(self._names) or given.keys() & named.keys() or {*given, *named} != {*self._names}:
             raise TypeError(
-                f"{self.__name__}: beside a cache it takes {', '.join(names) or 'nothing'}; got "
+                f"{self.__name__}: beside a cache it takes {', '.join(self._names) or 'nothing'}; got "
                 f"{len(others)} by place and {', '.join(named) or 'none'} by name"
             )
-        return tuple({**given, **named}[name] for name in names)
+        return tuple({**given, **named}[name] for name in self._names)
 
     def _with_cache(self, cache: Cache, others: tuple[Any, ...]) -> Any:
-        import numpy
+        give = self._known._givers.get(tuple(map(type, others)))
+        if give is None:
+            give, others = self._known._first_call(others)
+        below, new = self._passed(cache, others)
+        try:
+            result = self.packed(*below)
+        except REFUSALS:
+            copies = prepared(self._beside, others)
+            if all(one is other for one, other in zip(others, copies, strict=True)):
+                raise
+            result = self.packed(*self._passed(cache, copies)[0])
+        cache.added(new)
+        return give(result)
 
-        passed = prepared(self._beside, others)
-        sizes = _sizes_told(self._beside.inputs, passed)
+    def _passed(self, cache: Cache, others: Sequence[Any]) -> tuple[list[Any], int]:
+        """What the function below takes, and how many rows will be new."""
+        sizes = _sizes_told(self._beside.inputs, others)
         new = self._new_rows(sizes)
         buffers = cache.reserve(cache.length + new, sizes)
         below: list[Any] = [None] * len(self._below.inputs)
-        for place, value in zip(self._others, passed, strict=True):
+        for place, value in zip(self._others, others, strict=True):
             below[place] = value
         for grown, value in zip(self._below.grown, buffers, strict=True):
             below[grown.input] = value
-        below[-1] = numpy.empty((cache.length, 0), "int8")
-        result = self.packed(*below)
-        cache.added(new)
-        return giver(self._beside, others)(result)
+        below[self._below.grown[0].length] = numpy_or_refusal("a cache").empty((cache.length, 0), "int8")
+        return below, new
 
     def _new_rows(self, sizes: Mapping[str, int]) -> int:
         added = self._below.grown[0].added
@@ -204,25 +228,26 @@ class GrowingFunction(Function):
         """By the model's own arguments and results: what grows is copied."""
         import numpy
 
-        if len(arguments) != len(self._below.inputs) - 1:
+        if len(arguments) != len(self._described.inputs):
             names = ", ".join(each.name for each in self._described.inputs)
             raise TypeError(
-                f"{self.__name__}: expected {len(self._below.inputs) - 1} arguments ({names}), or a cache for those "
+                f"{self.__name__}: expected {len(self._described.inputs)} arguments ({names}), or a cache for those "
                 f"that grow, got {len(arguments)}"
             )
-        given = [arguments[each.input] for each in self._below.grown]
-        described = [self._described.inputs[each.input] for each in self._below.grown]
+        whole, cache = list(arguments), self.cache()
+        whole.insert(self._below.grown[0].length, None)
+        given = [whole[each.input] for each in self._below.grown]
+        described = [self._below.inputs[each.input] for each in self._below.grown]
         arrays = [_as_numpy(self.__name__, *pair) for pair in zip(described, given, strict=True)]
-        others = tuple(arguments[place] for place in self._others)
-        cache = self.cache()
+        others = tuple(whole[place] for place in self._others)
         sizes = _sizes_told(self._beside.inputs, prepared(self._beside, others))
         cache.fill(arrays, self._new_rows(sizes))
-        results = self._with_cache(cache, others)
-        results = list(results) if len(self._below.outputs) != 1 else [results]
+        result, count = self._with_cache(cache, others), len(self._below.outputs)
+        results = list(result) if count > 1 else [result][:count]
         make = maker_of(next((each for each in given if hasattr(each, "__dlpack__")), numpy.empty(0)))
         kept = zip(self._below.grown, cache.names, strict=True)
         for place, name in sorted((each.result, name) for each, name in kept if each.result >= 0):
-            results.insert(place, make(numpy.ascontiguousarray(cache[name])))
+            results.insert(place, make(tensor(numpy.ascontiguousarray(cache[name]))))
         return tuple(results) if len(results) > 1 else results[0]
 
 
@@ -245,7 +270,8 @@ def _public(signature: Signature) -> Signature:
             shape = list(described.shape)
             shape[each.axis] = f"{shape[each.axis]} + {each.added}"
             outputs.insert(each.result, described._replace(name=each.name, shape=tuple(shape)))
-    return signature._replace(inputs=tuple(inputs[:-1]), outputs=tuple(outputs))
+    del inputs[signature.grown[0].length]
+    return signature._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
 def _sizes_told(inputs: Sequence[Value], arguments: Sequence[Any]) -> dict[str, int]:

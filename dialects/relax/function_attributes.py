@@ -120,9 +120,9 @@ GROWN = "relax.grown"
 class Grown(NamedTuple):
     """A buffer with room that a call writes new rows into, behind those that it has."""
 
-    #: The arguments that it is, and that tells how many rows it has.
-    input: int
-    length: int
+    #: The names of the arguments that it is, and that tells how many rows it has.
+    input: str
+    length: str
     axis: int
     #: How many rows are new: a number, or the symbol that is one.
     added: str

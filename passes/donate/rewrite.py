@@ -126,13 +126,14 @@ def _state(function: Operation, donations: Sequence[Donation]) -> None:
     """An argument for the length, no results for what is in the buffers, and what says so."""
     names, results = argument_names(function), _result_names(function)
     length = donations[0].length
+    telling = fresh_name(str(length), names)
     with function.context:
         type_ = encode(TensorInfo((length, 0), "i8"), function.context)
-        add_arguments(function, [fresh_name(str(length), names)], [type_])
+        add_arguments(function, [telling], [type_])
         grown = [
             Grown(
-                input=each.place,
-                length=len(names),
+                input=each.name,
+                length=telling,
                 axis=each.axis,
                 added=str(each.added),
                 result=-1 if each.result is None else each.result,

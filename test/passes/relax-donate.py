@@ -13,7 +13,7 @@ from relax_mlir.script import ir as I, relax as R
 class Module:
     # Two buffers of one length: the new rows are written behind it, what is read is a slice, and what has grown is no
     # result. Buffers of one type share the code.
-    # CHECK-LABEL: @R.function(attrs={"relax.grown": [{"added": "s", "axis": 1, "input": 1, "length": 3, "name": "k", "result": 0}, {"added": "s", "axis": 1, "input": 2, "length": 3, "name": "v", "result": 2}], "relax.result_names": ["y"]})
+    # CHECK-LABEL: @R.function(attrs={"relax.grown": [{"added": "s", "axis": 1, "input": "past_k", "length": "p", "name": "k", "result": 0}, {"added": "s", "axis": 1, "input": "past_v", "length": "p", "name": "v", "result": 2}], "relax.result_names": ["y"]})
     # CHECK-NEXT: def main(
     # CHECK: past_k: R.Tensor((4, "p + room + s", 8), "float32"),
     # CHECK-NEXT: past_v: R.Tensor((4, "p + room + s", 8), "float32"),

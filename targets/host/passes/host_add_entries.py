@@ -111,12 +111,16 @@ def _grown_of(function: Operation) -> dict[str, Any]:
     except ValueError as problem:
         raise located_error(f"attribute '{GROWN}' {problem}", function.location) from None
     written = list(function.attributes[WRITTEN]) if WRITTEN in function.attributes else []
+    places = {string_value(name): place for place, name in enumerate(function.attributes[NAMES])}
     for each in grown:
-        if each.input not in written:
-            name = string_value(function.attributes[NAMES][each.input])
+        if each.input not in places or each.length not in places:
+            reason = f"names arguments '{each.input}' and '{each.length}', of which it has one at most"
+            raise located_error(f"attribute '{GROWN}' {reason}", function.location)
+        if places[each.input] not in written:
             reason = "nothing that is computed reads what it grows to: do not donate it"
-            raise located_error(f"argument '{name}' is not written to, as {reason}", function.location)
-    return {"grown": [each._asdict() for each in grown]} if grown else {}
+            raise located_error(f"argument '{each.input}' is not written to, as {reason}", function.location)
+    told = [{**each._asdict(), "input": places[each.input], "length": places[each.length]} for each in grown]
+    return {"grown": told} if told else {}
 
 
 def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:
