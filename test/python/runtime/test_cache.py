@@ -144,6 +144,27 @@ def test_a_fixed_number_of_new_rows() -> None:
         numpy.testing.assert_allclose(main(q, k, v, cache), expected(q, keys, values), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("level", [0, 3])
+def test_other_levels_give_the_same(level: int) -> None:
+    main = rx.compile(attention(), donate=["past*"], opt_level=level)["main"]
+    cache, (keys, values) = main.cache(), nothing(2)
+    for step, rows in enumerate((3, 1)):
+        q, k, v = drawn(step, 2, rows)
+        keys, values = numpy.concatenate([keys, k], 2), numpy.concatenate([values, v], 2)
+        numpy.testing.assert_allclose(main(q, k, v, cache), expected(q, keys, values), rtol=1e-4, atol=1e-5)
+
+
+def test_lists_and_arrays_with_gaps_are_taken_beside_a_cache(program: Any) -> None:
+    main, (q, k, v) = program["main"], drawn(1, 1, 2)
+    expected_y, cache = main(q, k, v, main.cache()), main.cache()
+    given = q.tolist(), numpy.concatenate([k, k], 3)[..., :SIZE], v.astype("f4")
+    numpy.testing.assert_array_equal(main(*given, cache), expected_y)
+    assert cache.length == 2
+    # What a profile calls is what a call with the cache passes.
+    assert program.profile("main", q, k, v, cache, repeat=2, warmup=0).kernels
+    assert cache.length == 2
+
+
 def test_element_types_that_numpy_lacks() -> None:
     main, cache = rx.compile(attention("bfloat16"), donate=["past*"])["main"], None
     cache, given = main.cache(), [each.astype(ml_dtypes.bfloat16) for each in drawn(1, 1, 3)]
