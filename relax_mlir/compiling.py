@@ -16,6 +16,7 @@ from .passes.core.journal import Journal
 from .passes.core.pipeline import Pipeline
 from .passes.core.stages import Stages
 from .passes.relax_bind_symbolic_vars import BindSymbolicVars
+from .passes.relax_donate import Donate
 from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
@@ -40,6 +41,7 @@ def compile(
     cache: str | os.PathLike[str] | bool | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     bind: Mapping[str, int | str] | None = None,
+    donate: Iterable[str] = (),
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
@@ -53,7 +55,9 @@ def compile(
     without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
     what the program calls by these names (relax.call_dps_packed); others are found among tvm-ffi's registered ones.
     `bind` tells what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
-    planned for the largest then, and calls with others are refused. `partition` names the external codegens that are
+    planned for the largest then, and calls with others are refused. `donate` names arguments of "main", or patterns of
+    names like "past*", that grow in place: a call writes new rows behind those that they have, in a buffer with room,
+    which `executable["main"].cache()` makes, and does not copy them. `partition` names the external codegens that are
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
     run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks.
@@ -71,6 +75,7 @@ def compile(
             opt_level=opt_level,
             instruments=instruments,
             bind=bind,
+            donate=donate,
             partition=partition,
             strict_partition=strict_partition,
             partition_elsewhere=partition_elsewhere,
@@ -95,6 +100,7 @@ def lower(
     opt_level: int = USUAL_LEVEL,
     instruments: Iterable[Instrument] = (),
     bind: Mapping[str, int | str] | None = None,
+    donate: Iterable[str] = (),
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
@@ -110,6 +116,8 @@ def lower(
     copied = module.copy()
     if bind:
         Pipeline(BindSymbolicVars(vars=bind)).run(copied._owner)
+    if donate:
+        Pipeline(Donate(args=(donate,) if isinstance(donate, str) else tuple(donate))).run(copied._owner)
     # Not the module itself, which would count as having handed something out.
     chosen.run(copied._owner, name, list(instruments))
     return copied

@@ -67,7 +67,7 @@ def _tensor(where: str, described: Value, value: Any) -> Any:
         if hasattr(value, "__dlpack__"):
             return _contiguous(where, value, share(value, described.written), described.written)
         if isinstance(value, memoryview) or hasattr(value, "__array__"):
-            return tensor(_of_numpy(where, described, _numpy(where).asarray(value)))
+            return tensor(_of_numpy(where, described, numpy_or_refusal(where).asarray(value)))
     except UnsupportedArray as error:
         raise UnsupportedArray(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
     return value
@@ -80,7 +80,7 @@ def _is_numpys(value: Any, name: str) -> bool:
 
 def _of_numbers(where: str, described: Value, value: Any) -> Any:
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
-    numpy = _numpy(where)
+    numpy = numpy_or_refusal(where)
     if described.written:
         kind = type(value).__name__
         raise UnsupportedArray(f"{where} is written to, which nobody would see in a {kind}: pass an array")
@@ -129,7 +129,7 @@ def _of_numpy(where: str, described: Value, array: Any) -> Any:
 
 def _shared(array: Any) -> Any:
     """A read-only array as one that can be passed: of the same memory, where numpy exports that."""
-    numpy = _numpy("")
+    numpy = numpy_or_refusal("")
     try:
         return numpy.from_dlpack(share(array.view(f"uint{8 * array.dtype.itemsize}"))).view(array.dtype)
     except UnsupportedArray:
@@ -151,11 +151,11 @@ def _contiguous(where: str, value: Any, shared: Any, is_written: bool) -> Any:
         return value if _is_known(value) else shared
     if is_written:
         raise UnsupportedArray(f"{where} is written to, but its memory is not contiguous or not aligned")
-    _numpy(where)
+    numpy_or_refusal(where)
     return copy(shared)
 
 
-def _numpy(where: str) -> Any:
+def numpy_or_refusal(where: str) -> Any:
     try:
         import numpy
     except ImportError:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..support.suggest import suggest
 from . import display
 from .artifact import ALIGNMENT, Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
+from .cache import function_of
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
@@ -62,7 +63,7 @@ class Executable:
                 self._module = _load(self._artifact, self._limit)
             packed = _find(self._module, name)
             packed.release_gil = True
-            self._functions[name] = Function(packed, self._signatures[name])
+            self._functions[name] = function_of(packed, self._signatures[name])
         return self._functions[name]
 
     def __repr__(self) -> str:

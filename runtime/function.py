@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # Types of arguments that a function remembers how to give results for: programs pass few.
 _REMEMBERED = 64
-# What the entry, and what exports memory, raise for arguments that may be passed as copies.
-_REFUSALS = (BufferError, TypeError, ValueError)
+#: What the entry, and what exports memory, raise for arguments that may be passed as copies.
+REFUSALS = (BufferError, TypeError, ValueError)
 
 
 class Function:
@@ -45,7 +45,7 @@ class Function:
         refusal = None
         try:
             result = self.packed(*arguments)
-        except _REFUSALS as error:
+        except REFUSALS as error:
             refusal = error
         if refusal is not None:
             try:

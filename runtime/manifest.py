@@ -42,6 +42,20 @@ class Value(NamedTuple):
         return {name: _plain(value) for name, value in fields if name in always or value != usual.get(name)}
 
 
+class Buffer(NamedTuple):
+    """An input that callers keep from call to call, with room: a call writes new rows behind those that it has."""
+
+    #: The places of the input, and of that which tells how many rows there are.
+    input: int
+    length: int
+    axis: int
+    #: How many rows are new: a number, or the symbol that is one.
+    added: str
+    #: The place among all results that what it has then would have; -1 for none. And that one's name.
+    result: int
+    name: str
+
+
 class Site(NamedTuple):
     """A place in the program where a kernel is called: the number of its clock, and what KernelTime begins with."""
 
@@ -64,6 +78,8 @@ class Signature(NamedTuple):
     outputs: tuple[Value, ...]
     #: Where a call of it may reach kernels; None where the program has no clocks.
     sites: tuple[Site, ...] | None = None
+    #: Of inputs that grow in place, which are no results.
+    grown: tuple[Buffer, ...] = ()
 
     def content(self) -> dict[str, Any]:
         """As the manifest has it, but for the sites: see profile_content."""
@@ -130,7 +146,21 @@ def parse_signature(entry: dict[str, Any]) -> Signature:
     inputs, outputs = (tuple(map(_value, fields.items(key, dict))) for key in ("inputs", "outputs"))
     if any(not each.name for each in inputs):
         raise ArtifactError(f"damaged: its manifest has an input of '{name}' without a name")
-    return Signature(name, inputs, outputs, _sites(fields, name) if "profile" in entry else None)
+    sites = _sites(fields, name) if "profile" in entry else None
+    grown = tuple(_buffer(each, inputs) for each in fields.items("grown", dict)) if "grown" in entry else ()
+    return Signature(name, inputs, outputs, sites, grown)
+
+
+def _buffer(content: dict[str, Any], inputs: Sequence[Value]) -> Buffer:
+    fields, numbers = Fields(content, "grown inputs"), ("input", "length", "axis", "result")
+    places = {name: fields.get(name, int) for name in numbers}
+    found = Buffer(**places, **{name: fields.get(name, str) for name in ("added", "name")})
+    is_there = 0 <= found.input < len(inputs) and 0 <= found.length < len(inputs) and found.result >= -1
+    if not is_there or not 0 <= found.axis < len(inputs[found.input].shape):
+        raise ArtifactError("damaged: what its manifest says of inputs that grow")
+    if len(inputs[found.length].shape) != 2 or not isinstance(inputs[found.length].shape[0], str):
+        raise ArtifactError("damaged: its manifest has no input that tells how far others have grown")
+    return found
 
 
 def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> Value:

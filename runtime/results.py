@@ -33,12 +33,12 @@ def _frameworks(signature: Signature, arguments: Sequence[Any]) -> Iterator[Give
     """What makes arrays of tensors for each argument that is an array."""
     for described, argument in zip(signature.inputs, arguments, strict=False):
         if described.kind == "list" and isinstance(argument, Sequence):
-            yield from map(_maker, argument)
+            yield from map(maker_of, argument)
         elif described.kind == "tensor":
-            yield _maker(argument)
+            yield maker_of(argument)
 
 
-def _maker(array: Any) -> Give:
+def maker_of(array: Any) -> Give:
     import tvm_ffi
 
     if isinstance(array, tvm_ffi.Tensor):

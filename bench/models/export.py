@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exports the models of zoo.py to ONNX, with random weights: a static and a dynamic variant of each.
+"""Exports the models of zoo.py to ONNX, with random weights: a static and a dynamic variant of each, decoders of
+run-time sizes only.
 
 python bench/models/export.py build/models [name ...]
 """
@@ -12,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from zoo import ZOO, Exported, Input, translations
+from zoo import DECODERS, ZOO, Exported, Input, translations
 
 _TORCH = {"float32": torch.float32, "int64": torch.int64}
 
 
 def main(folder: str, *names: str) -> int:
-    known = {model.name for model in ZOO}
+    known = {model.name for model in (*ZOO, *DECODERS)}
     if unknown := set(names) - known:
         print(f"no such model: {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}", file=sys.stderr)
         return 2
     Path(folder).mkdir(parents=True, exist_ok=True)
     known_to_onnx = translations()
-    for model in ZOO:
+    for model in (*ZOO, *DECODERS):
         if not names or model.name in names:
             export(model, Path(folder), known_to_onnx)
     return 0
@@ -33,8 +34,9 @@ def main(folder: str, *names: str) -> int:
 def export(model: Exported, folder: Path, known_to_onnx: dict[Any, Any]) -> None:
     torch.manual_seed(0)
     built = model.build()
-    for is_dynamic in (False, True):
-        path = folder / (f"{model.name}_dynamic.onnx" if is_dynamic else f"{model.name}.onnx")
+    for is_dynamic in (True,) if model in DECODERS else (False, True):
+        is_marked = is_dynamic and model not in DECODERS
+        path = folder / (f"{model.name}_dynamic.onnx" if is_marked else f"{model.name}.onnx")
         if path.exists():
             continue
         # The exporter takes a size of 1 for one that stays 1: examples of a dynamic model have others.

@@ -98,7 +98,7 @@ def _runs(path: Path, inputs: Mapping[str, Any], threads: Sequence[int]) -> Runs
             return program["main"](*given)
 
         runs["ours", count] = ours
-        session = _session(path, count)
+        session = onnxruntime_session(path, count)
         runs["onnxruntime", count] = lambda session=session: session.run(None, dict(inputs))  # type: ignore[misc]
         request = _openvino(path, count, given)
         if request is not None:
@@ -106,7 +106,7 @@ def _runs(path: Path, inputs: Mapping[str, Any], threads: Sequence[int]) -> Runs
     return runs
 
 
-def _session(path: Path, threads: int) -> Any:
+def onnxruntime_session(path: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: A size that only the run tells, with the largest that the exporter is told of.
-BATCH, SEQUENCE, FRAMES = "batch", "sequence", "frames"
+BATCH, SEQUENCE, FRAMES, PAST = "batch", "sequence", "frames", "past"
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,48 @@ def _causal(model: Any) -> Any:
     return Causal().eval()
 
 
+def gpt2_cached() -> Any:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return _cached(GPT2LMHeadModel(GPT2Config(n_positions=4096)))
+
+
+def llama_cached() -> Any:
+    """As `llama`, for longer texts."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=4096,
+        hidden_size=512,
+        intermediate_size=1376,
+        num_hidden_layers=4,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+    )
+    return _cached(LlamaForCausalLM(config))
+
+
+def _cached(model: Any) -> Any:
+    """Takes the keys and values of earlier tokens behind the new ones, and gives them with these."""
+    import torch
+    from transformers import DynamicCache
+
+    class Cached(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model.eval()
+
+        def forward(self, *inputs: Any) -> Any:
+            ids, *past = inputs
+            cache = DynamicCache(list(zip(past[::2], past[1::2], strict=True)))
+            found = self.model(input_ids=ids, past_key_values=cache, use_cache=True)
+            grown = [each for layer in found.past_key_values.layers for each in (layer.keys, layer.values)]
+            return (found.logits, *grown)
+
+    return Cached().eval()
+
+
 def lstm() -> Any:
     """Two layers, both directions, and a projection of each step."""
     import torch
@@ -255,4 +297,18 @@ ZOO: tuple[Exported, ...] = (
     Exported("llama", llama, _TOKENS, ("logits",), _text_sizes((1, 64), (2, 33), (3, 100))),
     Exported("lstm", lstm, _FRAMES, ("tags",), _frame_sizes((1, 50), (3, 17), (2, 80)), is_traced=True),
     Exported("detector", detector, _SMALL_PICTURE, ("boxes", "scores", "selected"), _picture_sizes(1, 2, 4)),
+)
+
+
+def _decoder(name: str, build: Callable[[], Any], layers: int, heads: int, size: int) -> Exported:
+    places = [f"{layer}.{which}" for layer in range(layers) for which in ("key", "value")]
+    past = (Input(f"past_key_values.{place}", (BATCH, heads, PAST, size)) for place in places)
+    sizes = tuple({BATCH: batch, SEQUENCE: count, PAST: before} for batch, count, before in ((1, 1, 64), (2, 3, 5)))
+    return Exported(name, build, (*_TOKENS, *past), ("logits", *(f"present.{place}" for place in places)), sizes)
+
+
+#: Models that go on with a text: of run-time sizes only.
+DECODERS: tuple[Exported, ...] = (
+    _decoder("gpt2_cached", gpt2_cached, 12, 12, 64),
+    _decoder("llama_cached", llama_cached, 4, 2, 64),
 )

@@ -111,3 +111,49 @@ def argument_names(function: Operation) -> list[str]:
             if ARGUMENT_NAME in held:
                 names[index] = string_value(held[ARGUMENT_NAME])
     return names
+
+
+#: On a function: the arguments that are buffers which a call grows, as dictionaries.
+GROWN = "relax.grown"
+
+
+class Grown(NamedTuple):
+    """A buffer with room that a call writes new rows into, behind those that it has."""
+
+    #: The names of the arguments that it is, and that tells how many rows it has.
+    input: str
+    length: str
+    axis: int
+    #: How many rows are new: a number, or the symbol that is one.
+    added: str
+    #: Which result it would be if it were returned, and that one's name; -1 for none.
+    result: int
+    name: str
+
+
+def encode_grown(grown: Sequence[Grown]) -> Attribute:
+    """The attribute, in the current context."""
+    i64 = ir.IntegerType.get_signless(64)
+
+    def encoded(value: int | str) -> Attribute:
+        return ir.StringAttr.get(value) if isinstance(value, str) else ir.IntegerAttr.get(i64, value)
+
+    held = [{name: encoded(value) for name, value in each._asdict().items()} for each in grown]
+    return ir.ArrayAttr.get([ir.DictAttr.get(each) for each in held])
+
+
+def decode_grown(function: Operation) -> list[Grown]:
+    """What a function says of the buffers that it grows. Raises ValueError for what is no such attribute."""
+    if GROWN not in function.attributes:
+        return []
+    try:
+        return [
+            Grown(*(_number_or_text(each[name]) for name in Grown._fields))  # type: ignore[arg-type]
+            for each in function.attributes[GROWN]
+        ]
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"must hold dictionaries of {', '.join(Grown._fields)}") from None
+
+
+def _number_or_text(attribute: Attribute) -> int | str:
+    return string_value(attribute) if isinstance(attribute, ir.StringAttr) else ir.IntegerAttr(attribute).value

@@ -10,7 +10,7 @@ from ...bindings.ir import AffineMap, Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
-from .group import Group, Member, asked_map
+from .group import Group, Member, asked_map, written_by_host
 from .maps import compose, identity, plain_dim
 from .prim_info import input_count_of, maps_of
 
@@ -105,6 +105,8 @@ class _GroupBody:
         """Parameters with the maps from the loops to their elements."""
         if self._group.host is None:
             yield from ((value, self._group.out_map) for value in self._destinations.values())
+        for result, map_ in written_by_host(self._group):
+            yield self._destinations[result], map_
         for member in self._group.members:
             for operand, value in enumerate(member.call.operands):
                 read = member.info.reads.get(operand)

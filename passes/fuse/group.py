@@ -197,11 +197,27 @@ def _is_read_as_it_lies(moved: Sequence[Member], consumers: Group, producers: Gr
 
     Its loops come by each element many times, and in vectors. What is too much for the cache lies together rather.
     """
-    if not _only_moves(producers) or any(bytes_of(value.type) > _MOST_SCATTERED for value in producers.produced):
+    if not _only_moves(producers) or not (_are_rows(producers) or _is_little(producers)):
         return False
     source = _innermost(compose(moved[0].info.moved_from, moved[0].place))
     edges = _edges(producers, consumers)
     return all(_innermost(map_) == source for consumer, operand, _ in edges for map_ in consumer.read_maps(operand))
+
+
+def _is_little(group: Group) -> bool:
+    return all(bytes_of(value.type) <= _MOST_SCATTERED for value in group.produced)
+
+
+def _are_rows(group: Group) -> bool:
+    """Whether what is read are whole rows of larger tensors, in their order: as far apart as they are there."""
+    return all(_moves_rows(member) for member in group.members)
+
+
+def _moves_rows(member: Member) -> bool:
+    source, result = member.call.operands[0].type, member.call.results[0].type
+    is_in_order = member.info.moved_from == member.info.out_map and member.info.moved_from.is_permutation
+    is_whole = not result.is_dynamic_dim(result.rank - 1) and source.shape[-1] == result.shape[-1]
+    return is_in_order and is_whole
 
 
 def bytes_of(tensor: Type) -> float:
@@ -337,13 +353,26 @@ def _dims_of_slices(group: Group, made: dict[Any, Member]) -> set[int | None]:
 
 def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
     """The loops whose size a parameter has: an output, or an input that is read along them."""
-    maps = [] if group.host is not None else [group.out_map]
+    maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:
         for operand, value in enumerate(member.call.operands):
             if value not in made and operand in member.info.reads and member.generic is not None:
                 read = member.info.reads[operand]
                 maps += member.read_maps(operand) if read.generic == member.generic else []
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
+
+
+def written_by_host(group: Group) -> Iterator[tuple[Value, AffineMap]]:
+    """The host's results that the operation with the group's loops writes, with the maps from the loops to them."""
+    host = group.host
+    if host is None or host.generic is None:
+        return
+    generic = host.info.generic(host.generic)
+    count = input_count_of(generic)
+    for value, map_ in zip(list(generic.operands)[count:], maps_of(generic)[count:], strict=True):
+        parameter = host.info.begun_in(value)
+        if parameter is not None and parameter >= host.info.input_count:
+            yield host.call.results[parameter - host.info.input_count], compose(map_, host.place)
 
 
 def asked_map(member: Member, parameter: int, made: dict[Any, Member], outputs: list[Value]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...bindings.ir import Block, Operation, Type
+from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import (
     body_of,
@@ -98,6 +98,15 @@ class PrimInfo:
 
     def generic(self, position: int) -> Operation:
         return body_of(self.function).operations[position].operation
+
+    def begun_in(self, value: Value) -> int | None:
+        """The parameter in whose place a tensor is computed, step by step; None where it is a tensor of its own."""
+        while not isinstance(value.owner, Block):
+            op = value.owner.operation
+            if op.name not in ("linalg.generic", "linalg.fill") or len(op.results) != 1:
+                return None
+            value = op.operands[len(op.operands) - 1]
+        return value.arg_number
 
 
 def prim_info(function: Operation) -> PrimInfo | None:

@@ -16,6 +16,7 @@ from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
+from ...passes.relax_donate import Donate
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
@@ -143,8 +144,9 @@ class Compilation:
         self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
-            if self._bound is not None:
-                Pipeline(self._bound).run(module)
+            for change in (self._bound, _donation(self.arguments["donate"])):
+                if change is not None:
+                    Pipeline(change).run(module)
         self._save_ir("import", module)
         for stage in self.stages:
             with self.progress.step(stage.name):
@@ -324,6 +326,11 @@ def _bound(texts: Sequence[str] | None) -> BindSymbolicVars | None:
             raise RelaxError(f"option --bind: {problem}")
         sizes[name] = size
     return BindSymbolicVars(vars=sizes) if sizes else None
+
+
+def _donation(texts: Sequence[str] | None) -> Donate | None:
+    """What --donate past* asks for."""
+    return Donate(args=tuple(texts)) if texts else None
 
 
 def _size_of(source: str) -> int:

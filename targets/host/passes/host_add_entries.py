@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
@@ -22,7 +22,7 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
-from ....dialects.relax.function_attributes import RESULT_NAMES
+from ....dialects.relax.function_attributes import GROWN, RESULT_NAMES, decode_grown
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
@@ -61,7 +61,7 @@ class AddEntries(Pass):
                 _hide(function)
             before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
             contents = [
-                {**signature.describe(), **profile_of(function), **memory_of(function)}
+                {**signature.describe(), **_grown_of(function), **profile_of(function), **memory_of(function)}
                 for signature, function in zip(signatures, public, strict=True)
             ]
             described = [ir.StringAttr.get(json.dumps(content, sort_keys=True)) for content in contents]
@@ -102,6 +102,25 @@ def signature_of(function: Operation) -> Signature:
         _named(function, given_outputs(function, results, outputs)),
         tuple(string_value(each) for each in attributes[MAKERS]) if MAKERS in attributes else (),
     )
+
+
+def _grown_of(function: Operation) -> dict[str, Any]:
+    """What the manifest says of inputs that grow in place: each is written to, or its rows would be lost."""
+    try:
+        grown = decode_grown(function)
+    except ValueError as problem:
+        raise located_error(f"attribute '{GROWN}' {problem}", function.location) from None
+    written = list(function.attributes[WRITTEN]) if WRITTEN in function.attributes else []
+    places = {string_value(name): place for place, name in enumerate(function.attributes[NAMES])}
+    for each in grown:
+        if each.input not in places or each.length not in places:
+            reason = f"names arguments '{each.input}' and '{each.length}', of which it has one at most"
+            raise located_error(f"attribute '{GROWN}' {reason}", function.location)
+        if places[each.input] not in written:
+            reason = "nothing that is computed reads what it grows to: do not donate it"
+            raise located_error(f"argument '{each.input}' is not written to, as {reason}", function.location)
+    told = [{**each._asdict(), "input": places[each.input], "length": places[each.length]} for each in grown]
+    return {"grown": told} if told else {}
 
 
 def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:

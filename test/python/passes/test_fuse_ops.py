@@ -103,6 +103,19 @@ def test_much_is_laid_together_for_a_product(rows: Any, expected: int) -> None:
     assert len(kernels([rx.tensor((rows, 2048)), rx.tensor((1024, 4))], body)) == expected
 
 
+@pytest.mark.parametrize(("batch", "axis", "expected"), [("n", 1, 1), (64, 1, 1), ("n", 2, 2), (64, 2, 2)])
+def test_whole_rows_are_read_where_they_lie(batch: Any, axis: int, expected: int) -> None:
+    """However many: cut along the last axis they would be further apart than before."""
+    shape = [batch, 128, 128]
+    shape[axis] = 256
+
+    def body(x: Any, y: Any) -> Any:
+        rows = relax.strided_slice(x, axes=[axis], begin=[0], end=[128])
+        return relax.einsum([y, rows], subscripts="bik,bjk->bij")
+
+    assert len(kernels([rx.tensor(shape), rx.tensor((batch, 2, 128))], body)) == expected
+
+
 @draws(20, deadline=None)
 @given(st.one_of(blocks.images(), blocks.sequences()))
 def test_random_graphs(module: rx.Module) -> None:

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes buffers with room of arguments that grow: new rows are written into them, what is read is a slice of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import ir, string_array, string_value
+from ...bindings.navigation import body_of, functions_in, last_of, symbol_name
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.substitute import symbols_in
+from ...dialects.core.symbols import Dim, SymExpr, dim_add, equal, sym
+from ...dialects.relax import dialect as relax
+from ...dialects.relax.function_attributes import (
+    GROWN,
+    RESULT_NAMES,
+    VISIBILITY,
+    Grown,
+    argument_names,
+    encode_grown,
+)
+from ...dialects.tir.prim_func import make_prim_func
+from ...emit import linalg, loops
+from ...emit.kernels import fresh_name, parameter_type
+from ...emit.numbers import as_index
+from ..canonicalize.support import shape_of
+from ..legalize.builder import OPERATOR
+from ..params.signature import add_arguments
+from .rows import Donation
+
+
+def write_in_place(module: Operation, function: Operation, donations: Sequence[Donation]) -> None:
+    """All of them, which have one length and get as many new rows; who asked states the function's type anew."""
+    if not donations:
+        return
+    room = sym(fresh_name("room", symbols_in(function)))
+    grower = _Grower(module, function, dim_add(donations[0].total, room))
+    for donation in donations:
+        grower.grow(donation)
+    _state(function, donations)
+
+
+class _Grower:
+    def __init__(self, module: Operation, function: Operation, capacity: Dim):
+        self._module, self._function, self._capacity = module, function, capacity
+        self._kernels: dict[tuple[Any, ...], str] = {}
+        self._taken = {symbol_name(each) for each in (function, *functions_in(module))}
+
+    def grow(self, donation: Donation) -> None:
+        concat, argument = donation.concat, donation.argument
+        new = concat.operands[1]
+        shape = list(donation.info.shape or ())
+        shape[donation.axis] = self._capacity
+        type_ = encode(donation.info.with_shape(shape), self._module.context)
+        argument.set_type(type_)
+        self._read_rows(argument, donation)
+        with concat.location, ir.InsertionPoint(concat):
+            kernel = self._kernel(donation, [argument, new])
+            length = relax.ops["prim_value"](donation.length)
+            written = relax.ops["call_tir_inplace"](kernel, [argument, new, length], [0], type_)
+            present = _rows(written, donation, donation.total)
+        concat.results[0].replace_all_uses_with(present)
+
+    def _read_rows(self, argument: Value, donation: Donation) -> None:
+        """Whoever else reads the argument reads the rows that it has had: nobody writes to them."""
+        others = [use for use in list(argument.uses) if use.owner.operation != donation.concat]
+        if not others:
+            return
+        with self._function.location, ir.InsertionPoint.at_block_begin(body_of(self._function)):
+            before = _rows(argument, donation, donation.length)
+        for use in others:
+            use.owner.operation.operands[use.operand_number] = before
+
+    def _kernel(self, donation: Donation, values: Sequence[Value]) -> str:
+        """The PrimFunc that writes new rows into such a buffer."""
+        context = self._function.context
+        types = [parameter_type(decode(value.type), context, on_memrefs=True) for value in values]
+        buffer, new = (shape_of(value) or () for value in values)
+        pairs = enumerate(zip(buffer, new, strict=True))
+        unproven = [axis for axis, pair in pairs if axis != donation.axis and equal(*pair) is not True]
+        key = (donation.axis, *unproven, *map(str, types))
+        if key not in self._kernels:
+            self._kernels[key] = self._add_kernel(types, donation.axis, unproven)
+        return self._kernels[key]
+
+    def _add_kernel(self, types: Sequence[Type], axis: int, unproven: Collection[int]) -> str:
+        name = fresh_name("append", self._taken)
+        self._taken.add(name)
+        held = {OPERATOR: "relax.concat", VISIBILITY: "private"}
+        attributes = {key: ir.StringAttr.get(text) for key, text in held.items()}
+
+        def body(buffer: Value, new: Value, length: Value) -> None:
+            for other in unproven:
+                loops.require_same(linalg.sizes(buffer)[other], linalg.sizes(new)[other], f"axis {other} of new rows")
+            _append(buffer, new, length, axis)
+
+        inputs = [*types, ir.IntegerType.get_signless(64)]
+        with ir.InsertionPoint(body_of(self._module)):
+            make_prim_func(name, inputs, [], body, attributes=attributes)
+        return name
+
+
+def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
+    """Writes the new rows behind so many others, where there is room."""
+    sizes = linalg.sizes(new)
+    first, count, room = (as_index(each) for each in (length, sizes[axis], linalg.sizes(buffer)[axis]))
+    message = "a buffer of {} rows has no room for {} behind {}"
+    loops.require((first >= 0) & (first + count <= room), "ValueError", message, room, count, first)
+
+    def move(*at: Any) -> None:
+        place = [index + first if each == axis else index for each, index in enumerate(at)]
+        loops.store(loops.load(new, *at), buffer, *place)
+
+    loops.nest(sizes, move)
+
+
+def _rows(value: Value, donation: Donation, count: SymExpr) -> Value:
+    """The first rows of a buffer."""
+    return relax.ops["strided_slice"](value, axes=[donation.axis], begin=[0], end=[count])
+
+
+def _state(function: Operation, donations: Sequence[Donation]) -> None:
+    """An argument for the length, no results for what is in the buffers, and what says so."""
+    names, results = argument_names(function), _result_names(function)
+    length = donations[0].length
+    telling = fresh_name(str(length), names)
+    with function.context:
+        type_ = encode(TensorInfo((length, 0), "i8"), function.context)
+        add_arguments(function, [telling], [type_])
+        grown = [
+            Grown(
+                input=each.name,
+                length=telling,
+                axis=each.axis,
+                added=str(each.added),
+                result=-1 if each.result is None else each.result,
+                name=results[each.result] if results and each.result is not None else "",
+            )
+            for each in donations
+        ]
+        function.attributes[GROWN] = encode_grown(grown)
+        _drop_results(function, {each.result for each in donations if each.result is not None})
+    for donation in donations:
+        donation.concat.erase()
+
+
+def _result_names(function: Operation) -> list[str]:
+    attributes = function.attributes
+    return list(map(string_value, attributes[RESULT_NAMES])) if RESULT_NAMES in attributes else []
+
+
+def _drop_results(function: Operation, places: Collection[int]) -> None:
+    returned, names = last_of(body_of(function)), _result_names(function)
+    kept = [value for place, value in enumerate(returned.operands) if place not in places]
+    with returned.location, ir.InsertionPoint(returned):
+        ir.Operation.create(returned.name, operands=kept)
+    returned.erase()
+    if names:
+        left = [name for place, name in enumerate(names) if place not in places]
+        function.attributes[RESULT_NAMES] = string_array(left)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arguments that a call may write to, because the caller has no other use for them: keys and values of earlier steps.
+
+concat(past, new), which copies all of the past, becomes a write of the new rows behind the past's in its own memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..dialects.relax.function_attributes import argument_names
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .core.base import Pass
+from .core.registry import register_pass
+from .donate.rewrite import write_in_place
+from .donate.rows import donations_of
+from .params.signature import changing_copy, graph_function
+
+
+@register_pass
+@dataclass(frozen=True)
+class Donate(Pass):
+    """Lets a function grow arguments in place that a concat continues: each becomes a buffer with room behind its rows.
+
+    `args` are names, or patterns of names like past*. Behind the arguments there is a new one, a tensor [length, 0],
+    which tells how many rows there are; what was concatenated is no result any more: it is in the buffer.
+    """
+
+    name: ClassVar[str] = "relax-donate"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
+
+    args: tuple[str, ...] = ()
+    function: str = "main"
+
+    def run(self, op: Operation) -> None:
+        what = f"pass '{self.name}'"
+        function = graph_function(op, self.function, what)
+        places = self._places(what, argument_names(function))
+        with changing_copy(function, what) as copy:
+            write_in_place(op, copy, donations_of(copy, places, what))
+
+    def _places(self, what: str, names: Sequence[str]) -> list[int]:
+        """Where the arguments are. Raises RelaxError for a pattern that none has."""
+        for pattern in self.args:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                known = f"it has {', '.join(names) or 'none'}"
+                raise RelaxError(
+                    f"{what}: @{self.function} has no argument '{pattern}'; {known}{suggest(pattern, names)}"
+                )
+        return [place for place, name in enumerate(names) if any(fnmatchcase(name, each) for each in self.args)]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention whose heads share keys and values: the heads become rows of one product, instead of copies of what they
+share.
+
+matmul(q, repeat(k)) reads each k once for all heads that it serves: their queries lie one behind the other already.
+Numbers that scores are scaled by go to the queries, which are fewer, and keys that stay in a caller's buffer from call
+to call are read as they lie there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..bindings.ir import Operation, OpView, Value
+from ..bindings.patterns import Pattern, Rewriter, apply_greedy, defining_op
+from ..dialects.core.aliases import viewed
+from ..dialects.core.infos import is_float
+from ..dialects.core.symbols import Dim, at_most, dim_mul, equal
+from ..dialects.relax import const, dialect
+from .canonicalize.constants import splat
+from .canonicalize.reshaping import permutation
+from .canonicalize.support import as_result, dtype_of, is_known, shape_of
+from .core.base import Pass
+from .core.registry import register_pass
+
+relax = dialect.ops
+
+
+@register_pass
+@dataclass(frozen=True)
+class RegroupHeads(Pass):
+    """Products with repeated heads become products of more rows with what is repeated."""
+
+    name: ClassVar[str] = "relax-regroup-heads"
+    anchor: ClassVar[str] = "any"
+
+    def run(self, op: Operation) -> None:
+        apply_greedy(op, [Pattern("relax.matmul", regroup)], what=self.name)
+
+
+class _Right(NamedTuple):
+    """What a product's right operand is made of: matrices [batch, heads, rows, columns]."""
+
+    source: Value
+    #: How many heads of the product each serves.
+    repeats: int = 1
+    is_turned: bool = False
+    #: What all elements are multiplied by.
+    factor: float = 1.0
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it lies in a buffer that calls go on with: rows of it, in their order."""
+        rows = defining_op(self.source, "relax.strided_slice")
+        return rows is not None and defining_op(rows.x, "relax.call_tir_inplace") is not None
+
+
+def regroup(op: OpView, rewriter: Rewriter) -> Value | None:
+    left, right = shape_of(op.x1), shape_of(op.x2)
+    if op.out_dtype is not None or not _are_of_heads(left, right) or not is_float(dtype_of(op.x2)):
+        return None
+    assert left is not None and right is not None
+    found = _right_of(op.x2)
+    if found is None or not _fits(found, left) or not _is_worth_it(found, left[2], right[3]):
+        return None
+    batch, heads, rows, depth = left
+    rest, query = shape_of(found.source), op.x1
+    assert rest is not None
+    if found.factor != 1.0:
+        query = relax["multiply"](query, const(found.factor, dtype_of(query)))
+    if found.repeats > 1:
+        query = _as(query, batch, rest[1], dim_mul(rows, found.repeats), depth)
+    product = _product(query, found)
+    return as_result(op, _as(product, batch, heads, rows, right[3]) if found.repeats > 1 else product)
+
+
+def _are_of_heads(left: Any, right: Any) -> bool:
+    """Whether both are known, and a matrix for each head of each batch."""
+    if not (is_known(left) and is_known(right) and len(left) == len(right) == 4):
+        return False
+    return all(equal(left[axis], right[axis]) is True for axis in range(2)) and equal(left[3], right[2]) is True
+
+
+def _right_of(value: Value) -> _Right | None:
+    """Steps back over what only multiplies by a number, turns matrices, or counts heads in another way."""
+    factor, is_turned, wanted = 1.0, False, shape_of(value)
+    assert wanted is not None
+    while True:
+        op = defining_op(value)
+        number = _factor_of(op)
+        if number is not None:
+            value, factor = number[0], factor * number[1]
+        elif op is not None and _keeps_matrices(op):
+            value = op.x
+        elif op is not None and _turns_matrices(op):
+            value, is_turned = op.x, not is_turned
+        else:
+            break
+    source, repeats = _repeated(value)
+    shape = shape_of(source)
+    if not is_known(shape) or shape is None or len(shape) != 4:
+        return None
+    return _Right(source, repeats, is_turned, factor)
+
+
+def _factor_of(op: OpView | None) -> tuple[Value, float] | None:
+    """The tensor and the number that it is multiplied by."""
+    if op is None or op.operation.name != "relax.multiply":
+        return None
+    for tensor, other in ((op.x1, op.x2), (op.x2, op.x1)):
+        number = splat(other)
+        if number is not None and tensor.type == op.operation.results[0].type:
+            return tensor, float(number)
+    return None
+
+
+def _keeps_matrices(op: OpView) -> bool:
+    """Whether only the dimensions before the last two change."""
+    if op.operation.name != "relax.reshape":
+        return False
+    before, after = shape_of(op.x), shape_of(op.operation.results[0])
+    if before is None or after is None or min(len(before), len(after)) < 3:
+        return False
+    return all(equal(before[axis], after[axis]) is True for axis in (-2, -1))
+
+
+def _turns_matrices(op: OpView) -> bool:
+    if op.operation.name != "relax.permute_dims":
+        return False
+    order = permutation(op)
+    if order is None or len(order) < 3:
+        return False
+    rank = len(order)
+    return order == [*range(rank - 2), rank - 1, rank - 2]
+
+
+def _repeated(value: Value) -> tuple[Value, int]:
+    """What is repeated along a new dimension behind the heads, and how often; the value itself and 1 if nothing is."""
+    op = defining_op(value, "relax.broadcast_to")
+    before, after = (None, None) if op is None else (shape_of(op.x), shape_of(value))
+    if op is None or before is None or after is None or len(before) != 5 or len(after) != 5:
+        return value, 1
+    is_new = equal(before[2], 1) is True and isinstance(after[2], int) and after[2] > 0
+    if not is_new or any(equal(before[axis], after[axis]) is not True for axis in (0, 1, 3, 4)):
+        return value, 1
+    return _without_ones(op.x, (*before[:2], *before[3:])), after[2]  # type: ignore[return-value]
+
+
+def _without_ones(value: Value, shape: tuple[Dim, ...]) -> Value:
+    """The value by this shape: what it is a view of, where that has it."""
+    source = viewed(value)
+    held = None if source is None else shape_of(source)
+    if source is None or held is None or len(held) != len(shape):
+        return _as(value, *shape)
+    is_it = all(equal(*pair) is True for pair in zip(held, shape, strict=True))
+    return source if is_it else _as(value, *shape)
+
+
+def _fits(found: _Right, left: tuple[Dim, ...]) -> bool:
+    """Whether the heads that were counted on the way are the product's."""
+    shape = shape_of(found.source)
+    assert shape is not None
+    return equal(shape[0], left[0]) is True and equal(dim_mul(shape[1], found.repeats), left[1]) is True
+
+
+def _is_worth_it(found: _Right, rows: Dim, columns: Dim) -> bool:
+    if found.repeats > 1 or (found.is_turned and found.is_kept):
+        return True
+    return found.factor != 1.0 and rows is not None and columns is not None and at_most(rows, columns)
+
+
+def _product(query: Value, found: _Right) -> Value:
+    if not found.is_turned:
+        return relax["matmul"](query, found.source)
+    if found.is_kept:
+        return relax["einsum"]([query, found.source], subscripts="abik,abjk->abij")
+    return relax["matmul"](query, relax["permute_dims"](found.source, axes=[0, 1, 3, 2]))
+
+
+def _as(value: Value, *shape: Dim) -> Value:
+    return relax["reshape"](value, relax["shape_expr"](dims=shape))

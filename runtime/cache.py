@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a function keeps from call to call: buffers that grow in place, and calls of functions that have such."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .arguments import numpy_or_refusal, prepared
+from .arrays import numpy_type, tensor, to_numpy
+from .function import REFUSALS, Function
+from .manifest import Buffer, Signature, Value
+from .results import maker_of
+
+if TYPE_CHECKING:
+    import tvm_ffi
+
+_LEAST_ROOM = 64
+
+
+class Cache:
+    """The rows that calls of a function have added so far: `function(x, cache)` adds some, and copies none.
+
+    Where there is no room for new rows, the buffers become twice as long; only then are rows copied. `cache[name]` is
+    an array of what an argument has, which later calls go on with: keep a copy of what is to stay. Setting `length` to
+    less forgets the last rows.
+    """
+
+    def __init__(self, signature: Signature, room: int, sizes: Mapping[str, int]) -> None:
+        _check_room(room)
+        self._signature, self._sizes = signature, dict(sizes)
+        #: So many rows have a place at first.
+        self._room = max(room, _LEAST_ROOM)
+        self._length = 0
+        self._arrays: list[Any] = []
+        self._passed: list[Any] = []
+
+    @property
+    def length(self) -> int:
+        """How many rows there are."""
+        return self._length
+
+    @length.setter
+    def length(self, length: int) -> None:
+        if not isinstance(length, int) or isinstance(length, bool) or not 0 <= length <= self._length:
+            raise ValueError(
+                f"cache.length = {length!r}: it has {self._length} rows, of which the last can be forgotten"
+            )
+        self._length = length
+
+    @property
+    def capacity(self) -> int:
+        """How many rows have a place."""
+        return self._arrays[0].shape[self._signature.grown[0].axis] if self._arrays else 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arguments that it stands for."""
+        return tuple(self._signature.inputs[each.input].name for each in self._signature.grown)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise KeyError(f"{name!r}: the cache has {', '.join(self.names)}")
+        if not self._arrays:
+            raise KeyError(f"{name!r}: nothing has been put into the cache yet")
+        place = self.names.index(name)
+        return self._rows(self._arrays[place], self._signature.grown[place])
+
+    def __repr__(self) -> str:
+        return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
+
+    def reserve(self, rows: int, told: Mapping[str, int]) -> list[Any]:
+        """The buffers with a place for so many rows, as they are passed; `told` are sizes that other arguments have."""
+        if not self._arrays or rows > self.capacity:
+            capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
+            self._arrays = [self._grown_to(capacity, place, told) for place in range(len(self._signature.grown))]
+            self._passed = [tensor(each) for each in self._arrays]
+        return self._passed
+
+    def fill(self, arrays: Sequence[Any], room: int) -> None:
+        """Takes over copies of arrays, the rows so far, with a place for more."""
+        lengths = {each.shape[buffer.axis] for each, buffer in zip(arrays, self._signature.grown, strict=True)}
+        if len(lengths) != 1:
+            raise ValueError(f"{self._signature.name}: {', '.join(self.names)} have to have one length, got {lengths}")
+        (self._length,) = lengths
+        self._arrays = list(arrays)
+        self._room = self._length + room
+        self._arrays = [self._copied(each, place) for place, each in enumerate(self._arrays)]
+        self._passed = [tensor(each) for each in self._arrays]
+
+    def added(self, rows: int) -> None:
+        self._length += rows
+
+    def _copied(self, array: Any, place: int) -> Any:
+        buffer = self._signature.grown[place]
+        shape = list(array.shape)
+        shape[buffer.axis] = self._room
+        return self._with_rows(shape, array.dtype, array, buffer)
+
+    def _grown_to(self, capacity: int, place: int, told: Mapping[str, int]) -> Any:
+        buffer = self._signature.grown[place]
+        described = self._signature.inputs[buffer.input]
+        if self._arrays:
+            shape = list(self._arrays[place].shape)
+            shape[buffer.axis] = capacity
+            rows = self._rows(self._arrays[place], buffer)
+            return self._with_rows(shape, rows.dtype, rows, buffer)
+        sizes = {**told, **self._sizes}
+        shape = [self._size(described, size, sizes) for size in described.shape]
+        shape[buffer.axis] = capacity
+        return _empty(shape, numpy_type(described.holds or described.dtype))
+
+    def _size(self, described: Value, size: int | str | None, sizes: Mapping[str, int]) -> int:
+        if isinstance(size, int):
+            return size
+        grown = self._signature.inputs[self._signature.grown[0].input].shape[self._signature.grown[0].axis]
+        if size == grown:
+            return 0  # its own axis, which the caller knows
+        if size is None or size not in sizes:
+            raise ValueError(
+                f"{self._signature.name}: no argument tells the size {size} of '{described.name}': "
+                f"make the cache with it, cache({size}=...)"
+            )
+        return sizes[size]
+
+    def _rows(self, array: Any, buffer: Buffer) -> Any:
+        return array[(slice(None),) * buffer.axis + (slice(0, self._length),)]
+
+    def _with_rows(self, shape: Sequence[int], dtype: Any, rows: Any, buffer: Buffer) -> Any:
+        made = _empty(shape, dtype)
+        self._rows(made, buffer)[...] = rows
+        return made
+
+
+class GrowingFunction(Function):
+    """A function some of whose arguments grow in place: `function(x, cache)`.
+
+    With arrays for them it copies these, and gives them grown, as the model says.
+    """
+
+    def __init__(self, packed: tvm_ffi.Function, signature: Signature) -> None:
+        super().__init__(packed, _public(signature))
+        self._below = signature
+        places = {each.input for each in signature.grown}
+        places.add(signature.grown[0].length)
+        self._others = [place for place in range(len(signature.inputs)) if place not in places]
+        #: The arguments beside the cache.
+        self._beside = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
+        self._names = [each.name for each in self._beside.inputs]
+        #: Knows for types of them how they are passed and results are given.
+        self._known = Function(packed, self._beside)
+
+    def cache(self, room: int = 0, **sizes: int) -> Cache:
+        """An empty cache, with a place for so many rows at first; `sizes` are those that no other argument tells."""
+        return Cache(self._below, room, sizes)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        cache, others = self._parted(arguments, named)
+        return self._with_arrays(others) if cache is None else self._with_cache(cache, others)
+
+    def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
+        """What `packed` takes in place of these arguments: as that is, with buffers, and a tensor for their length."""
+        cache, others = self._parted(arguments, named)
+        if cache is None:
+            return prepared(self._below, others)
+        return self._passed(cache, prepared(self._beside, others))[0]
+
+    def _parted(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Cache | None, tuple[Any, ...]]:
+        """The cache and the arguments beside it; all arguments, without a cache."""
+        caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
+        if not caches:
+            return None, self._in_order(arguments, named) if named else arguments
+        if len(caches) > 1 or caches[0]._signature is not self._below:
+            reason = "one cache stands for all that grows" if len(caches) > 1 else "the cache is another function's"
+            raise TypeError(f"{self.__name__}: {reason}: {self.__name__}.cache() makes one")
+        others = tuple([each for each in arguments if each is not caches[0]])
+        beside = {name: each for name, each in named.items() if each is not caches[0]}
+        if beside or len(others) != len(self._names):
+            others = self._beside_cache(others, beside)
+        return caches[0], others
+
+    def _beside_cache(self, others: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        given = dict(zip(self._names, others, strict=False))
+        if len(others) > len(self._names) or given.keys() & named.keys() or {*given, *named} != {*self._names}:
+            raise TypeError(
+                f"{self.__name__}: beside a cache it takes {', '.join(self._names) or 'nothing'}; got "
+                f"{len(others)} by place and {', '.join(named) or 'none'} by name"
+            )
+        return tuple({**given, **named}[name] for name in self._names)
+
+    def _with_cache(self, cache: Cache, others: tuple[Any, ...]) -> Any:
+        give = self._known._givers.get(tuple(map(type, others)))
+        if give is None:
+            give, others = self._known._first_call(others)
+        below, new = self._passed(cache, others)
+        try:
+            result = self.packed(*below)
+        except REFUSALS:
+            copies = prepared(self._beside, others)
+            if all(one is other for one, other in zip(others, copies, strict=True)):
+                raise
+            result = self.packed(*self._passed(cache, copies)[0])
+        cache.added(new)
+        return give(result)
+
+    def _passed(self, cache: Cache, others: Sequence[Any]) -> tuple[list[Any], int]:
+        """What the function below takes, and how many rows will be new."""
+        sizes = _sizes_told(self._beside.inputs, others)
+        new = self._new_rows(sizes)
+        buffers = cache.reserve(cache.length + new, sizes)
+        below: list[Any] = [None] * len(self._below.inputs)
+        for place, value in zip(self._others, others, strict=True):
+            below[place] = value
+        for grown, value in zip(self._below.grown, buffers, strict=True):
+            below[grown.input] = value
+        below[self._below.grown[0].length] = numpy_or_refusal("a cache").empty((cache.length, 0), "int8")
+        return below, new
+
+    def _new_rows(self, sizes: Mapping[str, int]) -> int:
+        added = self._below.grown[0].added
+        if added.isdecimal():
+            return int(added)
+        if added not in sizes:
+            raise TypeError(f"{self.__name__}: no argument tells how many rows are new ({added})")
+        return sizes[added]
+
+    def _with_arrays(self, arguments: tuple[Any, ...]) -> Any:
+        """By the model's own arguments and results: what grows is copied."""
+        import numpy
+
+        if len(arguments) != len(self._described.inputs):
+            names = ", ".join(each.name for each in self._described.inputs)
+            raise TypeError(
+                f"{self.__name__}: expected {len(self._described.inputs)} arguments ({names}), or a cache for those "
+                f"that grow, got {len(arguments)}"
+            )
+        whole, cache = list(arguments), self.cache()
+        whole.insert(self._below.grown[0].length, None)
+        given = [whole[each.input] for each in self._below.grown]
+        described = [self._below.inputs[each.input] for each in self._below.grown]
+        arrays = [_as_numpy(self.__name__, *pair) for pair in zip(described, given, strict=True)]
+        others = tuple(whole[place] for place in self._others)
+        sizes = _sizes_told(self._beside.inputs, prepared(self._beside, others))
+        cache.fill(arrays, self._new_rows(sizes))
+        result, count = self._with_cache(cache, others), len(self._below.outputs)
+        results = list(result) if count > 1 else [result][:count]
+        make = maker_of(next((each for each in given if hasattr(each, "__dlpack__")), numpy.empty(0)))
+        kept = zip(self._below.grown, cache.names, strict=True)
+        for place, name in sorted((each.result, name) for each, name in kept if each.result >= 0):
+            results.insert(place, make(tensor(numpy.ascontiguousarray(cache[name]))))
+        return tuple(results) if len(results) > 1 else results[0]
+
+
+def function_of(packed: tvm_ffi.Function, signature: Signature) -> Function:
+    """The function as Python calls it."""
+    return (GrowingFunction if signature.grown else Function)(packed, signature)
+
+
+def _public(signature: Signature) -> Signature:
+    """As the model has it: rows without room, and results that have grown."""
+    inputs, outputs = list(signature.inputs), list(signature.outputs)
+    for each in signature.grown:
+        described = inputs[each.input]
+        shape = list(described.shape)
+        shape[each.axis] = inputs[each.length].shape[0]
+        inputs[each.input] = described._replace(shape=tuple(shape), written=False)
+    for each in sorted(signature.grown, key=lambda each: each.result):
+        if each.result >= 0:
+            described = inputs[each.input]
+            shape = list(described.shape)
+            shape[each.axis] = f"{shape[each.axis]} + {each.added}"
+            outputs.insert(each.result, described._replace(name=each.name, shape=tuple(shape)))
+    del inputs[signature.grown[0].length]
+    return signature._replace(inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def _sizes_told(inputs: Sequence[Value], arguments: Sequence[Any]) -> dict[str, int]:
+    """The symbols that arguments' shapes tell."""
+    sizes: dict[str, int] = {}
+    for described, argument in zip(inputs, arguments, strict=False):
+        for name, size in zip(described.shape, getattr(argument, "shape", ()), strict=False):
+            if isinstance(name, str):
+                sizes.setdefault(name, int(size))
+    return sizes
+
+
+def _as_numpy(function: str, described: Value, value: Any) -> Any:
+    """An array of what is passed for an argument that grows. Raises TypeError."""
+    import numpy
+
+    array = value if isinstance(value, numpy.ndarray) or not hasattr(value, "__dlpack__") else to_numpy(value)
+    array = numpy.asarray(array, None if hasattr(value, "dtype") else numpy_type(described.holds or described.dtype))
+    wanted = numpy_type(described.holds or described.dtype)
+    if array.dtype != wanted or array.ndim != len(described.shape):
+        raise TypeError(
+            f"{function}: argument '{described.name}' expected {wanted.name} of rank {len(described.shape)}, or a "
+            f"cache, got {array.dtype.name} of shape {array.shape}"
+        )
+    return array
+
+
+def _empty(shape: Sequence[int], dtype: Any) -> Any:
+    return numpy_or_refusal("a cache").empty(shape, dtype)
+
+
+def _check_room(room: int) -> None:
+    if not isinstance(room, int) or isinstance(room, bool) or room < 0:
+        raise ValueError(f"a cache's room is a number of rows, got {room!r}")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-donate='args=past*' --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-donate='function=read args=past' --print-script | FileCheck %s --check-prefix=READ
+# RUN: relax-opt %s --relax-donate --print-script | FileCheck %s --check-prefix=NONE
+"""Arguments that a concat continues grow in place. What cannot: relax-donate-invalid.py; numerics: test_donate.py."""
+
+from relax_mlir.script import ir as I, relax as R
+
+# NONE-NOT: call_tir_inplace
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # Two buffers of one length: the new rows are written behind it, what is read is a slice, and what has grown is no
+    # result. Buffers of one type share the code.
+    # CHECK-LABEL: @R.function(attrs={"relax.grown": [{"added": "s", "axis": 1, "input": "past_k", "length": "p", "name": "k", "result": 0}, {"added": "s", "axis": 1, "input": "past_v", "length": "p", "name": "v", "result": 2}], "relax.result_names": ["y"]})
+    # CHECK-NEXT: def main(
+    # CHECK: past_k: R.Tensor((4, "p + room + s", 8), "float32"),
+    # CHECK-NEXT: past_v: R.Tensor((4, "p + room + s", 8), "float32"),
+    # CHECK-NEXT: p: R.Tensor(("p", 0), "int8"),
+    # CHECK-NEXT: ) -> R.Tensor((4, "p + s", 8), "float32"):
+    # CHECK: R.call_tir_inplace(
+    # CHECK-NEXT: cls.append, (past_k, new, R.prim_value("p")), inplace_indices=(0,),
+    # CHECK: R.strided_slice(k, axes=(1,), begin=(0,), end=("p + s",))
+    # CHECK: cls.append, (past_v, new, R.prim_value("p")), inplace_indices=(0,),
+    # CHECK: return y
+    # CHECK: T.assert_({{.*}}message="a buffer of {} rows has no room for {} behind {}")
+    @R.function(attrs={"relax.result_names": ["k", "y", "v"]})
+    def main(
+        new: R.Tensor((4, "s", 8), "float32"),
+        past_k: R.Tensor((4, "p", 8), "float32"),
+        past_v: R.Tensor((4, "p", 8), "float32"),
+    ) -> R.Tuple(
+        R.Tensor((4, "p + s", 8), "float32"), R.Tensor((4, "p + s", 8), "float32"), R.Tensor((4, "p + s", 8), "float32")
+    ):
+        k = R.concat((past_k, new), axis=1)
+        v = R.concat((past_v, new), axis=-2)
+        y = R.add(k, v)
+        return k, y, v
+
+    # Who else reads the argument reads the rows that it has had. A name that is taken is not taken again.
+    # READ-LABEL: def read(
+    # READ: past: R.Tensor(("p + room_1 + 1", 8), "float32"),
+    # READ-NEXT: p: R.Tensor(("room",), "float32"),
+    # READ-NEXT: p_1: R.Tensor(("p", 0), "int8"),
+    # READ: R.strided_slice(
+    # READ-NEXT: past, axes=(0,), begin=(0,), end=("p",),
+    @R.function
+    def read(
+        new: R.Tensor((1, 8), "float32"), past: R.Tensor(("p", 8), "float32"), p: R.Tensor(("room",), "float32")
+    ) -> R.Tuple(R.Tensor(("p", 8), "float32"), R.Tensor((8,), "float32"), R.Tensor(("room",), "float32")):
+        whole = R.concat((past, new), axis=0)
+        return R.exp(past), R.sum(whole, axis=(0,)), p
