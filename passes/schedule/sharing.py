@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.numbers import Number, as_index, maximum, minimum, operation, select
+from ...emit.loops import Body, for_range
+from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from ..lower_calls.memrefs import Extent
@@ -126,11 +128,40 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     work: Number = as_index(max(round(max(_nanoseconds_of_point(op, plan), moving) * points * _UNIT), 1))
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
-    size = as_index(sizes[dim])
-    steps = maximum(_ceil_divided(size, step), 1)
+    steps = maximum(_ceil_divided(as_index(sizes[dim]), step), 1)
+    return (_grain_of(steps, work) * step).value
+
+
+def _grain_of(steps: Number, work: Number) -> Number:
+    """Steps that one thread takes at a time, by what each takes; all where threads are not worth it."""
     fewest = maximum(_ceil_divided(as_index(_LEAST_GRAIN * _UNIT), work), _ceil_divided(steps, _FEWEST_GRAINS))
     is_little = minimum(steps, _MOST_WORK // _LEAST_WORK) * work < _LEAST_WORK * _UNIT
-    return (select(is_little, steps, fewest) * step).value
+    return select(is_little, steps, fewest)
+
+
+#: What a core does in a nanosecond of products of blocks that are in its cache.
+_FLOPS = 128
+
+
+def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
+    """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
+    its steps of so many operations on floats are worth it."""
+    if isinstance(steps, int) and isinstance(flops, int):
+        return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / _FLOPS))
+    work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // _FLOPS), 1)
+    count = as_index(steps)
+    grain = _grain_of(maximum(count, 1), work)
+
+    def share(start: Number, *values: Value) -> Any:
+        return for_range(start, minimum(start + grain, count), body, *values)
+
+    return for_range(0, count, share, *carried, step=grain, grain=1)
+
+
+def _known_grain(steps: int, nanoseconds: float) -> int | None:
+    if steps < 2 or steps * nanoseconds < _LEAST_WORK:
+        return None
+    return max(math.ceil(_LEAST_GRAIN / nanoseconds), math.ceil(steps / _FEWEST_GRAINS))
 
 
 def _ceil_divided(size: Number, step: int | Number) -> Number:

@@ -65,6 +65,12 @@ STAGES = (
     ),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
+        "attention",
+        ("relax-fuse-attention", "relax-canonicalize"),
+        "products with a softmax between them need no room for all scores",
+        level=2,
+    ),
+    _stage(
         "products",
         (
             "relax-combine-parallel-matmul{constants-only=true}",

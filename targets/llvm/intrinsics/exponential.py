@@ -38,9 +38,13 @@ def exp_minus_1(r: Number) -> Number:
 
 def exp_scaled(x: Number, shift: int = 0) -> Number:
     """exp(x) * 2**shift; it overflows and vanishes where the product does."""
-    x = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
-    r, n = _reduced(x, LOG2_E, LN_2)
-    return scale(exp_minus_1(r) + 1.0, n + shift if shift else n)
+    bounded = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
+    r, n = _reduced(bounded, LOG2_E, LN_2)
+    power = exp_minus_1(r) + 1.0
+    if shift:
+        return scale(power, n + shift)
+    # What is masked in a softmax: zero by a product with zero. Numbers that underflow take processors very long.
+    return scale(select(x < pick(x, -104.0, -746.0), 0.0, power), n)
 
 
 @expansion("tir.exp")
