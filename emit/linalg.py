@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ..bindings.ir import AffineExpr, AffineMap, Attribute, Type, Value
@@ -112,6 +113,15 @@ def sizes(buffer: Value) -> list[Size]:
     """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
     dynamic = ir.ShapedType.get_dynamic_size()
     return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(buffer.type.shape)]
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    """Of numbers what is known, times the others."""
+    total: Size = math.prod(size for size in sizes if isinstance(size, int))
+    for size in sizes:
+        if not isinstance(size, int):
+            total = numbers.number(size) * total
+    return total
 
 
 def extract(tensor: Value, indices: Sequence[Value]) -> Number:

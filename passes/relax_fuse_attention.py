@@ -4,7 +4,8 @@ scores: softmax(q @ k^T * scale + bias) @ v.
 
 The scale may be one of scores or of what they are products of; a bias broadcasts. where(isnan(p), 0, p), which
 exporters put behind the softmax for queries that see no key, is what attention does anyway; without it softmax gives
-NaN there, and attention zeros. Heads of key and value that were repeated for several heads of the query are read as they are.
+NaN there, and attention zeros. Heads of key and value that were repeated for several heads of the query are read as
+they are.
 """
 
 from __future__ import annotations

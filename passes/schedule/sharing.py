@@ -28,7 +28,7 @@ _LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
 #: Grains: so many for each core that a busy one leaves most of its share to others, so many steps in the end.
 _GRAINS_OF_CORE, _FEWEST_GRAINS = 8, 32
 #: What a core does: operations on vectors and bytes from memory in a nanosecond.
-_OPERATIONS, _BYTES = 6, 16
+OPERATIONS, _BYTES = 6, 16
 #: What is assumed of a loop whose size is not known: what is shared is looked at again at run time.
 _ORDINARY_SIZE = 512
 
@@ -91,7 +91,7 @@ def _nanoseconds(op: StructuredOp, plan: Plan) -> float:
 
 
 def _nanoseconds_of_point(op: StructuredOp, plan: Plan) -> float:
-    return len(operations_of(op.block)) / plan.lanes / _OPERATIONS
+    return len(operations_of(op.block)) / plan.lanes / OPERATIONS
 
 
 def _bytes(op: StructuredOp, operand: int) -> float:
@@ -140,15 +140,15 @@ def _grain_of(steps: Number, work: Number) -> Number:
 
 
 #: What a core does in a nanosecond of products of blocks that are in its cache.
-_FLOPS = 128
+FLOPS = 128
 
 
 def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
     its steps of so many operations on floats are worth it."""
     if isinstance(steps, int) and isinstance(flops, int):
-        return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / _FLOPS))
-    work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // _FLOPS), 1)
+        return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
+    work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
     count = as_index(steps)
     grain = _grain_of(maximum(count, 1), work)
 

@@ -63,7 +63,7 @@ def attend_in_blocks(
     blocks = _ceil_divided(queries, most)
     if _is_for_all_heads(what):
         what, biases = _turned(what, biases)
-    work = _product([most, linalg.sizes(key)[1], _sum(size, linalg.sizes(value)[3]), 2])
+    work = linalg.product([most, linalg.sizes(key)[1], _sum(size, linalg.sizes(value)[3]), 2])
 
     def step(position: Number, out: Value) -> Value:
         block, head, sequence = _places(position, [blocks, heads, batch])
@@ -71,7 +71,7 @@ def attend_in_blocks(
         head_of_query = _Head(what, sequence, head, rows, query, key, value, biases)
         return head_of_query.attend(out)
 
-    return share_steps(_product([batch, heads, blocks]), work, step, out)
+    return share_steps(linalg.product([batch, heads, blocks]), work, step, out)
 
 
 def _is_for_all_heads(what: Blocks) -> bool:
@@ -98,15 +98,6 @@ def block_size(size: Size, most: int) -> int:
 
 def _ceil_divided(size: Size, by: int) -> Size:
     return -(-size // by) if isinstance(size, int) else (as_index(size) + (by - 1)) // by
-
-
-def _product(sizes: Sequence[Size]) -> Size:
-    known = math.prod(size for size in sizes if isinstance(size, int))
-    total: Size = known
-    for size in sizes:
-        if not isinstance(size, int):
-            total = as_index(size) * total
-    return total
 
 
 def _sum(one: Size, other: Size) -> Size:
@@ -177,7 +168,7 @@ class _Head:
             scores = self._scores(columns, part)
             new = self._largest(scores, linalg.copy(most, self._row()))
             powers = self._powers(scores, new)
-            factors = linalg.parallel([most, new], self._row(), lambda old, new: intrinsic("exp", old - _finite(new)))
+            factors = linalg.parallel([most, new], self._row(), _power)
             sums = self._summed(powers, linalg.parallel([sums, factors], sums, lambda x, factor: x * factor))
             total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
             return [new, sums, self._weighted(powers, part, total)]
@@ -285,9 +276,7 @@ class _Head:
 
     def _powers(self, scores: Value, most: Value) -> Value:
         """exp of the distances to each query's largest score; 0 where it has none."""
-        return linalg.parallel(
-            [scores, most], scores, lambda score, most: intrinsic("exp", score - _finite(most)), [None, [1]]
-        )
+        return linalg.parallel([scores, most], scores, _power, [None, [1]])
 
     def _weighted(self, powers: Value, part: _Part, total: Value) -> Value:
         """The total with powers @ value added."""
@@ -311,5 +300,5 @@ class _Head:
         return tensors.put_slice(result, out, offsets, sizes=sizes)
 
 
-def _finite(most: Number) -> Number:
-    return select(most == -math.inf, 0.0, most)
+def _power(score: Number, most: Number) -> Number:
+    return intrinsic("exp_below", score - select(most == -math.inf, 0.0, most))

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from ....emit.arithmetic import bits_of, from_bits
 from ....emit.numbers import Number, fma, select
 from .expansion import (
     at_least,
     at_most,
     expansion,
     fitted,
+    format_of,
     magnitude,
     nearest_integer,
     parts,
@@ -58,6 +60,15 @@ def exp_fast(x: Number) -> Number:
     x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
     r, n = _reduced(x, LOG2_E, LN_2)
     return (exp_minus_1(r) + 1.0) * power_of_two(n, x)
+
+
+@expansion("tir.exp_below")
+def exp_below(x: Number) -> Number:
+    """As the result is normal, 2**n is added to its exponent."""
+    least = pick(x, -87.33654, -708.3964185322641)
+    r, n = _reduced(at_least(at_most(x, 0.0), least), LOG2_E, LN_2)
+    power = exp_minus_1(r) + 1.0
+    return select(x < least, 0.0, from_bits(bits_of(power) + (n << format_of(x).mantissa), x.element))
 
 
 @expansion("tir.exp2")
