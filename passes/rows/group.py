@@ -167,15 +167,15 @@ def _shared_loops(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> lis
     classes: dict[_Loop, list[_Loop]] = {}
     for loop in parent:
         classes.setdefault(find(loop), []).append(loop)
-    found = []
+    found: list[tuple[int, ...]] = []
     for members in classes.values():
         is_one_of_each = [number for number, _ in sorted(members)] == list(range(len(ops)))
         if is_one_of_each and broken.isdisjoint(members):
-            loop = tuple(dim for _, dim in sorted(members))
-            sizes = {op.sizes[dim] for op, dim in zip(ops, loop, strict=True)}
-            is_parallel = not any(dim in op.reductions for op, dim in zip(ops, loop, strict=True))
+            shared = tuple(dim for _, dim in sorted(members))
+            sizes = {op.sizes[dim] for op, dim in zip(ops, shared, strict=True)}
+            is_parallel = not any(dim in op.reductions for op, dim in zip(ops, shared, strict=True))
             if is_parallel and len(sizes - {None}) < 2 and 1 not in sizes and 0 not in sizes:
-                found.append(loop)
+                found.append(shared)
     return found
 
 

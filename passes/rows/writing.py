@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import made_by, operations_in, operations_of
+from ...bindings.navigation import made_by, operations_of
 from ...emit import linalg, loops, tensors
 from ...emit.numbers import Number, Size
 from ...emit.structured import StructuredOp, is_scalar
@@ -106,24 +106,11 @@ class _Step:
                 copy.operands[operand] = value
             for result, value in zip(copy.results, operands[op.output_start :], strict=True):
                 result.set_type(value.type)
-            self._move(copy, [loop[place] for loop in self._rows.loops])
+            looped = [loop[place] for loop in self._rows.loops]
+            linalg.move_indices(copy, dict(zip(looped, self._starts, strict=True)))
             for result, part in zip(op.operation.results, copy.results, strict=True):
                 self._parts[result] = part
         return [self._put(value, place) for value, place in self._rows.wanted]
-
-    def _move(self, copy: Operation, looped: Sequence[int]) -> None:
-        """Indices count from where the rows begin."""
-        for inner in [each for each in operations_in(copy) if each.name == "linalg.index"]:
-            dim = inner.attributes["dim"].value
-            if dim not in looped:
-                continue
-            with ir.InsertionPoint.after(inner), inner.location:
-                moved = ir.Operation.create(
-                    "arith.addi",
-                    operands=[inner.results[0], self._starts[looped.index(dim)]],
-                    results=[ir.IndexType.get()],
-                )
-            inner.results[0].replace_all_uses_except(moved.results[0], moved)
 
     def _place(self, place: int, op: StructuredOp, operand: int) -> tuple[list[Size], list[Size]]:
         """Offsets and sizes of an operand's part."""

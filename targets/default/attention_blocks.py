@@ -240,6 +240,7 @@ class _Head:
             is_far = own + as_index(self.rows.size) > self.what.window
             hides = is_far if hides is None else hides | is_far
         masked = lambda: linalg.parallel([scores], scores, lambda x: select(self._is_seen(own), x, -math.inf))  # noqa: E731
+        assert hides is not None
         return loops.when(hides, masked, lambda: scores, [scores.type])[0]
 
     def _biased(self, scores: Value, bias: Value, part: _Part) -> Value:

@@ -258,8 +258,9 @@ def _offset(what: _Attention, queries: Size, keys: Size) -> Size:
     """How far behind its place among the queries a query's own key is."""
     if what.causal_mask != "BottomRight":
         return 0
-    is_known = isinstance(keys, int) and isinstance(queries, int)
-    return keys - queries if is_known else as_index(keys) - as_index(queries)  # type: ignore[operator]
+    if isinstance(keys, int) and isinstance(queries, int):
+        return keys - queries
+    return as_index(keys) - as_index(queries)
 
 
 def _exponential(score: Number, most: Number) -> Number:

@@ -106,7 +106,12 @@ STAGES = (
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _open_stage(
         "plan",
-        ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}", "tir-pack-constants"),
+        (
+            "tir-split-reductions{target=@target}",
+            "tir-fuse-rows{target=@target}",
+            "tir-plan{target=@target}",
+            "tir-pack-constants",
+        ),
         "how loops run is chosen: tiles, vectors, order; weights lie as they are read",
     ),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
