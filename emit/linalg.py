@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ..bindings.ir import AffineExpr, AffineMap, Attribute, Type, Value
+from ..bindings.ir import AffineExpr, AffineMap, Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.core.cache import cache_of
 from ..dialects.core.codec import decode
@@ -112,6 +113,28 @@ def sizes(buffer: Value) -> list[Size]:
     """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
     dynamic = ir.ShapedType.get_dynamic_size()
     return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(buffer.type.shape)]
+
+
+def move_indices(generic: Operation, starts: Mapping[int, Value]) -> None:
+    """Has a linalg.generic's indices of these dimensions count from here."""
+    block = generic.regions[0].blocks[0]
+    for inner in [op for op in block.operations if op.operation.name == "linalg.index"]:
+        dim = inner.attributes["dim"].value
+        if dim not in starts:
+            continue
+        place = inner.operation.results[0]
+        with ir.InsertionPoint.after(inner), inner.location:
+            moved = result_of("arith.addi", [place, starts[dim]], place.type)
+        place.replace_all_uses_except(moved, moved.owner.operation)
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    """Of numbers what is known, times the others."""
+    total: Size = math.prod(size for size in sizes if isinstance(size, int))
+    for size in sizes:
+        if not isinstance(size, int):
+            total = numbers.number(size) * total
+    return total
 
 
 def extract(tensor: Value, indices: Sequence[Value]) -> Number:

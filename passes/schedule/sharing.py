@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.numbers import Number, as_index, maximum, minimum, operation, select
+from ...emit.loops import Body, for_range
+from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from ..lower_calls.memrefs import Extent
@@ -22,11 +24,11 @@ from .fitting import can_be_shared, points_of_step
 from .plan import Parallel, Plan
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
-_LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
+LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
 #: Grains: so many for each core that a busy one leaves most of its share to others, so many steps in the end.
-_GRAINS_OF_CORE, _FEWEST_GRAINS = 8, 32
+_GRAINS_OF_CORE, FEWEST_GRAINS = 8, 32
 #: What a core does: operations on vectors and bytes from memory in a nanosecond.
-_OPERATIONS, _BYTES = 6, 16
+OPERATIONS, _BYTES = 6, 16
 #: What is assumed of a loop whose size is not known: what is shared is looked at again at run time.
 _ORDINARY_SIZE = 512
 
@@ -52,8 +54,8 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
     regions = 1 if is_cut else _regions(op, plan, around)
-    work, steps = _nanoseconds(op, plan) / regions, size_of(op, dim) // step
-    if work < _LEAST_WORK or steps < 2:
+    work, steps = nanoseconds(op, plan.lanes) / regions, size_of(op, dim) // step
+    if work < LEAST_WORK or steps < 2:
         return None
     grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
     grains, points = math.ceil(steps / grain), grain * step
@@ -73,7 +75,7 @@ def _regions(op: StructuredOp, plan: Plan, around: Sequence[int]) -> int:
 
 
 def _most_grains(machine: Machine) -> int:
-    return max(_FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
+    return max(FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
 
 
 def size_of(op: StructuredOp, dim: int) -> int:
@@ -82,14 +84,14 @@ def size_of(op: StructuredOp, dim: int) -> int:
     return _ORDINARY_SIZE if size is None else size
 
 
-def _nanoseconds(op: StructuredOp, plan: Plan) -> float:
+def nanoseconds(op: StructuredOp, lanes: int) -> float:
     """About how long one thread takes."""
-    computing = math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, plan)
+    computing = math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, lanes)
     return max(computing, sum(_bytes(op, operand) for operand in range(len(op.operands))) / _BYTES)
 
 
-def _nanoseconds_of_point(op: StructuredOp, plan: Plan) -> float:
-    return len(operations_of(op.block)) / plan.lanes / _OPERATIONS
+def _nanoseconds_of_point(op: StructuredOp, lanes: int) -> float:
+    return len(operations_of(op.block)) / lanes / OPERATIONS
 
 
 def _bytes(op: StructuredOp, operand: int) -> float:
@@ -123,14 +125,43 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
     streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
     moving = sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
-    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, plan), moving) * points * _UNIT), 1))
+    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, plan.lanes), moving) * points * _UNIT), 1))
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
-    size = as_index(sizes[dim])
-    steps = maximum(_ceil_divided(size, step), 1)
-    fewest = maximum(_ceil_divided(as_index(_LEAST_GRAIN * _UNIT), work), _ceil_divided(steps, _FEWEST_GRAINS))
-    is_little = minimum(steps, _MOST_WORK // _LEAST_WORK) * work < _LEAST_WORK * _UNIT
-    return (select(is_little, steps, fewest) * step).value
+    steps = maximum(_ceil_divided(as_index(sizes[dim]), step), 1)
+    return (_grain_of(steps, work) * step).value
+
+
+def _grain_of(steps: Number, work: Number) -> Number:
+    """Steps that one thread takes at a time, by what each takes; all where threads are not worth it."""
+    fewest = maximum(_ceil_divided(as_index(_LEAST_GRAIN * _UNIT), work), _ceil_divided(steps, FEWEST_GRAINS))
+    is_little = minimum(steps, _MOST_WORK // LEAST_WORK) * work < LEAST_WORK * _UNIT
+    return select(is_little, steps, fewest)
+
+
+#: What a core does in a nanosecond of products of blocks that are in its cache.
+FLOPS = 128
+
+
+def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
+    """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
+    its steps of so many operations on floats are worth it."""
+    if isinstance(steps, int) and isinstance(flops, int):
+        return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
+    work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
+    count = as_index(steps)
+    grain = _grain_of(maximum(count, 1), work)
+
+    def share(start: Number, *values: Value) -> Any:
+        return for_range(start, minimum(start + grain, count), body, *values)
+
+    return for_range(0, count, share, *carried, step=grain, grain=1)
+
+
+def _known_grain(steps: int, nanoseconds: float) -> int | None:
+    if steps < 2 or steps * nanoseconds < LEAST_WORK:
+        return None
+    return max(math.ceil(_LEAST_GRAIN / nanoseconds), math.ceil(steps / FEWEST_GRAINS))
 
 
 def _ceil_divided(size: Number, step: int | Number) -> Number:

@@ -26,9 +26,12 @@ from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
+from .attention_blocks import Blocks, attend_in_blocks
 
 _HEADS = 2
 _QUERIES, _KEYS = 2, 3  # of the scores
+#: With fewer, most lanes of a vector of queries would be empty.
+_FEW_QUERIES = 8
 
 
 class _Attention(NamedTuple):
@@ -73,7 +76,9 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         for bias in biases:
             batch, queries, heads, _ = linalg.sizes(query)
             require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
-        return _attend(what, query, key, value, biases, out)
+        if not _is_for_blocks(what, query):
+            return _attend(what, query, key, value, biases, out)
+        return attend_in_blocks(_blocks(what, query, key), query, key, value, biases, out)
 
     return builder.prim(body)
 
@@ -138,6 +143,23 @@ def _part(tensor: Value, start: Number, length: Number) -> Value:
 
 
 # ---- attention of a batch ----
+
+
+def _is_for_blocks(what: _Attention, query: Value) -> bool:
+    """Whether there are queries for the lanes of a vector, and it is known where a bias has one element for several."""
+    queries = linalg.sizes(query)[1]
+    is_known = what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
+    return is_known and not (isinstance(queries, int) and queries < _FEW_QUERIES)
+
+
+def _blocks(what: _Attention, query: Value, key: Value) -> Blocks:
+    """What the blocks of scores are told."""
+    places = [] if what.bias is None else broadcast_plan(what.bias, what.scores)
+    is_masked = what.causal_mask is not None or what.window is not None
+    offset = _offset(what, linalg.sizes(query)[1], linalg.sizes(key)[1]) if is_masked else None
+    bias = "" if what.bias is None else what.bias.dtype
+    scale, is_causal = _scale(what, query), what.causal_mask is not None
+    return Blocks(what.dtype, what.wide, scale, offset, is_causal, what.window, bias, places)
 
 
 def _attend(what: _Attention, query: Value, key: Value, value: Value, biases: Sequence[Value], out: Value) -> Value:
@@ -220,7 +242,7 @@ def _mask(what: _Attention, queries: Size, keys: Size) -> Callable[[], Number] |
     """
     if what.causal_mask is None and what.window is None:
         return None
-    offset = as_index(keys) - as_index(queries) if what.causal_mask == "BottomRight" else 0
+    offset = _offset(what, queries, keys)
 
     def is_visible() -> Number:
         distance = linalg.index(_KEYS) - (linalg.index(_QUERIES) + offset)
@@ -230,6 +252,15 @@ def _mask(what: _Attention, queries: Size, keys: Size) -> Callable[[], Number] |
         return reduce(operator.and_, conditions)
 
     return is_visible
+
+
+def _offset(what: _Attention, queries: Size, keys: Size) -> Size:
+    """How far behind its place among the queries a query's own key is."""
+    if what.causal_mask != "BottomRight":
+        return 0
+    if isinstance(keys, int) and isinstance(queries, int):
+        return keys - queries
+    return as_index(keys) - as_index(queries)
 
 
 def _exponential(score: Number, most: Number) -> Number:

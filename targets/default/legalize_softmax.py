@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic, maximum
-from ...emit.reduction import Reduction, lowest
+from ...emit.reduction import Read, Reduction, lowest
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -28,7 +28,7 @@ def _along_axis(op: OpView, builder: RuleBuilder, body: Callable[[Reduction, Any
 
 
 def _exp(x: Number, largest: Number) -> Number:
-    return intrinsic("exp", widened(x) - largest)
+    return intrinsic("exp_below", widened(x) - largest)
 
 
 @register_legalize("relax.nn.softmax", by_types=True)
@@ -38,15 +38,20 @@ def softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 def _softmax(rows: Reduction, largest: Value, output: Value) -> Value:
     powers = rows.everywhere(_exp, [rows.whole, rows.part(largest)], output)
-    totals = rows.total(lambda power: power, [rows.alike(powers)])
-    return rows.everywhere(lambda power, total: power / total, [rows.alike(powers), rows.part(totals)], powers)
+    shares = _inverse(rows, lambda power: power, [rows.alike(powers)])
+    return rows.everywhere(lambda power, share: power * share, [rows.alike(powers), rows.part(shares)], powers)
+
+
+def _inverse(rows: Reduction, body: Callable[..., Number], reads: Sequence[Read]) -> Value:
+    """1 / the sums of `body(*elements)`: one division for a row instead of as many as it has elements."""
+    return rows.over_kept(lambda x: rounded(1.0 / x, rows.dtype), [rows.sum(body, reads)], rows.empty(rows.dtype))
 
 
 def _softmax_of_narrow(rows: Reduction, largest: Any, output: Any) -> Any:
     """In the result exponentials would lose digits, and there is no other room: they are computed twice."""
     reads, dtype = [rows.whole, rows.part(largest)], str(output.type.element_type)
-    totals = rows.part(rows.total(_exp, reads))
-    return rows.everywhere(lambda x, most, total: rounded(_exp(x, most) / total, dtype), [*reads, totals], output)
+    shares = rows.part(_inverse(rows, _exp, reads))
+    return rows.everywhere(lambda x, most, share: rounded(_exp(x, most) * share, dtype), [*reads, shares], output)
 
 
 @register_legalize("relax.nn.log_softmax", by_types=True)

@@ -78,6 +78,12 @@ STAGES = (
     ),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
+        "attention",
+        ("relax-fuse-attention", "relax-canonicalize"),
+        "products with a softmax between them need no room for all scores",
+        level=2,
+    ),
+    _stage(
         "products",
         (
             "relax-combine-parallel-matmul{constants-only=true}",
@@ -119,7 +125,12 @@ STAGES = (
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _open_stage(
         "plan",
-        ("tir-plan{target=@target}", "tir-pack-constants"),
+        (
+            "tir-split-reductions{target=@target}",
+            "tir-fuse-rows{target=@target}",
+            "tir-plan{target=@target}",
+            "tir-pack-constants",
+        ),
         "how loops run is chosen: tiles, vectors, order; weights lie as they are read",
     ),
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from ....emit.arithmetic import bits_of, from_bits
 from ....emit.numbers import Number, fma, select
 from .expansion import (
     at_least,
     at_most,
     expansion,
     fitted,
+    format_of,
     magnitude,
     nearest_integer,
     parts,
@@ -38,9 +40,13 @@ def exp_minus_1(r: Number) -> Number:
 
 def exp_scaled(x: Number, shift: int = 0) -> Number:
     """exp(x) * 2**shift; it overflows and vanishes where the product does."""
-    x = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
-    r, n = _reduced(x, LOG2_E, LN_2)
-    return scale(exp_minus_1(r) + 1.0, n + shift if shift else n)
+    bounded = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
+    r, n = _reduced(bounded, LOG2_E, LN_2)
+    power = exp_minus_1(r) + 1.0
+    if shift:
+        return scale(power, n + shift)
+    # What is masked in a softmax: zero by a product with zero. Numbers that underflow take processors very long.
+    return scale(select(x < pick(x, -104.0, -746.0), 0.0, power), n)
 
 
 @expansion("tir.exp")
@@ -54,6 +60,15 @@ def exp_fast(x: Number) -> Number:
     x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
     r, n = _reduced(x, LOG2_E, LN_2)
     return (exp_minus_1(r) + 1.0) * power_of_two(n, x)
+
+
+@expansion("tir.exp_below")
+def exp_below(x: Number) -> Number:
+    """As the result is normal, 2**n is added to its exponent."""
+    least = pick(x, -87.33654, -708.3964185322641)
+    r, n = _reduced(at_least(at_most(x, 0.0), least), LOG2_E, LN_2)
+    power = exp_minus_1(r) + 1.0
+    return select(x < least, 0.0, from_bits(bits_of(power) + (n << format_of(x).mantissa), x.element))
 
 
 @expansion("tir.exp2")

@@ -45,6 +45,8 @@ func.func @scalars(%x: f32) {
   %exp2 = "tir.exp2"(%x) : (f32) -> f32
   // CHECK: "tir.exp10"({{.*}}) : (f32) -> f32
   %exp10 = "tir.exp10"(%x) : (f32) -> f32
+  // CHECK: "tir.exp_below"({{.*}}) : (f32) -> f32
+  %exp_below = "tir.exp_below"(%x) : (f32) -> f32
   // CHECK: "tir.expm1"({{.*}}) : (f32) -> f32
   %expm1 = "tir.expm1"(%x) : (f32) -> f32
   // CHECK: "tir.log"({{.*}}) : (f32) -> f32

@@ -59,6 +59,22 @@ def rules_behind(target: str) -> dict[str, list[str]]:
     return behind
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("is_own", [True, False], ids=["own", "default"])
+def test_exp_below_vanishes_before_it_underflows(dtype: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not is_own:
+        for kind in rules_behind("llvm")["tir.exp_below"]:
+            monkeypatch.delitem(registry._RULES.entries["tir.exp_below"], ("llvm", False, kind), raising=False)
+    least = -708.3 if dtype == "f64" else -87.3
+    x = np.concatenate([np.linspace(least, 0, 400), [0.5, np.inf]]).astype(NUMPY_TYPES[dtype])
+    expected = np.exp(np.minimum(x.astype(LONG), 0))
+    got = run_intrinsic("tir.exp_below", x)
+    assert distance(got, expected).max() <= (4 if dtype in ("f32", "f64") else 0.52)
+    far = np.array([least * 1.1, -1e4, -np.inf, np.nan]).astype(NUMPY_TYPES[dtype])
+    *vanished, unknown = run_intrinsic("tir.exp_below", far).astype("f8")
+    assert max(vanished) < (1e-300 if dtype == "f64" else 1e-38) and np.isnan(unknown)
+
+
 @pytest.mark.parametrize("name", ["exp10", "hypot", "sigmoid", "tan"])
 def test_default_rule_that_llvm_does_not_need(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another target may: here llvm goes without its own rule."""
@@ -68,4 +84,4 @@ def test_default_rule_that_llvm_does_not_need(name: str, monkeypatch: pytest.Mon
 
 
 def test_each_default_rule_is_tested() -> None:
-    assert sorted(rules_behind("llvm")) == ["tir.exp10", "tir.hypot", "tir.sigmoid", "tir.tan"]
+    assert sorted(rules_behind("llvm")) == ["tir.exp10", "tir.exp_below", "tir.hypot", "tir.sigmoid", "tir.tan"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -231,16 +232,93 @@ def test_sequences_in_number() -> None:
         run_op("relax.nn.attention_var_len", *pairs, *sequences(0, 7), *sequences(0, 7), symbols=symbols)
 
 
+# ---- blocks of queries and keys ----
+
+LONG_SYMBOLS = (("b", "q", 2, 4), ("b", "k", 1, 4), ("b", "k", 1, 3))
+
+
+def in_doubles(query: Any, key: Any, value: Any, bias: Any = 0.0, **masked: Any) -> Any:
+    """By its definition; a query that sees no key gives zeros."""
+    heads = query.shape[2]
+    q, k, v = (numpy.repeat(each, heads // each.shape[2], 2).astype("float64") for each in (query, key, value))
+    scores = numpy.einsum("bqhd,bkhd->bhqk", q, k) / numpy.sqrt(q.shape[3]) + bias
+    scores = numpy.where(mask(query.shape[1], key.shape[1], **masked), scores, -numpy.inf)
+    powers = numpy.exp(scores - numpy.maximum(scores.max(3, keepdims=True), -1e300))
+    return numpy.einsum("bhqk,bkhd->bqhd", powers / numpy.maximum(powers.sum(3, keepdims=True), 1e-300), v)
+
+
+WINDOW = {"causal_mask": "TopLeft", "window_size": 90}
+
+
+@pytest.mark.parametrize(
+    ("lengths", "options", "symbols"),
+    [
+        ((130, 300), {}, ()),
+        ((64, 256), MASKS[2], ()),
+        ((197, 384), MASKS[4], ()),
+        ((197, 384), {}, LONG_SYMBOLS),
+        ((300, 130), MASKS[3], ()),
+        ((300, 310), WINDOW, ()),
+        ((300, 310), WINDOW, LONG_SYMBOLS),
+        ((300, 130), MASKS[2], LONG_SYMBOLS),
+    ],
+    ids=str,
+)
+def test_several_blocks(lengths: tuple[int, int], options: Any, symbols: Any) -> None:
+    arrays = operands(2, *lengths, (2, 1, 1), 4, 3, "float32")
+    close(ran("attention", *arrays, symbols=symbols, **options), in_doubles(*arrays, **options))
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 130, 300), (1, 1, 130, 300), (2, 1, 1, 300)], ids=str)
+def test_bias_of_several_blocks(shape: Any) -> None:
+    """Some keys are hidden, and all of a block of them."""
+    arrays, bias = operands(2, 130, 300, (2, 1, 1), 4, 3, "float32"), 3 * normal(*shape, seed=9)
+    bias[..., 128:256] = bias[..., ::7] = -numpy.inf
+    close(ran("attention_bias", *arrays, bias), in_doubles(*arrays, bias))
+
+
+def test_larger_scores_come_later() -> None:
+    """What has been added up is scaled down again and again."""
+    query, key, value = operands(1, 70, 600, (1, 1, 1), 4, 3, "float32")
+    key *= numpy.linspace(0, 60, 600, dtype="float32")[:, None, None]
+    actual = ran("attention", query, key, value)
+    numpy.testing.assert_allclose(actual, in_doubles(query, key, value), rtol=2e-4, atol=1e-4)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2, "q", 3, 16))] * 3) as f:
+        f.returns(rx.relax.nn.attention(*f, causal_mask="TopLeft"))
+    program = rx.compile(module)
+    arrays = operands(2, 300, 300, (3, 3, 3), 16, 16, "float32")
+    results = []
+    for program.threads in (1, 2, 5):
+        results.append(numpy.from_dlpack(program["main"](*arrays)).tobytes())
+    assert len(set(results)) == 1
+
+
 # ---- form ----
 
 
-def test_attention_is_two_contractions() -> None:
+def body_of_attention(length: int) -> str:
     module = rx.Module()
-    shape = (1, 8, 2, 4)
-    with module.function("main", [rx.tensor(shape), rx.tensor(shape), rx.tensor(shape)]) as f:
+    with module.function("main", [rx.tensor((1, length, 2, 4))] * 3) as f:
         f.returns(rx.relax.nn.attention(*f))
     rx.LegalizeOps()(module)
     (prim,) = [op.operation for op in module.body.operations if is_prim_func(op)]
-    text = str(prim)
-    assert text.count('["parallel", "parallel", "parallel", "parallel", "reduction"]') == 2
-    assert text.count("tir.exp") == 1 and "tensor.extract" not in text and "tir.assert" not in text
+    return str(prim)
+
+
+def test_attention_is_two_contractions() -> None:
+    few, some = body_of_attention(7), body_of_attention(8)
+    assert few.count('["parallel", "parallel", "parallel", "parallel", "reduction"]') == 2
+    assert some.count('["parallel", "parallel", "reduction"]') == 2
+    for text in (few, some):
+        assert text.count("tir.exp") == 1 and "tensor.extract " not in text and "tir.assert" not in text
+
+
+def test_there_is_no_matrix_of_all_scores() -> None:
+    text = body_of_attention(1024)
+    sizes = {int(rows) * int(columns) for rows, columns in re.findall(r"tensor<(\d+)x(\d+)xf32>", text)}
+    assert max(sizes) == 128 * 64
+    assert "tir.parallel" in text and "tir.parallel" not in body_of_attention(8)

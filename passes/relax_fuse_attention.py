@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention that is written as two products with a softmax between them becomes the operator, which has no room for all
+scores: softmax(q @ k^T * scale + bias) @ v.
+
+The scale may be one of scores or of what they are products of; a bias broadcasts. where(isnan(p), 0, p), which
+exporters put behind the softmax for queries that see no key, is what attention does anyway; without it softmax gives
+NaN there, and attention zeros. Heads of key and value that were repeated for several heads of the query are read as
+they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from ..bindings.ir import Operation, Value
+from ..bindings.navigation import defining_op, is_used_once, use_count
+from ..bindings.patterns import apply_greedy
+from ..dialects.core.infos import is_float
+from ..dialects.core.symbols import Dim, equal
+from ..dialects.relax import dialect
+from ..support.errors import RelaxError
+from .canonicalize.constants import splat
+from .canonicalize.reshaping import permutation
+from .canonicalize.support import as_result, dtype_of, shape_of
+from .core.base import Pass
+from .core.registry import register_pass
+from .patterns.matched import Match
+from .patterns.operators import is_op
+from .patterns.rewrite import rewrite
+from .patterns.tree import wildcard
+
+relax = dialect.ops
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseAttention(Pass):
+    """Products with a softmax between them become attention."""
+
+    name: ClassVar[str] = "relax-fuse-attention"
+    anchor: ClassVar[str] = "any"
+
+    #: Where there are fewer queries, scores are few; what only the run counts is taken for many.
+    least: int = 8
+
+    def __post_init__(self) -> None:
+        if self.least < 0:
+            raise RelaxError(f"pass '{self.name}': least must be 0 or more, got {self.least}")
+
+    def run(self, op: Operation) -> None:
+        patterns = [rewrite(_WEIGHTED, lambda found: _attention(found, self.least), name="fuse_attention")]
+        apply_greedy(op, patterns, what=self.name)
+
+
+_MATMUL = is_op("relax.matmul").has_attr(out_dtype=None)
+_PROBABILITIES = is_op("relax.nn.softmax").named("softmax")
+_GUARDED = is_op("relax.where")(is_op("relax.isnan"), wildcard(), _PROBABILITIES).used_once().named("guarded")
+_WEIGHTED = _MATMUL(_GUARDED | _PROBABILITIES, wildcard().named("value"))
+
+
+class _Scores(NamedTuple):
+    """What scores are made of; the key has its heads as they are before they are repeated."""
+
+    query: Value
+    key: Value
+    scale: float
+    bias: Value | None
+
+
+def _attention(found: Match, least: int) -> Value | None:
+    softmax = found.op("softmax")
+    shape = shape_of(softmax.operation.results[0])
+    value = found["value"]
+    sizes = shape_of(value)
+    if shape is None or len(shape) != 4 or sizes is None or len(sizes) != 4 or None in (*shape, *sizes):
+        return None
+    is_few = isinstance(shape[2], int) and shape[2] < least
+    if is_few or softmax.axis not in (-1, 3) or not _is_for_this(found) or not _are_equal(shape[:2], sizes[:2]):
+        return None
+    scores = _scores(softmax.operation.operands[0], shape)
+    if scores is None:
+        return None
+    by_length = [
+        relax["permute_dims"](each, axes=[0, 2, 1, 3]) for each in (scores.query, scores.key, _few_heads(value))
+    ]
+    bias = {} if scores.bias is None else {"bias": scores.bias}
+    result = relax["nn.attention"](*by_length, **bias, scale=scores.scale)
+    return as_result(found.root.opview, relax["permute_dims"](result, axes=[0, 2, 1, 3]))
+
+
+def _is_for_this(found: Match) -> bool:
+    """Whether nobody else needs the probabilities, and what takes the place of NaN is 0."""
+    probabilities = found.op("softmax").operation.results[0]
+    if "guarded" not in found:
+        return is_used_once(probabilities)
+    test, zero, _ = found.op("guarded").operation.operands
+    is_of_them = test.owner.operation.operands[0] == probabilities
+    return is_of_them and use_count(probabilities) == 2 and is_used_once(test) and splat(zero) == 0
+
+
+def _are_equal(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
+    return all(equal(*pair) is True for pair in zip(sizes, others, strict=True))
+
+
+def _scores(value: Value, shape: Sequence[Dim]) -> _Scores | None:
+    """What the operand of the softmax is, if that is scores of this shape."""
+    bias = None
+    added = defining_op(value, "relax.add")
+    if added is not None and is_used_once(value):
+        for scores, other in (tuple(added.operation.operands), tuple(reversed(added.operation.operands))):
+            fitting = _bias(other, shape)
+            if fitting is not None and _product(scores) is not None:
+                value, bias = scores, fitting
+                break
+    found = _product(value)
+    if found is None:
+        return None
+    product, scale = found
+    query, turned = product.operands
+    (query, of_query), (turned, of_key) = _unscaled(query), _unscaled(turned)
+    own, others = shape_of(query), shape_of(turned)
+    if own is None or others is None or len(own) != 4 or len(others) != 4:
+        return None
+    if not _are_equal((*shape[:3], others[2]), own) or not _are_equal((*shape[:2], own[3], shape[3]), others):
+        return None
+    total = scale * of_query * of_key
+    return _Scores(query, _key(turned), total, bias) if math.isfinite(total) else None
+
+
+def _product(value: Value) -> tuple[Operation, float] | None:
+    """The product that scores are, and what it is multiplied by."""
+    if not is_used_once(value):
+        return None
+    value, scale = _unscaled(value)
+    product = defining_op(value, "relax.matmul")
+    if product is None or product.out_dtype is not None or not is_used_once(value):
+        return None
+    return product.operation, scale
+
+
+def _unscaled(value: Value) -> tuple[Value, float]:
+    """A tensor without the numbers that all of it is multiplied by or divided by, and their product."""
+    scale = 1.0
+    while (op := defining_op(value, "relax.multiply", "relax.divide")) is not None:
+        left, right = op.operation.operands
+        if op.operation.name == "relax.multiply" and splat(left) is not None:
+            left, right = right, left
+        factor = splat(right)
+        if not factor or left.type != value.type:
+            break
+        scale = scale / factor if op.operation.name == "relax.divide" else scale * factor
+        value = left
+    return value, scale
+
+
+def _bias(value: Value, shape: Sequence[Dim]) -> Value | None:
+    """The value as a bias of scores of this shape, which has all their dimensions; None where it is none."""
+    own = shape_of(value)
+    if own is None or len(own) > len(shape) or not is_float(dtype_of(value)):
+        return None
+    own = (1,) * (len(shape) - len(own)) + tuple(own)
+    if not all(equal(size, 1) is True or equal(size, wanted) is True for size, wanted in zip(own, shape, strict=True)):
+        return None
+    if equal(own[3], shape[3]) is not True:
+        return None
+    missing = len(shape) - len(shape_of(value) or ())
+    return relax["expand_dims"](value, axis=list(range(missing))) if missing else value
+
+
+# ---- keys and values ----
+
+
+def _key(turned: Value) -> Value:
+    """[batch, heads, size, keys] as [batch, heads, keys, size], as it was before somebody turned it."""
+    sizes = shape_of(turned)
+    assert sizes is not None
+    batch, heads, size, keys = sizes
+    flat = defining_op(turned, "relax.reshape")
+    op = defining_op(turned if flat is None else flat.operation.operands[0], "relax.permute_dims")
+    if op is not None:
+        before = op.operation.operands[0]
+        order, known = permutation(op), shape_of(before)
+        is_turned = order is not None and order[-2:] == [len(order) - 1, len(order) - 2]
+        stay = order is not None and order[:-2] == list(range(len(order) - 2))
+        if is_turned and stay and known is not None and _are_equal(known[-2:], (keys, size)):
+            found = _unflattened(before, (batch, heads, keys, size))
+            if found is not None:
+                return found
+    return relax["permute_dims"](turned, axes=[0, 1, 3, 2])
+
+
+def _unflattened(value: Value, shape: Sequence[Dim]) -> Value | None:
+    """A tensor with batch and heads as one dimension before they were made one."""
+    own = shape_of(value)
+    if own is not None and len(own) == 4:
+        return _few_heads(value) if _are_equal(own, shape) else None
+    flat = defining_op(value, "relax.reshape")
+    if flat is None:
+        return None
+    before = flat.operation.operands[0]
+    sizes = shape_of(before)
+    if sizes is not None and len(sizes) == 4 and _are_equal(sizes, shape):
+        return _few_heads(before)
+    return _repeated(before, shape)
+
+
+def _few_heads(value: Value) -> Value:
+    """[batch, heads, length, size] with fewer heads, each of which was repeated, or as it is."""
+    flat = defining_op(value, "relax.reshape")
+    sizes = shape_of(value)
+    assert sizes is not None
+    found = None if flat is None else _repeated(flat.operation.operands[0], sizes)
+    return value if found is None else found
+
+
+def _repeated(value: Value, shape: Sequence[Dim]) -> Value | None:
+    """What [batch, heads, times, length, size] repeats so many times, where it is that."""
+    op = defining_op(value, "relax.broadcast_to")
+    sizes = shape_of(value)
+    if op is None or sizes is None or len(sizes) != 5 or not isinstance(shape[1], int):
+        return None
+    batch, heads, times, length, size = sizes
+    expanded = defining_op(op.operation.operands[0], "relax.expand_dims")
+    if expanded is None or list(expanded.axis) != [2] or not _are_equal((batch, length, size), (shape[0], *shape[2:])):
+        return None
+    before = expanded.operation.operands[0]
+    known = shape_of(before)
+    is_whole = isinstance(heads, int) and isinstance(times, int) and heads * times == shape[1]
+    return before if is_whole and known is not None and _are_equal(known, (batch, heads, length, size)) else None

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes operations that go through the same rows as one loop over some rows at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import made_by, operations_of
+from ...emit import linalg, loops, tensors
+from ...emit.numbers import Number, Size
+from ...emit.structured import StructuredOp, is_scalar
+from ...targets.core.backend import Machine
+from ..schedule.sharing import FLOPS, OPERATIONS, share_steps
+from ..schedule.vector_body import widest_bits
+from .group import Rows
+
+#: Rows at a time at most.
+_ROWS = 8
+
+
+def is_worth_it(rows: Rows, machine: Machine) -> bool:
+    """Whether the rows are more than stays in a core's cache between one operation and the next."""
+    sizes, bytes_ = rows.sizes(), rows.row_bytes()
+    known = [size for size in sizes if size is not None]
+    return bytes_ is not None and len(known) == len(sizes) and math.prod(known) * bytes_ > machine.own_cache // 2
+
+
+def write(rows: Rows, machine: Machine) -> None:
+    """The loop, in the place of the operations."""
+    last = rows.ops[-1].operation
+    places = [place for _, place in rows.wanted]
+    with ir.InsertionPoint(last), last.location:
+        at_once = _rows_at_once(rows, machine)
+        sizes = _sizes(rows)
+        steps = [*sizes[:-1], sizes[-1] // at_once if isinstance(sizes[-1], int) else sizes[-1]]
+
+        def step(position: Number, *written: Value) -> list[Value]:
+            starts = _starts(position, steps)
+            starts[-1] = starts[-1] * at_once
+            return _Step(rows, starts, at_once, dict(zip(places, written, strict=True))).write()
+
+        count = linalg.product(steps)
+        if machine.cores > 1:
+            results = share_steps(count, _work(rows, machine, at_once), step, *places)
+        else:
+            results = loops.for_range(0, count, step, *places)
+    for (value, _), result in zip(rows.wanted, results, strict=True):
+        value.replace_all_uses_with(result)
+    for op in reversed(rows.ops):
+        op.operation.erase()
+
+
+def _rows_at_once(rows: Rows, machine: Machine) -> int:
+    """A number that divides the last loop's size, of rows that fit into the first cache together."""
+    size, bytes_ = rows.sizes()[-1], rows.row_bytes()
+    if size is None or bytes_ is None or not machine.caches:
+        return 1
+    most = min(machine.caches[0] // 2 // max(bytes_, 1), _ROWS)
+    return next((count for count in range(most, 1, -1) if size % count == 0), 1)
+
+
+def _sizes(rows: Rows) -> list[Size]:
+    pairs = zip(rows.loops, rows.sizes(), strict=True)
+    return [rows.size(0, loop[0]) if known is None else known for loop, known in pairs]
+
+
+def _starts(position: Number, sizes: Sequence[Size]) -> list[Number]:
+    """Where each loop stands, the last one the fastest."""
+    found: list[Number] = []
+    for size in reversed(sizes[1:]):
+        found.append(position % size)
+        position = position // size
+    return [position, *reversed(found)]
+
+
+def _work(rows: Rows, machine: Machine, at_once: int) -> Size:
+    """About how many operations on floats take as long as a step."""
+    total: Size = 0
+    for place, op in enumerate(rows.ops):
+        looped = [loop[place] for loop in rows.loops]
+        each = len(operations_of(op.block)) * FLOPS / OPERATIONS / machine.lanes(widest_bits(op)) * at_once
+        points = linalg.product([rows.size(place, dim) for dim in op.dims if dim not in looped])
+        more = points * math.ceil(each)
+        total = more + total if isinstance(total, int) and not isinstance(more, int) else total + more
+    return total
+
+
+class _Step:
+    """Some rows of all operations."""
+
+    def __init__(self, rows: Rows, starts: Sequence[Number], at_once: int, written: Mapping[Value, Value]):
+        self._rows, self._starts, self._at_once = rows, starts, at_once
+        #: The tensors that results are written over, as they are in this step.
+        self._written = written
+        self._parts: dict[object, Value] = {}
+
+    def write(self) -> list[Value]:
+        """The tensors that results are written over, with these rows."""
+        for place, op in enumerate(self._rows.ops):
+            operands = [self._part(place, op, operand) for operand in range(len(op.operands))]
+            copy = op.operation.clone().operation
+            for operand, value in enumerate(operands):
+                copy.operands[operand] = value
+            for result, value in zip(copy.results, operands[op.output_start :], strict=True):
+                result.set_type(value.type)
+            looped = [loop[place] for loop in self._rows.loops]
+            linalg.move_indices(copy, dict(zip(looped, self._starts, strict=True)))
+            for result, part in zip(op.operation.results, copy.results, strict=True):
+                self._parts[result] = part
+        return [self._put(value, place) for value, place in self._rows.wanted]
+
+    def _place(self, place: int, op: StructuredOp, operand: int) -> tuple[list[Size], list[Size]]:
+        """Offsets and sizes of an operand's part."""
+        looped = [loop[place] for loop in self._rows.loops]
+        offsets: list[Size] = []
+        sizes: list[Size] = []
+        whole = linalg.sizes(self._rows.outside(op.operands[operand]))
+        for index, size in zip(op.accesses[operand], whole, strict=True):
+            if index.dim in looped:
+                number_of_loop = looped.index(index.dim)
+                is_last = number_of_loop == len(looped) - 1
+                offsets.append(self._starts[number_of_loop])
+                sizes.append(self._at_once if is_last else 1)
+            else:
+                offsets.append(0)
+                sizes.append(size)
+        return offsets, sizes
+
+    def _part(self, place: int, op: StructuredOp, operand: int) -> Value:
+        value = op.operands[operand]
+        if is_scalar(value.type) or value in self._parts:
+            return self._parts.get(value, value)
+        offsets, sizes = self._place(place, op, operand)
+        key = (value, str(op.accesses[operand]), place)
+        if key not in self._parts:
+            is_scratch = made_by(value, "tensor.empty") is not None and value not in self._written
+            self._parts[key] = (
+                linalg.empty(sizes, value.type.element_type)
+                if is_scratch
+                else tensors.slice_of(self._written.get(value, value), offsets, sizes)
+            )
+        return self._parts[key]
+
+    def _put(self, value: Value, place: Value) -> Value:
+        number_of_op = self._rows.made[value]
+        op = self._rows.ops[number_of_op]
+        operand = op.output_start + list(op.operation.results).index(value)
+        offsets, sizes = self._place(number_of_op, op, operand)
+        return tensors.put_slice(self._parts[value], self._written[place], offsets, sizes=sizes)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations of a PrimFunc that go through the same rows do some rows after the other, each all that there is to do.
+
+A softmax looks three times at each row, a norm as often: what was read from memory for the first look is in the cache
+for the others, and threads share one loop. Rows are the steps of loops that all of the operations have, and in which a
+step reads what the same step of another one makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.navigation import body_of
+from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ..targets.core.code import find_backend
+from ..targets.core.registry import parse_target
+from .core.base import Pass
+from .core.registry import register_pass
+from .rows.group import rows_in
+from .rows.writing import is_worth_it, write
+
+
+@register_pass
+@dataclass(frozen=True)
+class TirFuseRows(Pass):
+    """Makes one loop over rows of operations that go through the same ones."""
+
+    name: ClassVar[str] = "tir-fuse-rows"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
+
+    #: With its options, which say what machine it is: llvm{cpu=haswell}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Operation) -> None:
+        chosen = parse_target(self.target)
+        machine = None
+        for function in prim_funcs_in(op):
+            if SCHEDULE in function.attributes:
+                continue
+            for rows in list(rows_in(body_of(function))):
+                machine = machine or find_backend(chosen.name).machine(chosen)
+                with function.context:
+                    if is_worth_it(rows, machine):
+                        write(rows, machine)

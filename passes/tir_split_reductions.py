@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Long reductions to few results become reductions of parts, which threads share, and one of what those gave.
+
+Parts are of the same size for any number of threads, and their results are combined in their order: the bits are the
+same for any number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of
+from ..bindings.rewriting import Decline, replace_op
+from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ..emit import linalg, loops, tensors
+from ..emit.numbers import Number, Size, minimum
+from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
+from ..targets.core.backend import Machine
+from ..targets.core.code import find_backend
+from ..targets.core.registry import parse_target
+from .core.base import Pass
+from .core.registry import register_pass
+from .schedule.combiner import combiners
+from .schedule.plan import PLAN, UNPLANNED
+from .schedule.sharing import FEWEST_GRAINS, LEAST_WORK, nanoseconds
+from .schedule.vector_body import check_body, widest_bits
+
+#: Parts have to be made up for, too: so many times the work that is worth sharing.
+_REGIONS = 4
+
+
+@register_pass
+@dataclass(frozen=True)
+class TirSplitReductions(Pass):
+    """Reduces parts of what has few results, so that threads can share the work."""
+
+    name: ClassVar[str] = "tir-split-reductions"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
+
+    #: With its options, which say what machine it is: llvm{cpu=haswell}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Operation) -> None:
+        chosen = parse_target(self.target)
+        machine = None
+        for function in prim_funcs_in(op):
+            if SCHEDULE in function.attributes:
+                continue
+            block = body_of(function)
+            for operation in [each for each in structured_ops(function) if each.block == block]:
+                reduction = _reduction(operation)
+                if reduction is None:
+                    continue
+                machine = machine or find_backend(chosen.name).machine(chosen)
+                if machine.cores > 1 and _is_long(reduction, machine):
+                    with function.context, operation.location:
+                        _split(reduction)
+
+
+def _reduction(operation: Operation) -> StructuredOp | None:
+    if PLAN in operation.attributes or UNPLANNED in operation.attributes:
+        return None
+    try:
+        op = analyze(operation)
+        check_body(op)
+        combiners(op)
+    except Decline:
+        return None
+    is_known = op.reductions and None not in op.sizes
+    return op if is_known and "tensor.extract" not in op.inner_names else None
+
+
+def _is_long(op: StructuredOp, machine: Machine) -> bool:
+    """Whether parts are worth a thread each, and there are no results to share instead."""
+    sizes = [size for size in op.sizes if size is not None]
+    results = math.prod(sizes[dim] for dim in op.parallels)
+    is_much = nanoseconds(op, machine.lanes(widest_bits(op))) >= _REGIONS * LEAST_WORK
+    return results < machine.cores and is_much and _loop(op) is not None
+
+
+def _loop(op: StructuredOp) -> int | None:
+    """The outermost loop of the reduction with steps for all parts, else the longest."""
+    dims = [dim for dim in sorted(op.reductions) if _can_be_cut(op, dim)]
+    enough = [dim for dim in dims if (op.sizes[dim] or 0) >= FEWEST_GRAINS]
+    return enough[0] if enough else max(dims, key=lambda dim: op.sizes[dim] or 0, default=None)
+
+
+def _can_be_cut(op: StructuredOp, dim: int) -> bool:
+    indices = [index for access in op.accesses for index in access if index.factor(dim)]
+    return (op.sizes[dim] or 0) > 1 and all(index.is_all_of(dim) for index in indices)
+
+
+def _split(op: StructuredOp) -> None:
+    dim = _loop(op)
+    assert dim is not None
+    size = op.sizes[dim] or 0
+    length = -(-size // FEWEST_GRAINS)
+    count = -(-size // length)
+    with ir.InsertionPoint(op.operation):
+        starting = [each.neutral() for each in combiners(op)]
+        empty = [linalg.empty([count, *linalg.sizes(each)], each.type.element_type) for each in op.outputs]
+
+        def part(position: Number, *written: Value) -> list[Value]:
+            start = position * length
+            taken: Size = length if size % length == 0 else minimum(length, size - start)
+            inputs = [_cut(op, operand, dim, start, taken) for operand in range(op.input_count)]
+            places = [_place(each, position) for each in written]
+            slices = [tensors.slice_of(each, *place) for each, place in zip(written, places, strict=True)]
+            first = [linalg.fill(*pair) for pair in zip(starting, slices, strict=True)]
+            results = _again(op, inputs, first)
+            linalg.move_indices(results[0].owner.operation, {dim: start})
+            whole = zip(results, written, places, strict=True)
+            return [tensors.put_slice(made, each, offsets, sizes=sizes) for made, each, (offsets, sizes) in whole]
+
+        parts = loops.for_range(0, count, part, *empty, grain=1)
+        results = [_combined(op, output, each) for output, each in enumerate(parts)]
+    replace_op(op.operation, results)
+
+
+def _cut(op: StructuredOp, operand: int, dim: int, start: Number, taken: Size) -> Value:
+    value = op.operands[operand]
+    if is_scalar(value.type) or not op.uses(operand, dim):
+        return value
+    is_cut = [index.factor(dim) != 0 for index in op.accesses[operand]]
+    sizes = [taken if cut else size for cut, size in zip(is_cut, linalg.sizes(value), strict=True)]
+    return tensors.slice_of(value, [start if cut else 0 for cut in is_cut], sizes)
+
+
+def _place(parts: Value, position: Number) -> tuple[list[Size], list[Size]]:
+    """Where a part's results are."""
+    _, *sizes = linalg.sizes(parts)
+    return [position, *[0] * len(sizes)], [1, *sizes]
+
+
+def _again(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
+    """The operation on a part, whose results have one more dimension, of size 1, before the others."""
+    copy = op.operation.clone().operation
+    for operand, value in enumerate((*inputs, *outputs)):
+        copy.operands[operand] = value
+    for result, output in zip(copy.results, outputs, strict=True):
+        result.set_type(output.type)
+    maps = [attribute.value for attribute in copy.attributes["indexing_maps"]]
+    zero = ir.AffineConstantExpr.get(0)
+    new = [ir.AffineMap.get(each.n_dims, 0, [zero, *each.results]) for each in maps[op.output_start :]]
+    attributes = [ir.AffineMapAttr.get(each) for each in (*maps[: op.output_start], *new)]
+    copy.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
+    return list(copy.results)
+
+
+def _combined(op: StructuredOp, output: int, parts: Value) -> Value:
+    """What an output holds before, with the parts' results."""
+    rank = linalg.rank_of(parts)
+    maps = [linalg.identity(rank), linalg.select_dims(rank, list(range(1, rank)))]
+    kinds = [linalg.REDUCTION, *[linalg.PARALLEL] * (rank - 1)]
+    combine = combiners(op)[output].apply
+    return linalg.generic([parts], [op.outputs[output]], maps, kinds, lambda part, total: combine(part, total))[0]

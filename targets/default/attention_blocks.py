@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention without its matrix in memory: some queries of a head at a time meet some keys at a time.
+
+A block of scores has the queries side by side, [keys, queries]: they are what vectors hold, so that the largest score
+and the sum of each query are found without looking across a vector. What so many keys have added up to is scaled down
+where a later one has a larger score. Keys that no query of a block sees are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...bindings.ir import Value
+from ...emit import linalg, loops, tensors
+from ...emit.arithmetic import element
+from ...emit.broadcast import Place, broadcast_generic
+from ...emit.contraction import Factor, Labelled, labelled_product, products_added
+from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, minimum, select
+from ...emit.reduction import Reduction
+from ...passes.schedule.sharing import share_steps
+
+#: So many of each: a block of scores and what it is made of stay in a core's own cache.
+_QUERIES_AT_ONCE, _KEYS_AT_ONCE = 64, 128
+#: That many keys are one block: nothing needs scaling then.
+_FEW_KEYS = 256
+#: Of a bias.
+_HEADS, _QUERIES, _KEYS = 1, 2, 3
+
+
+class Blocks(NamedTuple):
+    """What is computed: element types, what a score is multiplied by, and which keys a query may see."""
+
+    dtype: str
+    wide: str
+    scale: Number
+    #: How far a query's own place among the keys is from its own among the queries; None where all keys are seen.
+    offset: Size | None
+    is_causal: bool
+    window: int | None
+    #: Of the bias by the dimensions of scores; None without.
+    bias_dtype: str
+    bias_places: Sequence[Place]
+    #: Whether it has the queries behind the keys.
+    is_bias_turned: bool = False
+
+
+class _Part(NamedTuple):
+    """A range of a tensor's dimension, of a size that a type has where it can be known."""
+
+    start: Size
+    size: Size
+    most: int
+
+
+def attend_in_blocks(
+    what: Blocks, query: Value, key: Value, value: Value, biases: Sequence[Value], out: Value
+) -> Value:
+    """`out` overwritten by softmax(query @ key^T) @ value of each head; zeros where a query sees no key."""
+    batch, queries, heads, size = linalg.sizes(query)
+    most = block_size(queries, _QUERIES_AT_ONCE)
+    blocks = _ceil_divided(queries, most)
+    if _is_for_all_heads(what):
+        what, biases = _turned(what, biases)
+    work = linalg.product([most, linalg.sizes(key)[1], _sum(size, linalg.sizes(value)[3]), 2])
+
+    def step(position: Number, out: Value) -> Value:
+        block, head, sequence = _places(position, [blocks, heads, batch])
+        rows = _part(block, queries, most)
+        head_of_query = _Head(what, sequence, head, rows, query, key, value, biases)
+        return head_of_query.attend(out)
+
+    return share_steps(linalg.product([batch, heads, blocks]), work, step, out)
+
+
+def _is_for_all_heads(what: Blocks) -> bool:
+    """Whether heads read the same bias, which is not the same for all queries."""
+    return len(what.bias_places) > 0 and what.bias_places[_HEADS] is None and what.bias_places[_QUERIES] is not None
+
+
+def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]:
+    """With a bias that has its queries side by side, as scores have them: turned once for all heads."""
+    (bias,) = biases
+    sizes = linalg.sizes(bias)
+    empty = linalg.empty([*sizes[:2], sizes[_KEYS], sizes[_QUERIES]], bias.type.element_type)
+    turned = linalg.copy(bias, empty, [0, 1, _KEYS, _QUERIES])
+    return what._replace(is_bias_turned=True), [turned]
+
+
+def block_size(size: Size, most: int) -> int:
+    """So many that no block has fewer than the others, where there is such a number; `most` where it is not known."""
+    if not isinstance(size, int):
+        return most
+    blocks = max(-(-size // most), 1)
+    return max(size // blocks, 1) if size % blocks == 0 else most
+
+
+def _ceil_divided(size: Size, by: int) -> Size:
+    return -(-size // by) if isinstance(size, int) else (as_index(size) + (by - 1)) // by
+
+
+def _sum(one: Size, other: Size) -> Size:
+    return one + other if isinstance(one, int) and isinstance(other, int) else as_index(one) + as_index(other)
+
+
+def _places(position: Number, sizes: Sequence[Size]) -> list[Size]:
+    """A position among all as one along each dimension, the first the fastest."""
+    found: list[Size] = []
+    for size in sizes[:-1]:
+        if _is_same(size, 1):
+            found.append(0)
+            continue
+        found.append(position % size)
+        position = position // size
+    return [*found, 0 if _is_same(sizes[-1], 1) else position]
+
+
+def _part(block: Size, size: Size, most: int) -> _Part:
+    if _is_same(size, most):
+        return _Part(0, most, most)
+    start = as_index(block) * most
+    is_whole = isinstance(size, int) and size % most == 0
+    return _Part(start, most if is_whole else minimum(as_index(size) - start, most), most)
+
+
+def _is_same(one: Size, other: Size) -> bool:
+    """Whether two sizes are known to be equal."""
+    return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
+
+
+class _Head:
+    """A block of a head's queries."""
+
+    def __init__(
+        self,
+        what: Blocks,
+        sequence: Size,
+        head: Size,
+        rows: _Part,
+        query: Value,
+        key: Value,
+        value: Value,
+        biases: Sequence[Value],
+    ):
+        self.what = what
+        self.sequence, self.head, self.rows = sequence, head, rows
+        self.query, self.key, self.value, self.biases = query, key, value, biases
+        self.heads = linalg.sizes(query)[2]
+
+    def attend(self, out: Value) -> Value:
+        keys = linalg.sizes(self.key)[1]
+        width = linalg.sizes(self.value)[3]
+        columns = self._columns()
+        total = linalg.fill(0, self._scratch([self.rows.most, width], [self.rows.size, width]))
+        most, sums = linalg.fill(-math.inf, self._row()), linalg.fill(0, self._row())
+        if isinstance(keys, int) and keys <= _FEW_KEYS:
+            whole = _Part(0, keys, keys)
+            scores = self._scores(columns, whole)
+            powers = self._powers(scores, self._largest(scores, most))
+            return self._divided(self._weighted(powers, whole, total), self._summed(powers, sums), out)
+        length = block_size(keys, _KEYS_AT_ONCE) if self.what.offset is None else _KEYS_AT_ONCE
+        is_even = self.what.offset is None and isinstance(keys, int) and keys % length == 0
+        first, last = self._seen(keys)
+
+        def some_keys(start: Number, most: Value, sums: Value, total: Value) -> list[Value]:
+            part = _Part(start, length if is_even else minimum(as_index(last) - start, length), length)
+            scores = self._scores(columns, part)
+            new = self._largest(scores, linalg.copy(most, self._row()))
+            powers = self._powers(scores, new)
+            factors = linalg.parallel([most, new], self._row(), _power)
+            sums = self._summed(powers, linalg.parallel([sums, factors], sums, lambda x, factor: x * factor))
+            total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
+            return [new, sums, self._weighted(powers, part, total)]
+
+        _, sums, total = loops.for_range(first, last, some_keys, most, sums, total, step=length)
+        return self._divided(total, sums, out)
+
+    # ---- tensors ----
+
+    def _scratch(self, most: Sequence[Size], sizes: Sequence[Size]) -> Value:
+        """Undefined elements, in memory of a size that is known where only the last block is smaller."""
+        whole = linalg.empty(most, element(self.what.wide))
+        is_whole = all(map(_is_same, most, sizes))
+        return whole if is_whole else tensors.slice_of(whole, [0] * len(sizes), sizes)
+
+    def _row(self) -> Value:
+        """A number for each query."""
+        return self._scratch([self.rows.most], [self.rows.size])
+
+    def _of_head(self, tensor: Value, part: _Part, heads: Size, *, rest: Sequence[Size]) -> Value:
+        head = self.head
+        if not _is_same(heads, self.heads):
+            head = as_index(head) // (as_index(self.heads) // as_index(heads))
+        return tensors.slice_of(tensor, [self.sequence, part.start, head, 0], [1, part.size, 1, *rest])
+
+    def _columns(self) -> Value:
+        """The queries scaled, side by side: [size of a head, queries]."""
+        size = linalg.sizes(self.query)[3]
+        rows = self._of_head(self.query, self.rows, self.heads, rest=[size])
+        columns = self._scratch([size, self.rows.most], [size, self.rows.size])
+        scaled = lambda x: x.of(self.what.dtype).to(self.what.wide) * self.what.scale  # noqa: E731
+        return linalg.parallel([rows], columns, scaled, [[None, 1, None, 0]])
+
+    # ---- steps ----
+
+    def _seen(self, keys: Size) -> tuple[Size, Size]:
+        """From which key on, and before which, the block's queries see some."""
+        if self.what.offset is None:
+            return 0, keys
+        own = as_index(self.rows.start) + as_index(self.what.offset)
+        first: Size = 0
+        last: Size = keys
+        if self.what.is_causal:
+            last = maximum(minimum(own + as_index(self.rows.size), as_index(keys)), 0)
+        if self.what.window is not None:
+            first = maximum(own - (self.what.window - 1), 0)
+        return first, last
+
+    def _scores(self, columns: Value, part: _Part) -> Value:
+        size = linalg.sizes(self.key)[3]
+        keys = self._of_head(self.key, part, linalg.sizes(self.key)[2], rest=[size])
+        out = self._scratch([part.most, self.rows.most], [part.size, self.rows.size])
+        factors = [
+            Labelled(keys, self.what.dtype, (None, "k", None, "d")),
+            Labelled(columns, self.what.wide, ("d", "q")),
+        ]
+        return self._adjusted(labelled_product(factors, out, "kq", self.what.wide), part)
+
+    def _adjusted(self, scores: Value, part: _Part) -> Value:
+        """With the bias, and -inf where a key is not seen."""
+        for bias in self.biases:
+            scores = self._biased(scores, bias, part)
+        if self.what.offset is None:
+            return scores
+        # The key of the first query's own place, counted from the part's first.
+        own = as_index(self.rows.start) + as_index(self.what.offset) - as_index(part.start)
+        hides = own < as_index(part.size) - 1 if self.what.is_causal else None
+        if self.what.window is not None:
+            is_far = own + as_index(self.rows.size) > self.what.window
+            hides = is_far if hides is None else hides | is_far
+        masked = lambda: linalg.parallel([scores], scores, lambda x: select(self._is_seen(own), x, -math.inf))  # noqa: E731
+        assert hides is not None
+        return loops.when(hides, masked, lambda: scores, [scores.type])[0]
+
+    def _biased(self, scores: Value, bias: Value, part: _Part) -> Value:
+        starts = (self.sequence, self.head, self.rows.start, part.start)
+        ends = (1, 1, self.rows.size, part.size)
+        order = [0, _HEADS, _KEYS, _QUERIES] if self.what.is_bias_turned else [0, _HEADS, _QUERIES, _KEYS]
+        is_broadcast = [self.what.bias_places[axis] is None for axis in order]
+        offsets = [0 if each else starts[axis] for axis, each in zip(order, is_broadcast, strict=True)]
+        sizes = [1 if each else ends[axis] for axis, each in zip(order, is_broadcast, strict=True)]
+        loop = {_QUERIES: 1, _KEYS: 0}
+        dims = [None if each else loop.get(axis) for axis, each in zip(order, is_broadcast, strict=True)]
+
+        def added(score: Number, more: Number) -> Number:
+            return score + more.of(self.what.bias_dtype).to(self.what.wide)
+
+        return linalg.parallel([scores, tensors.slice_of(bias, offsets, sizes)], scores, added, [None, dims])
+
+    def _is_seen(self, own: Number) -> Number:
+        distance = linalg.index(0) - (linalg.index(1) + own)
+        seen = distance <= 0 if self.what.is_causal else None
+        if self.what.window is not None:
+            is_near = distance > -self.what.window
+            seen = is_near if seen is None else seen & is_near
+        assert seen is not None
+        return seen
+
+    def _largest(self, scores: Value, initial: Value) -> Value:
+        rows = Reduction(scores, [0])
+        return rows.fold_into(maximum, [rows.whole], initial)
+
+    def _summed(self, powers: Value, initial: Value) -> Value:
+        rows = Reduction(powers, [0])
+        return rows.fold_into(lambda x, total: total + x, [rows.whole], initial)
+
+    def _powers(self, scores: Value, most: Value) -> Value:
+        """exp of the distances to each query's largest score; 0 where it has none."""
+        return linalg.parallel([scores, most], scores, _power, [None, [1]])
+
+    def _weighted(self, powers: Value, part: _Part, total: Value) -> Value:
+        """The total with powers @ value added."""
+        width = linalg.sizes(self.value)[3]
+        values = self._of_head(self.value, part, linalg.sizes(self.value)[2], rest=[width])
+        loop = {"q": 0, "e": 1, "k": 2}
+        maps = [linalg.select_dims(3, [loop.get(each) for each in labels]) for labels in ("kq", "-k-e", "qe")]
+        factors = [Factor(powers, self.what.wide, maps[0]), Factor(values, self.what.dtype, maps[1])]
+        iterators = [linalg.PARALLEL, linalg.PARALLEL, linalg.REDUCTION]
+        return products_added(factors, total, self.what.wide, maps[2], iterators)
+
+    def _divided(self, total: Value, sums: Value, out: Value) -> Value:
+        width = linalg.sizes(out)[3]
+        offsets, sizes = [self.sequence, self.rows.start, self.head, 0], [1, self.rows.size, 1, width]
+        place = tensors.slice_of(out, offsets, sizes)
+
+        def body(total: Number, divisor: Number) -> Number:
+            return select(divisor == 0.0, 0.0, total / divisor).to(self.what.dtype)
+
+        result = broadcast_generic([total, sums], place, [[1, 3], [1]], body)
+        return tensors.put_slice(result, out, offsets, sizes=sizes)
+
+
+def _power(score: Number, most: Number) -> Number:
+    return intrinsic("exp_below", score - select(most == -math.inf, 0.0, most))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --relax-fuse-attention --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-fuse-attention='least=3' --print-script | FileCheck %s --check-prefix=FEW
+# RUN: not relax-opt %s --relax-fuse-attention='least=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+"""Counterpart: what exporters write for scaled_dot_product_attention. Results: test_fuse_attention.py."""
+
+# NEGATIVE: least must be 0 or more, got -1
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # The queries have been permuted before; the keys are turned for the product.
+    # CHECK-LABEL: def plain(
+    # CHECK: [[K:[a-z_0-9]+]]: {{.*}} = R.permute_dims(k, axes=(0, 1, 3, 2))
+    # CHECK: R.permute_dims([[K]], axes=(0, 2, 1, 3))
+    # CHECK: R.nn.attention({{.*}}, scale=1.0)
+    # CHECK-NEXT: y_5: {{.*}} = R.permute_dims({{.*}}, axes=(0, 2, 1, 3))
+    # CHECK-NEXT: return y_5
+    @R.function
+    def plain(
+        q: R.Tensor((2, 3, 9, 4), "float32"), k: R.Tensor((2, 3, 4, 7), "float32"), v: R.Tensor((2, 3, 7, 5), "float32")
+    ) -> R.Tensor((2, 3, 9, 5), "float32"):
+        p = R.nn.softmax(R.matmul(q, k))
+        y = R.matmul(p, v)
+        return y
+
+    # As torch exports it: both operands scaled, keys turned as one batch, a mask added, NaN taken out.
+    # CHECK-LABEL: def exported(
+    # CHECK-NOT: R.matmul
+    # CHECK: R.permute_dims(q, axes=(0, 2, 1, 3))
+    # CHECK: R.permute_dims(k, axes=(0, 2, 1, 3))
+    # CHECK: R.permute_dims(v, axes=(0, 2, 1, 3))
+    # CHECK: R.nn.attention_bias({{.*}}, mask, scale=0.125)
+    @R.function
+    def exported(
+        q: R.Tensor(("b", 3, "n", 64), "float32"),
+        k: R.Tensor(("b", 3, "n", 64), "float32"),
+        v: R.Tensor(("b", 3, "n", 64), "float32"),
+        mask: R.Tensor(("b", 1, "n", "n"), "float32"),
+    ) -> R.Tensor(("b", 3, "n", 64), "float32"):
+        flat = R.permute_dims(R.reshape(k, ("3 * b", "n", 64)), axes=(0, 2, 1))
+        turned = R.multiply(R.reshape(flat, ("b", 3, 64, "n")), R.const(0.25, "float32"))
+        s = R.add(R.matmul(R.multiply(q, R.const(0.5, "float32")), turned), mask)
+        p = R.nn.softmax(s)
+        y = R.matmul(R.where(R.isnan(p), R.const(0.0, "float32"), p), v)
+        return y
+
+    # Scores divided; a mask of two dimensions, before the scores.
+    # CHECK-LABEL: def divided(
+    # CHECK: [[M:[a-z_0-9]+]]: {{.*}} = R.expand_dims(mask, axis=(0, 1))
+    # CHECK: R.nn.attention_bias({{.*}}, [[M]], scale=0.5)
+    @R.function
+    def divided(
+        q: R.Tensor((1, 3, 9, 4), "float32"),
+        k: R.Tensor((1, 3, 4, 9), "float32"),
+        v: R.Tensor((1, 3, 9, 4), "float32"),
+        mask: R.Tensor((9, 9), "float32"),
+    ) -> R.Tensor((1, 3, 9, 4), "float32"):
+        p = R.nn.softmax(R.add(mask, R.divide(R.matmul(q, k), R.const(2.0, "float32"))))
+        y = R.matmul(p, v)
+        return y
+
+    # Two heads of keys and values for four of the queries are read as they are.
+    # CHECK-LABEL: def groups(
+    # CHECK: R.permute_dims(q, axes=(0, 2, 1, 3))
+    # CHECK: R.permute_dims(k, axes=(0, 2, 1, 3))
+    # CHECK: R.permute_dims(v, axes=(0, 2, 1, 3))
+    # CHECK: R.nn.attention(
+    @R.function
+    def groups(
+        q: R.Tensor((1, 4, "n", 8), "float32"),
+        k: R.Tensor((1, 2, "n", 8), "float32"),
+        v: R.Tensor((1, 2, "n", 8), "float32"),
+    ) -> R.Tensor((1, 4, "n", 8), "float32"):
+        keys = R.reshape(R.broadcast_to(R.expand_dims(k, axis=[2]), (1, 2, 2, "n", 8)), (4, "n", 8))
+        turned = R.reshape(R.permute_dims(keys, axes=(0, 2, 1)), (1, 4, 8, "n"))
+        values = R.reshape(R.broadcast_to(R.expand_dims(v, axis=[2]), (1, 2, 2, "n", 8)), (1, 4, "n", 8))
+        y = R.matmul(R.nn.softmax(R.matmul(q, turned)), values)
+        return y
+
+    # Few queries have few scores.
+    # CHECK-LABEL: def few(
+    # CHECK: R.nn.softmax(
+    # FEW-LABEL: def few(
+    # FEW: R.nn.attention(
+    @R.function
+    def few(
+        q: R.Tensor((2, 3, 3, 4), "float32"), k: R.Tensor((2, 3, 4, 7), "float32"), v: R.Tensor((2, 3, 7, 5), "float32")
+    ) -> R.Tensor((2, 3, 3, 5), "float32"):
+        y = R.matmul(R.nn.softmax(R.matmul(q, k)), v)
+        return y
+
+    # The probabilities or the scores are wanted, too; another axis; NaN become ones; a mask that makes scores larger;
+    # batches that broadcast.
+    # CHECK-LABEL: def stays(
+    # CHECK-NOT: R.nn.attention
+    # CHECK: return
+    @R.function
+    def stays(
+        q: R.Tensor((1, 3, 9, 4), "float32"),
+        k: R.Tensor((1, 3, 4, 9), "float32"),
+        v: R.Tensor((1, 3, 9, 4), "float32"),
+        two: R.Tensor((2, 3, 9, 4), "float32"),
+        mask: R.Tensor((2, 1, 9, 9), "float32"),
+    ) -> R.Tuple(
+        R.Tensor((1, 3, 9, 4), "float32"),
+        R.Tensor((1, 3, 9, 9), "float32"),
+        R.Tensor((1, 3, 9, 4), "float32"),
+        R.Tensor((1, 3, 9, 9), "float32"),
+        R.Tensor((1, 3, 9, 4), "float32"),
+        R.Tensor((1, 3, 9, 4), "float32"),
+        R.Tensor((2, 3, 9, 4), "float32"),
+        R.Tensor((2, 3, 9, 4), "float32"),
+    ):
+        p = R.nn.softmax(R.matmul(q, k))
+        a = R.matmul(p, v)
+        s = R.matmul(q, k)
+        b = R.matmul(R.nn.softmax(s), v)
+        c = R.matmul(R.nn.softmax(R.matmul(q, k), axis=2), v)
+        r = R.nn.softmax(R.matmul(q, k))
+        d = R.matmul(R.where(R.isnan(r), R.const(1.0, "float32"), r), v)
+        e = R.matmul(R.nn.softmax(R.add(R.matmul(q, k), mask)), two)
+        f = R.matmul(R.nn.softmax(R.matmul(two, k)), two)
+        return a, p, b, s, c, d, e, f
