@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""No classes for the LLVM dialect's operations: making upstream's takes longer than what few programs do with them.
+"""The classes of the LLVM dialect's types alone: making those of its operations takes longer than most programs do.
 
-Who wants `<root>.dialects.llvm` imports it; its classes are what operations are handed out as from then on.
+Who wants these imports upstream's module; operations that are handed out from then on are of its classes.
 """
+
+from __future__ import annotations
+
+import importlib
+
+from ..mlir import ROOT
+
+importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsLLVM")
