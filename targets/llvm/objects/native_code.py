@@ -98,7 +98,7 @@ class _Making:
         missing = self.missing()
         # The longest first: at the end no process waits for a long one.
         missing.sort(key=lambda unit: -len(unit.code))
-        if _is_worth_processes([unit for unit in missing if unit not in self._fixed], self._options.jobs):
+        if self._is_worth_processes(missing):
             self._make_elsewhere(missing)
         else:
             self._make_here(missing)
@@ -108,8 +108,9 @@ class _Making:
         """The units that are not in the cache, nor known to this process."""
         for unit in self._fixed:
             self._find_fixed(unit)
-        for unit in self._units if self._options.cache is not None else ():
-            found = self._options.cache.get(_KIND, self._key(unit))
+        cache = self._options.cache
+        for unit in self._units:
+            found = None if cache is None else cache.get(_KIND, self._key(unit))
             if found is not None:
                 self._have(unit, found, None)
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
@@ -131,6 +132,15 @@ class _Making:
         if cache is not None and kept is None:
             cache.put(_KIND, key, made)
         self._objects[unit] = _fixed[key] = made
+
+    def _is_worth_processes(self, units: Sequence[Unit]) -> bool:
+        if self._options.jobs == 1 or len(units) < 2:
+            return False
+        # Those that wait may have begun already with what is the same in every program.
+        if process_pool().idle_count() > 1:
+            return True
+        own = [len(unit.code) for unit in units if unit not in self._fixed]
+        return len(own) > 1 and sum(own) >= _WORTH_A_PROCESS
 
     def _make_here(self, units: Sequence[Unit]) -> None:
         for unit in units:
@@ -175,12 +185,6 @@ class _Making:
         hashed.update(f"{unit.symbol}\n".encode())
         hashed.update(unit.code)
         return hashed.hexdigest()
-
-
-def _is_worth_processes(units: Sequence[Unit], jobs: int) -> bool:
-    if jobs == 1 or len(units) < 2:
-        return False
-    return process_pool().idle_count() > 1 or sum(len(unit.code) for unit in units) >= _WORTH_A_PROCESS
 
 
 def _identity(machine: CodeTarget, opt_level: int) -> bytes:
