@@ -71,7 +71,10 @@ def test_code_is_there_once(attributes: str) -> None:
     text = f"llvm.func @f(%x: i64) -> i64 {attributes} {{ %0 = llvm.mlir.constant({number} : i64) : i64\n"
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(text + " %1 = llvm.mul %x, %0 : i64\n llvm.return %1 : i64 }")
-        assert emit_object(module).count(number.to_bytes(8, "little")) == 1
+        made = emit_object(module)
+        asked = str(module)
+    assert made.count(number.to_bytes(8, "little")) == 1
+    assert ('"cold"' in asked) == bool(attributes), "what a function asks for is lost"
 
 
 def test_what_asks_to_be_copied_may_be() -> None:
