@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
+from .bindings.navigation import operations_in
 from .module import Module
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
@@ -26,6 +27,9 @@ from .targets.core.registry import parse_target
 
 if TYPE_CHECKING:
     from .passes.partition.stages import Wanted
+
+#: Modules with so many may become kernels enough that what makes their code is started before they are lowered.
+_MANY_OPERATIONS = 100
 
 
 @enters
@@ -65,8 +69,10 @@ def compile(
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
     chosen = parse_target(target)
-    find_backend(chosen.name)  # one there is, or nothing needs to be lowered
+    backend = find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
+    if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
+        backend.prepare(chosen, options)
     with nullcontext() if journal is None else journal.recording(), passes_at(opt_level, options):
         lowered = lower(
             module,

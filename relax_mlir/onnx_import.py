@@ -13,9 +13,11 @@ from .frontends.onnx.problems import Problems
 from .module import Module
 from .passes.core.journal import timed
 from .support.callbacks import enters
+from .support.collector import uncollected
 
 
 @enters
+@uncollected()
 def from_onnx(source: Any, *, shapes: Mapping[str, InputShape] | None = None) -> Module:
     """The module of a model: a path, bytes or an onnx.ModelProto. Its function is `main`.
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from pathlib import Path
 from typing import TypeVar
@@ -49,9 +50,13 @@ def add_pass_folder(folder: Path, package: str, prefix: str) -> None:
 
 def own_pass_files() -> dict[str, str]:
     """The passes of this project: name -> module. One pass a file, named after the pass."""
+    return {name: module for folder in _FOLDERS for name, module in _passes_in(*folder).items()}
+
+
+@functools.cache
+def _passes_in(folder: Path, package: str, prefixes: tuple[str, ...]) -> dict[str, str]:
     return {
         path.stem.replace("_", "-"): f"{package}.{path.stem}"
-        for folder, package, prefixes in _FOLDERS
         for prefix in prefixes
         for path in sorted(folder.glob(f"{prefix}*.py"))
     }

@@ -21,6 +21,7 @@ from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...dialects.tir.prim_func import NOALIAS
 from .accesses import Access, Accesses, Axis
 from .addresses import Addresses, is_told
+from .alike import distinct_pairs
 from .linear import NONE, Linear, Term
 
 #: So many pairs of accesses are compared; kernels with more are taken to read everything last.
@@ -65,7 +66,7 @@ class Kernel:
         if not writes or len(reads) * len(writes) > _MOST_PAIRS:
             return False
         test = _is_read_before if is_alike else _is_all_read_before
-        return all(test(one, other) for other in writes for one in reads)
+        return all(test(*pair) for pair in distinct_pairs(reads, writes))
 
     @functools.cached_property
     def pairs(self) -> Sequence[tuple[Access, Access]]:

@@ -136,13 +136,22 @@ class Pool:
         self._idle: list[Worker] = []
         self._owner = os.getpid()
 
-    def prepare(self, count: int, preloaded: str = "") -> None:
-        """Starts workers that will be needed soon, with a module that they will need; failures are told later."""
+    def prepare(self, count: int, preloaded: str = "", calls: Sequence[Call] = ()) -> None:
+        """Starts workers that will be needed soon, with a module that they will need; failures are told later.
+
+        They begin with calls, one each, that a `run` soon asks for: it finds them under way, or done.
+        """
         with contextlib.suppress(OSError):
-            self._give_back(self._take(count, preloaded))
+            workers = self._take(count, preloaded)
+            free = [worker for worker in workers if worker.call is None]
+            # What has died meanwhile is told by the run that needs it.
+            with contextlib.suppress(RelaxError):
+                for worker, call in zip(free, calls, strict=False):
+                    worker.begin(call)
+            self._give_back(workers)
 
     def idle_count(self) -> int:
-        """How many workers wait for work."""
+        """How many workers wait for work, or are at work that was begun early."""
         with self._lock:
             return len(self._idle) if self._owner == os.getpid() else 0
 
@@ -162,13 +171,17 @@ class Pool:
         self._give_back(workers)
 
     def _run(self, workers: Sequence[Worker], calls: Sequence[Call], done: Done, begun: Begun) -> None:
-        waiting = iter(enumerate(calls))
-        current: dict[Worker, int] = {}
+        current = {worker: _place_of(worker.call, calls) for worker in workers if worker.call is not None}
+        waiting = iter([each for each in enumerate(calls) if each[0] not in current.values()])
         with selectors.DefaultSelector() as selector:
-            for worker, (index, call) in zip(workers, waiting, strict=False):
+            for index in current.values():
+                if index is not None:
+                    begun(index)
+            for worker, (index, call) in zip([each for each in workers if each.call is None], waiting, strict=False):
                 current[worker] = index
                 worker.begin(call)
                 begun(index)
+            for worker in current:
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
             while current:
                 for key, _ in selector.select():
@@ -181,7 +194,8 @@ class Pool:
                     else:
                         current[worker] = following[0]
                         worker.begin(following[1])
-                    done(finished, data, seconds)
+                    if finished is not None:
+                        done(finished, data, seconds)
                     if following is not None:
                         begun(following[0])
 
@@ -214,6 +228,11 @@ class Pool:
     def _give_back(self, workers: Sequence[Worker]) -> None:
         with self._lock:
             self._idle += workers
+
+
+def _place_of(begun: Call, calls: Sequence[Call]) -> int | None:
+    """Where a call that was begun early is in the list; None where nobody wants it any more."""
+    return next((index for index, call in enumerate(calls) if call == begun), None)
 
 
 _strangers: list[Worker] = []

@@ -145,7 +145,8 @@ def _load(name: str | None) -> None:
     for source in _SOURCES:
         for target in source(name):
             register_target(target)
-    load_plugins("target", name)
+    if name not in _TARGETS:
+        load_plugins("target", name)
 
 
 def rules_chain(name: str) -> list[Target]:

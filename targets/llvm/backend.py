@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ..core.backend import Backend, ChosenTarget, Machine
-from .objects.code_target import machine
+from .objects.code_target import code_target, machine
 from .pipeline import Stage, stages
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class LLVMBackend(Backend):
     def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:
         from .objects.native_code import prepare
 
-        prepare(options.jobs)
+        prepare(code_target(target), options)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from .objects.build import build

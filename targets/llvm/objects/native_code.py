@@ -54,58 +54,93 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module.operation)
-    has_unit, has_threads = needs_support(module), THREAD_TABLE in named_in(module.operation)
-    units = units_of(module, split=not options.one_object)
-    making = _Making(units, machine, options, identity)
-    objects = [*making.run(), *([making.fixed(unit_text())] if has_unit else [])]
-    return NativeCode(objects, making.fixed(pool_text(machine.architecture)) if has_threads else None)
+    support, pool = _fixed_units(machine)
+    has_support, has_threads = needs_support(module), THREAD_TABLE in named_in(module.operation)
+    units = [*units_of(module, split=not options.one_object), *([support] if has_support else [])]
+    fixed = [unit for unit, is_used in ((support, has_support), (pool, has_threads)) if is_used]
+    made = _Making(units, fixed, machine, options, identity).run()
+    return NativeCode([made[unit] for unit in units], made[pool] if has_threads else None)
 
 
-def prepare(jobs: int) -> None:
-    """Starts processes that will make code soon, so that nobody waits for them then."""
-    if jobs > 1:
-        process_pool().prepare(min(jobs, _MOST_EARLY), unit_object.__module__)
+def prepare(machine: CodeTarget, options: CodeOptions) -> None:
+    """Starts processes that will make code soon, so that nobody waits for them then.
+
+    They begin with what is the same in every program.
+    """
+    if options.jobs > 1:
+        fixed = _fixed_units(machine)
+        making = _Making([], fixed, machine, options, _identity(machine, options.opt_level))
+        calls = making.calls(making.missing())
+        process_pool().prepare(min(options.jobs, _MOST_EARLY), unit_object.__module__, calls)
+
+
+def _fixed_units(machine: CodeTarget) -> tuple[Unit, Unit]:
+    """What is the same in every program: what all need, and the pool of threads."""
+    return Unit("", "", unit_text().encode()), Unit("", "", pool_text(machine.architecture).encode())
 
 
 class _Making:
     """One program's units on their way to objects."""
 
-    def __init__(self, units: Sequence[Unit], machine: CodeTarget, options: CodeOptions, identity: bytes) -> None:
-        self._units, self._options, self._identity = units, options, identity
+    def __init__(
+        self, units: Sequence[Unit], fixed: Sequence[Unit], machine: CodeTarget, options: CodeOptions, identity: bytes
+    ) -> None:
+        """`fixed` are those that are the same in every program; nobody is told of them."""
+        self._units = [unit for unit in units if unit not in fixed]
+        self._fixed, self._options, self._identity = fixed, options, identity
         target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
         where = None if machine.is_host else target
         self._arguments: dict[str, Any] = {"opt_level": options.opt_level, "target": where}
         self._objects: dict[Unit, bytes] = {}
+        self._done = 0
 
-    def run(self) -> list[bytes]:
-        self._find()
-        missing = [unit for unit in self._units if unit not in self._objects]
+    def run(self) -> dict[Unit, bytes]:
+        missing = self.missing()
         # The longest first: at the end no process waits for a long one.
         missing.sort(key=lambda unit: -len(unit.code))
-        if _is_worth_processes(missing, self._options.jobs):
+        if self._is_worth_processes(missing):
             self._make_elsewhere(missing)
         else:
             self._make_here(missing)
-        return [self._objects[unit] for unit in self._units]
+        return self._objects
 
-    def fixed(self, text: str) -> bytes:
-        """The object of what is the same in every program, from this process or the cache."""
-        code, cache = text.encode(), self._options.cache
-        key = self._key(Unit("", "", code))
-        kept = None if cache is None else cache.get(_KIND, key)
-        made = kept or _fixed.get(key) or unit_object(code, symbol="", **self._arguments)
-        if cache is not None and kept is None:
-            cache.put(_KIND, key, made)
-        _fixed[key] = made
-        return made
-
-    def _find(self) -> None:
-        if self._options.cache is None:
-            return
+    def missing(self) -> list[Unit]:
+        """The units that are not in the cache, nor known to this process."""
+        for unit in self._fixed:
+            self._find_fixed(unit)
+        cache = self._options.cache
         for unit in self._units:
-            found = self._options.cache.get(_KIND, self._key(unit))
+            found = None if cache is None else cache.get(_KIND, self._key(unit))
             if found is not None:
                 self._have(unit, found, None)
+        return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
+
+    def calls(self, units: Sequence[Unit]) -> list[Call]:
+        """What other processes are told to do."""
+        function = f"{unit_object.__module__}:{unit_object.__name__}"
+        return [
+            Call(function, unit.code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
+            for unit in units
+        ]
+
+    def _find_fixed(self, unit: Unit) -> None:
+        cache, key = self._options.cache, self._key(unit)
+        kept = None if cache is None else cache.get(_KIND, key)
+        made = kept or _fixed.get(key)
+        if made is None:
+            return
+        if cache is not None and kept is None:
+            cache.put(_KIND, key, made)
+        self._objects[unit] = _fixed[key] = made
+
+    def _is_worth_processes(self, units: Sequence[Unit]) -> bool:
+        if self._options.jobs == 1 or len(units) < 2:
+            return False
+        # Those that wait may have begun already with what is the same in every program.
+        if process_pool().idle_count() > 1:
+            return True
+        own = [len(unit.code) for unit in units if unit not in self._fixed]
+        return len(own) > 1 and sum(own) >= _WORTH_A_PROCESS
 
     def _make_here(self, units: Sequence[Unit]) -> None:
         for unit in units:
@@ -115,14 +150,9 @@ class _Making:
             self._made(unit, code, time.perf_counter() - start)
 
     def _make_elsewhere(self, units: Sequence[Unit]) -> None:
-        function = f"{unit_object.__module__}:{unit_object.__name__}"
-        calls = [
-            Call(function, unit.code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
-            for unit in units
-        ]
         try:
             process_pool().run(
-                calls,
+                self.calls(units),
                 self._options.jobs,
                 lambda index, code, seconds: self._made(units[index], code, seconds),
                 lambda index: self._begun(units[index]),
@@ -132,31 +162,29 @@ class _Making:
             self._make_here([unit for unit in units if unit not in self._objects])
 
     def _begun(self, unit: Unit) -> None:
-        for instrument in self._options.instruments:
+        for instrument in self._options.instruments if unit not in self._fixed else ():
             instrument.code_begun(unit.name)
 
     def _made(self, unit: Unit, code: bytes, seconds: float) -> None:
         if self._options.cache is not None:
             self._options.cache.put(_KIND, self._key(unit), code)
-        self._have(unit, code, seconds)
+        if unit in self._fixed:
+            self._objects[unit] = _fixed[self._key(unit)] = code
+        else:
+            self._have(unit, code, seconds)
 
     def _have(self, unit: Unit, code: bytes, seconds: float | None) -> None:
         self._objects[unit] = code
         note_code(unit.name, len(code), seconds, cached=seconds is None)
+        self._done += 1
         for instrument in self._options.instruments:
-            instrument.code_made(unit.name, len(self._objects), len(self._units))
+            instrument.code_made(unit.name, self._done, len(self._units))
 
     def _key(self, unit: Unit) -> str:
         hashed = hashlib.blake2b(self._identity, digest_size=20)
         hashed.update(f"{unit.symbol}\n".encode())
         hashed.update(unit.code)
         return hashed.hexdigest()
-
-
-def _is_worth_processes(units: Sequence[Unit], jobs: int) -> bool:
-    if jobs == 1 or len(units) < 2:
-        return False
-    return process_pool().idle_count() > 1 or sum(len(unit.code) for unit in units) >= _WORTH_A_PROCESS
 
 
 def _identity(machine: CodeTarget, opt_level: int) -> bytes:

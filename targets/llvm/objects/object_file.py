@@ -18,6 +18,9 @@ from ...host.support import define_support
 from .code_target import CodeTarget
 from .cross_object import emit_cross_object
 
+_PASSTHROUGH = "passthrough"
+_INLINING = frozenset({'"alwaysinline"', '"noinline"'})
+
 
 def emit_object(module: Module, opt_level: int = 3) -> bytes:
     """The object file of a module, position-independent, with the functions that programs share in it.
@@ -34,6 +37,7 @@ def object_of_checked(module: Module, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
     defined = exported_functions(module)
     declared = [symbol_name(function) for function in _functions(module) if not has_body(function)]
+    _keep_from_copies(module)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
@@ -63,6 +67,15 @@ def _is_exported(function: Operation) -> bool:
     attributes = function.attributes
     is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
     return has_body(function) and not is_internal
+
+
+def _keep_from_copies(module: Module) -> None:
+    """MLIR's engine adds a function that calls it to each exported one: code is not to be copied into these."""
+    for function in filter(_is_exported, _functions(module)):
+        given = list(function.attributes.get(_PASSTHROUGH, ()))
+        if not {str(each) for each in given} & _INLINING and "always_inline" not in function.attributes:
+            added = ir.StringAttr.get("noinline", module.context)
+            function.attributes[_PASSTHROUGH] = ir.ArrayAttr.get([*given, added], module.context)
 
 
 def _check_translatable(module: Operation) -> None:

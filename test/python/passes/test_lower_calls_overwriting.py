@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.lower_calls import overwriting
 from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
 
 import relax_mlir as rx
@@ -317,6 +321,39 @@ def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
 def test_parameters_that_are_told_to_be_apart() -> None:
     kernel = kernel_of(loop(move("%i", "%i")), attributes="tir.prim_func, tir.noalias")
     assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.pairs
+
+
+_SHIFTS = "".join(f"%i{shift} = arith.addi %i, %c{shift} : index\n" for shift in (1, 4, 8))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_pairs_that_are_left_out_would_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unrolled moves in any order: the pairs that are compared say what all of them say."""
+    chosen = random.Random(seed)
+    indices = ["%i", "%i1", "%i4", "%i8", "%c0", "%c8"]
+    source, target = chosen.sample(indices, 4), chosen.sample(indices, 4)
+    moves = [(source[at], target[chosen.choice((at, 0))] if seed % 3 else source[at]) for at in (0, 1, 2, 3)]
+    reads = [f"%a{at} = memref.load %x[{read}] : memref<64xf32>" for at, (read, _) in enumerate(moves)]
+    writes = [f"memref.store %a{at}, %y[{written}] : memref<64xf32>" for at, (_, written) in enumerate(moves)]
+    lines = [*reads, *writes] if seed % 2 else [line for pair in zip(reads, writes, strict=True) for line in pair]
+    body = loop(_SHIFTS + "\n".join(lines), bounds="%c0 to %c64 step %c16")
+    found = kernel_of(body).may_overwrite(0, 2, is_alike=True)
+    monkeypatch.setattr(overwriting, "distinct_pairs", lambda reads, writes: itertools.product(reads, writes))
+    assert found == kernel_of(body).may_overwrite(0, 2, is_alike=True), f"not as all pairs say:\n{body}"
+
+
+def test_unrolled_code_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    original = overwriting._is_read_before
+    monkeypatch.setattr(overwriting, "_is_read_before", lambda *pair: asked.append(pair) or original(*pair))
+    places = range(32)
+    shifts = "".join(f"%s{at} = arith.constant {at} : index\n%i{at} = arith.addi %i, %s{at} : index\n" for at in places)
+    reads = "".join(f"%a{at} = memref.load %x[%i{at}] : memref<64xf32>\n" for at in places)
+    writes = "".join(f"memref.store %a{at}, %y[%i{at}] : memref<64xf32>\n" for at in places)
+    head = "%c32 = arith.constant 32 : index\n"
+    kernel = kernel_of(head + loop(shifts + reads + writes, bounds="%c0 to %c64 step %c32"))
+    assert kernel.may_overwrite(0, 2, is_alike=True)
+    assert len(asked) < 2 * len(places) ** 1.5, f"{len(asked)} pairs of {len(places)} reads and writes were compared"
 
 
 def test_of_another_shape_only_what_was_read_before() -> None:

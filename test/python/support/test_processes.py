@@ -28,6 +28,12 @@ def pid(data):
     time.sleep(0.05)
     return str(os.getpid()).encode()
 
+def once(data):
+    if os.path.exists(data):
+        return b"again"
+    open(data, "w").close()
+    return b"first"
+
 def meet(data):  # until two processes have been here
     open(os.path.join(data.decode(), str(os.getpid())), "w").close()
     while len(os.listdir(data)) < 2:
@@ -115,6 +121,28 @@ def test_early_starts(pool: Pool) -> None:
     assert pool.idle_count() == 2
     early = {str(pid).encode() for pid in children()}
     assert set(run(pool, 2, *[call("pid")] * 6)) <= early
+
+
+def test_calls_that_begin_early(pool: Pool, tmp_path: Path) -> None:
+    """What a run wants of them is not done twice, whether it is done or under way; the rest is forgotten."""
+    begun = [tmp_path / name for name in ("wanted", "forgotten")]
+    calls = [call("once", str(path).encode()) for path in begun]
+    pool.prepare(2, "functions_of_test", calls)
+    heard: list[int] = []
+    results: dict[int, bytes] = {}
+    wanted = [call("reverse", b"abc"), calls[0], call("reverse", b"de")]
+    pool.run(wanted, 2, lambda index, data, seconds: results.update({index: data}), heard.append)
+    assert results == {0: b"cba", 1: b"first", 2: b"ed"}
+    assert sorted(heard) == [0, 1, 2]
+    assert run(pool, 2, calls[0]) == [b"again"], "what was made early was given to two runs"
+    assert all(path.exists() for path in begun)
+    assert pool.idle_count() == 2
+
+
+def test_a_call_that_fails_early_is_told_by_the_run_that_wants_it(pool: Pool) -> None:
+    pool.prepare(1, "functions_of_test", [call("refuse")])
+    with pytest.raises(RelaxError, match="node 7: kernel 'refuse': cannot do it"):
+        run(pool, 1, call("refuse"))
 
 
 def test_several_threads_at_once(pool: Pool) -> None:

@@ -64,6 +64,25 @@ def test_declared_functions_stay_open(capfd: pytest.CaptureFixture[str]) -> None
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("attributes", ["", 'attributes {passthrough = ["cold"]}'])
+def test_code_is_there_once(attributes: str) -> None:
+    """MLIR's engine adds callers of exported functions, into which small ones would be copied."""
+    number = 0x0123456789ABCDEF
+    text = f"llvm.func @f(%x: i64) -> i64 {attributes} {{ %0 = llvm.mlir.constant({number} : i64) : i64\n"
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse(text + " %1 = llvm.mul %x, %0 : i64\n llvm.return %1 : i64 }")
+        made = emit_object(module)
+        asked = str(module)
+    assert made.count(number.to_bytes(8, "little")) == 1
+    assert ('"cold"' in asked) == bool(attributes), "what a function asks for is lost"
+
+
+def test_what_asks_to_be_copied_may_be() -> None:
+    text = 'llvm.func @f() attributes {passthrough = ["alwaysinline"]} { llvm.return }'
+    with new_context(("llvm",)), ir.Location.unknown():
+        assert emit_object(ir.Module.parse(text)).startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -18,7 +18,11 @@ from relax_mlir.runtime import Executable
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.support.processes import pool as pools
 from relax_mlir.support.processes.pool import Pool
+from relax_mlir.targets.core.code import code_options
+from relax_mlir.targets.core.registry import parse_target
+from relax_mlir.targets.host.support import unit_text
 from relax_mlir.targets.llvm.objects import native_code, units
+from relax_mlir.targets.llvm.objects.code_target import code_target
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -129,6 +133,25 @@ def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> 
     assert objects(compiled(jobs=2, cache=tmp_path)) == first
     assert objects(compiled(jobs=1, cache=tmp_path)) == first
     assert objects(compiled(jobs=1, cache=str(tmp_path))) == first
+
+
+def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(native_code, "_fixed", {})
+    first = objects(compiled())
+    native_code._fixed.clear()
+    begun: list[bytes] = []
+    begin = pools.Worker.begin
+    monkeypatch.setattr(pools.Worker, "begin", lambda worker, call: (begun.append(call.data), begin(worker, call))[1])
+    target = code_target(parse_target("llvm"))
+    native_code.prepare(target, code_options(2, 2, tmp_path))
+    assert unit_text().encode() in begun and elsewhere.idle_count() == 2
+    assert objects(compiled(jobs=2, cache=tmp_path)) == first
+    assert begun.count(unit_text().encode()) == 1, "what was begun early was made again"
+    native_code._fixed.clear()
+    begun.clear()
+    native_code.prepare(target, code_options(2, 2, tmp_path))
+    assert unit_text().encode() not in begun, "what is in the cache was made again"
+    compiled(jobs=2, cache=tmp_path)  # waits for what nobody wants
 
 
 def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None:
