@@ -18,8 +18,8 @@ from ...emit.numbers import Number, as_index, maximum, minimum, operation, selec
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from ..lower_calls.memrefs import Extent
-from .fitting import can_be_shared, points_of_step
-from .plan import Parallel, Plan
+from .fitting import can_be_shared
+from .plan import Parallel, Plan, points_of_step
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
 _LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
@@ -89,7 +89,8 @@ def _nanoseconds(op: StructuredOp, plan: Plan) -> float:
 
 
 def _nanoseconds_of_point(op: StructuredOp, plan: Plan) -> float:
-    return len(operations_of(op.block)) / plan.lanes / _OPERATIONS
+    group = 1 if plan.dot is None else plan.dot.group
+    return len(operations_of(op.block)) / (plan.lanes * group) / _OPERATIONS
 
 
 def _bytes(op: StructuredOp, operand: int) -> float:
