@@ -40,6 +40,7 @@ def compile(
     cache: str | os.PathLike[str] | bool | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     bind: Mapping[str, int | str] | None = None,
+    precision: str = "f32",
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
@@ -53,7 +54,8 @@ def compile(
     without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
     what the program calls by these names (relax.call_dps_packed); others are found among tvm-ffi's registered ones.
     `bind` tells what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
-    planned for the largest then, and calls with others are refused. `partition` names the external codegens that are
+    planned for the largest then, and calls with others are refused. `precision`, "bf16" or "f16", is what products of
+    f32 are computed in, and what can follow them; sums are of f32. `partition` names the external codegens that are
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
     run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks.
@@ -71,6 +73,7 @@ def compile(
             opt_level=opt_level,
             instruments=instruments,
             bind=bind,
+            precision=precision,
             partition=partition,
             strict_partition=strict_partition,
             partition_elsewhere=partition_elsewhere,
@@ -95,6 +98,7 @@ def lower(
     opt_level: int = USUAL_LEVEL,
     instruments: Iterable[Instrument] = (),
     bind: Mapping[str, int | str] | None = None,
+    precision: str = "f32",
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
@@ -103,6 +107,10 @@ def lower(
     name = parse_target(target).name
     chosen = stages_of(target, opt_level) if pipeline is None else pipeline
     _check_same_options(chosen, target)
+    if precision != "f32":
+        from .passes.mixed_precision.stages import with_precision
+
+        chosen = with_precision(chosen, precision)
     if partition:
         from .passes.partition.stages import with_partition
 
