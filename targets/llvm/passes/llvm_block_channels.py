@@ -57,11 +57,9 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
     if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:
         return ()
     channels, (outputs, inputs, *_) = data.shape[1], weight.shape or (None, None)
-    if (
-        not isinstance(channels, int)
-        or not isinstance(outputs, int)
-        or bit_width(data.dtype) != bit_width(weight.dtype)
-    ):
+    if not isinstance(channels, int) or not isinstance(outputs, int):
+        return ()
+    if bit_width(data.dtype) != bit_width(weight.dtype):
         return ()
     lanes = processor.lanes(max(bit_width(data.dtype), 32))
     read, written = _block(channels, lanes), _block(outputs, lanes)
