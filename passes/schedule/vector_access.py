@@ -145,8 +145,7 @@ class Access:
             return self._read(tensor, place, self.mask(point))
         if isinstance(tail, int):
             zeros = ir.VectorType.get([self._lanes], tensor.type.element_type)
-            is_there = step < tail
-            return self._read(tensor, place, self.mask(point)) if is_there else constant(0, zeros).value
+            return self._read(tensor, place, self.mask(point)) if step < tail else constant(0, zeros).value
         left = self._lanes if self._rest is None else plus(self._rest, -point[self._vector] * self._lanes)
         is_there = as_index(step) < as_index(tail)
         return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0)).value))

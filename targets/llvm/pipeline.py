@@ -79,8 +79,13 @@ STAGES = (
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _stage(
         "layouts",
-        ("llvm-block-channels{target=@target}", "relax-canonicalize", "relax-fold-constant"),
-        "convolutions work on blocks of channels",
+        (
+            "llvm-block-channels{target=@target}",
+            "llvm-turn-weights{target=@target}",
+            "relax-canonicalize",
+            "relax-fold-constant",
+        ),
+        "convolutions work on blocks of channels, narrow weights lie as vectors are read",
         level=2,
     ),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),

@@ -34,5 +34,5 @@ def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -
     return tuple(
         DotInstruction(intrinsic, left, right, total, bits // 32)
         for left, right, total, intrinsic, bits, needed in _TABLES.get(architecture, ())
-        if bits <= vector_bytes * 8 and any(features.issuperset(each.split()) for each in needed)
+        if bits <= vector_bytes * 8 and any(features >= set(each.split()) for each in needed)
     )
