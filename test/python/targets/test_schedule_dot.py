@@ -94,6 +94,19 @@ def test_transposed(first: str, second: str, sums: str, steps: int) -> None:
     check(narrow((9, steps), first, 1), narrow((20, steps), second, 2), sums, is_transposed=True)
 
 
+@pytest.mark.parametrize(("first", "second", "sums"), [TYPES[0], TYPES[3]])
+def test_known_weights_that_lie_transposed(first: str, second: str, sums: str) -> None:
+    x, y = narrow((2, 9, 67), first, 1), narrow((40, 67), second, 2)
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("b", 9, 67), first)]) as f:
+        f.returns(relax.astype(relax.einsum((*f, relax.const(y)), subscripts="bak,nk->ban"), sums))
+    got = to_numpy(rx.compile(module)["main"](x)).astype("f8")
+    expected = (x.astype("f8") @ y.T.astype("f8")).astype(x.dtype if first == "bfloat16" else "int64")
+    numpy.testing.assert_array_equal(got, expected.astype(x.dtype).astype("f8"))
+    text = planned(module, "llvm{cpu=znver4}")
+    assert first != "bfloat16" or "packed; dot 2: 2" in text
+
+
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "haswell"])
 def test_without_the_instructions(cpu: str) -> None:
     for first, second, sums in TYPES:
