@@ -8,25 +8,26 @@ and its plan says `packed`. Where it is not planned after all, it unpacks them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..bindings.ir import Operation, Value
+from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, function_type_of, operations_in, symbol_name, use_count
 from ..bindings.rewriting import is_used
+from ..dialects.core.infos import signless
 from ..dialects.tir.prim_func import prim_funcs_in
-from ..emit.structured import analyze, structured_ops
-from .canonicalize.constants import elements_of
+from ..emit.structured import StructuredOp, analyze, structured_ops
+from .canonicalize.constants import stored_elements
 from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import CALL_TIR
 from .inline.call_graph import references_of
 from .layout.conversion import constant_like
-from .schedule.fitting import points_of_step
-from .schedule.packing import packed_type, unpacked
-from .schedule.plan import PLAN, Plan, plan_of, set_plan
+from .schedule.joining import join
+from .schedule.packing import grouped_type, panels_type, ungrouped, unpacked
+from .schedule.plan import PLAN, Panel, Plan, group_of, plan_of, points_of_step, set_plan
 from .schedule.vector_body import widening_of
 
 if TYPE_CHECKING:
@@ -56,58 +57,131 @@ class PackConstants(Pass):
                     _pack(function, calls[name])
 
 
+def _is_known(given: Value, type_: Type) -> bool:
+    """Whether a caller gives a constant of a type, where signs are the operators' matter."""
+    is_same = given.type.shape == type_.shape and signless(str(given.type.element_type)) == str(type_.element_type)
+    return is_same and stored_elements(given) is not None
+
+
+class _Packing(NamedTuple):
+    """How an input is to lie, and the plan that says so."""
+
+    operand: int
+    plan: Plan
+    pack: Callable[[ndarray], ndarray]
+    type_of: Callable[[Type], Type]
+    unpack: Callable[[Value, Type], Value]
+
+
 def _pack(function: Operation, calls: Sequence[Operation]) -> None:
     for operation in structured_ops(function):
         plan = plan_of(operation) if PLAN in operation.attributes else None
-        if not isinstance(plan, Plan) or plan.panel is None or plan.panel.is_packed:
+        packing = _packing(analyze(operation), plan) if isinstance(plan, Plan) else None
+        if packing is None:
             continue
-        matrix = operation.operands[plan.panel.operand]
-        is_alone = isinstance(matrix, ir.BlockArgument) and matrix.owner == body_of(function) and use_count(matrix) == 1
-        if not is_alone or not _is_matrix(matrix) or widening_of(analyze(operation), plan.panel.operand) is not None:
+        weights = operation.operands[packing.operand]
+        is_alone = isinstance(weights, ir.BlockArgument) and weights.owner == body_of(function)
+        if not is_alone or use_count(weights) != 1:
             continue
-        place = matrix.arg_number
-        known = [elements_of(call.operands[place]) for call in calls]
-        if any(each is None for each in known) or any(call.operands[place].type != matrix.type for call in calls):
+        place = weights.arg_number
+        if not all(_is_known(call.operands[place], weights.type) for call in calls):
             continue
-        width = points_of_step(plan, plan.vector)
         for call in calls:
-            _give_panels(call, place, width)
-        _take_panels(function, matrix, width)
-        set_plan(operation, replace(plan, panel=plan.panel._replace(is_packed=True)))
+            _give_packed(call, place, packing)
+        _take_packed(function, weights, packing)
+        set_plan(operation, packing.plan)
 
 
-def _is_matrix(value: Value) -> bool:
-    return value.type.rank == 2 and value.type.has_static_shape and all(value.type.shape)
+def _packing(op: StructuredOp, plan: Plan) -> _Packing | None:
+    """As what a plan reads weights; None where they lie so, or need not."""
+    if plan.panel is not None:
+        operand, group = plan.panel.operand, group_of(plan, plan.panel.dim)
+        is_widened = group == 1 and widening_of(op, operand) is not None
+        is_done = plan.panel.is_packed or is_widened or not _is_static(op.operands[operand], 2)
+        return None if is_done else _as_panels(operand, plan, plan.panel)
+    if plan.dot is None or plan.dot.is_packed:
+        return None
+    joined = join(op, plan.joined)
+    operands = [each for each in range(joined.input_count) if joined.uses(each, plan.vector)]
+    if len(operands) != 1 or plan.vector == plan.dot.dim:
+        return None
+    (operand,) = operands
+    access = joined.accesses[operand]
+    is_last = len(access) > 1 and access[-2].dim == plan.dot.dim and access[-1].dim == plan.vector
+    if not is_last or not _is_static(op.operands[operand], len(access)):
+        return None
+    if len(access) == 2:
+        length = op.operands[operand].type.shape[0]
+        return _as_panels(operand, plan, Panel(operand, plan.dot.dim, length))
+    group = plan.dot.group
+    return _Packing(
+        operand,
+        replace(plan, dot=plan.dot._replace(is_packed=True)),
+        lambda weights: grouped(weights, group),
+        lambda type_: grouped_type(type_, group),
+        lambda packed, type_: ungrouped(packed, type_, group),
+    )
 
 
-def _give_panels(call: Operation, place: int, width: int) -> None:
+def _is_static(value: Value, rank: int) -> bool:
+    return value.type.rank == rank and value.type.has_static_shape and all(value.type.shape)
+
+
+def _as_panels(operand: int, plan: Plan, panel: Panel) -> _Packing:
+    width, group = points_of_step(plan, plan.vector), group_of(plan, panel.dim)
+    return _Packing(
+        operand,
+        replace(plan, panel=panel._replace(is_packed=True)),
+        lambda matrix: panels(matrix, width, group),
+        lambda type_: panels_type(type_, width, group),
+        lambda packed, type_: unpacked(packed, type_, group),
+    )
+
+
+def _give_packed(call: Operation, place: int, packing: _Packing) -> None:
     constant = call.operands[place]
-    elements = elements_of(constant)
+    elements = stored_elements(constant)
     assert elements is not None
     with call.location, ir.InsertionPoint(call):
-        call.operands[place] = constant_like(constant, packed(elements, width))
+        call.operands[place] = constant_like(constant, packing.pack(elements))
     maker = constant.owner.operation
     if not is_used(maker):
         maker.erase()
 
 
-def packed(matrix: ndarray, width: int) -> ndarray:
-    """[N / width][K][width] of a matrix [K][N]."""
+def panels(matrix: ndarray, width: int, group: int = 1) -> ndarray:
+    """[N / width][K / group][width * group] of a matrix [K][N]."""
+    wide = grouped(matrix, group)
+    steps, columns = len(wide), matrix.shape[1]
+    count = -(-columns // width)
+    return _padded(wide, count * width * group).reshape(steps, count, width * group).transpose(1, 0, 2)
+
+
+def grouped(weights: ndarray, group: int) -> ndarray:
+    """[..., K / group, N * group] of weights [..., K, N]."""
+    *outer, rows, columns = weights.shape
+    if group == 1:
+        return weights
+    steps = -(-rows // group)
+    whole = _padded(weights.swapaxes(-1, -2), steps * group)
+    apart = whole.reshape(*outer, columns, steps, group).swapaxes(-2, -3)
+    return apart.reshape(*outer, steps, columns * group)
+
+
+def _padded(array: ndarray, size: int) -> ndarray:
+    """With zeros behind the elements of the last dimension, so that there are so many."""
     import numpy
 
-    rows, columns = matrix.shape
-    count = -(-columns // width)
-    if columns != count * width:
-        matrix = numpy.pad(matrix, ((0, 0), (0, count * width - columns)))
-    return matrix.reshape(rows, count, width).transpose(1, 0, 2)
+    missing = size - array.shape[-1]
+    return numpy.pad(array, [*[(0, 0)] * (array.ndim - 1), (0, missing)]) if missing else array
 
 
-def _take_panels(function: Operation, matrix: Value, width: int) -> None:
+def _take_packed(function: Operation, matrix: Value, packing: _Packing) -> None:
     block, type_ = body_of(function), matrix.type
     with function.location, ir.InsertionPoint.at_block_begin(block):
         users = list(matrix.uses)
-        matrix.set_type(packed_type(type_, width))
-        made = unpacked(matrix, type_.shape[1])
+        matrix.set_type(packing.type_of(type_))
+        made = packing.unpack(matrix, type_)
         for use in users:
             use.owner.operation.operands[use.operand_number] = made
     results = function_type_of(function).results

@@ -46,6 +46,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
+    precision: str = "f32",
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
@@ -61,7 +62,8 @@ def compile(
     `bind` tells what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
     planned for the largest then, and calls with others are refused. `donate` names arguments of "main", or patterns of
     names like "past*", that grow in place: a call writes new rows behind those that they have, in a buffer with room,
-    which `executable["main"].cache()` makes, and does not copy them. `partition` names the external codegens that are
+    which `executable["main"].cache()` makes, and does not copy them. `precision`, "bf16" or "f16", is what products of
+    f32 are computed in, and what can follow them; sums are of f32. `partition` names the external codegens that are
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
     run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks.
@@ -82,6 +84,7 @@ def compile(
             instruments=instruments,
             bind=bind,
             donate=donate,
+            precision=precision,
             partition=partition,
             strict_partition=strict_partition,
             partition_elsewhere=partition_elsewhere,
@@ -107,6 +110,7 @@ def lower(
     instruments: Iterable[Instrument] = (),
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
+    precision: str = "f32",
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
@@ -115,6 +119,10 @@ def lower(
     name = parse_target(target).name
     chosen = stages_of(target, opt_level) if pipeline is None else pipeline
     _check_same_options(chosen, target)
+    if precision != "f32":
+        from .passes.mixed_precision.stages import with_precision
+
+        chosen = with_precision(chosen, precision)
     if partition:
         from .passes.partition.stages import with_partition
 

@@ -90,6 +90,19 @@ def elements_of(value: Value) -> ndarray | None:
     return None if name is None else numpy.array(attribute.value, name)
 
 
+def stored_elements(value: Value) -> ndarray | None:
+    """As `elements_of`; of large constants of types without one of numpy's the bits, by STORAGE_NAME."""
+    known = elements_of(value)
+    owner = defining_op(value, "arith.constant")
+    if known is not None or owner is None or not is_resource(owner.operation.attributes["value"]):
+        return known
+    import numpy
+
+    name, shape = STORAGE_NAME.get(str(value.type.element_type)), value.type.shape
+    bits = elements_bytes(owner.operation.attributes["value"])
+    return None if name is None else numpy.frombuffer(bits, name).reshape(shape)
+
+
 def elements_in(attribute: Attribute, info: Info) -> ndarray | None:
     """As `elements_of`, of what a constant tensor of this type has."""
     if not isinstance(info, TensorInfo) or info.shape is None or info.dtype not in NUMPY_NAME:

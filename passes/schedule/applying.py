@@ -13,6 +13,7 @@ from ...bindings.rewriting import Decline, located_error
 from ...emit.structured import StructuredOp, analyze
 from ...targets.core.backend import Machine
 from .combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
+from .dots import Dots, packed_operand
 from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
 from .fitting import check_plan
 from .joining import Joined, fold_reshapes
@@ -59,10 +60,10 @@ def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machi
     check_body(op)
     if isinstance(plan, EpilogueOf):
         return _apply_with_producer(op, plan.operand, machine)
-    check_plan(op, plan, machine)
+    dots = check_plan(op, plan, machine).dots
     op, fills, initial = _without_fills(_in_place(op), plan)
-    _write(op, plan, operation, initial)
-    return [operation, *fills, *_no_longer_unpacked(op, plan)]
+    _write(op, plan, operation, initial, dots)
+    return [operation, *fills, *_no_longer_unpacked(op, plan, dots)]
 
 
 def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine) -> list[Operation]:
@@ -71,19 +72,21 @@ def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine)
     if not isinstance(plan, Plan):
         raise Decline(f"operand {operand} is the result of an operation without a plan for loops")
     try:
-        check_lanes(check_plan(op, plan, machine), plan.vector)
+        checked = check_plan(op, plan, machine)
+        check_lanes(checked.op, plan.vector)
     except Decline as decline:
         raise Decline(f'of the reduction\'s plan "{plan}": {decline.reason}') from None
     fill = _start_of(op.operation.operands[op.input_count])
     if not keeps_results(op, plan) or fill is None:
         raise Decline("the reduction's results are not in registers when they are done")
-    _write(op, plan, consumer.operation, [filled_with(fill)], epilogue)
-    return [consumer.operation, op.operation, fill, *_no_longer_unpacked(op, plan)]
+    _write(op, plan, consumer.operation, [filled_with(fill)], checked.dots, epilogue)
+    return [consumer.operation, op.operation, fill, *_no_longer_unpacked(op, plan, checked.dots)]
 
 
-def _no_longer_unpacked(op: StructuredOp, plan: Plan) -> list[Operation]:
-    """What unpacks a matrix that is read as panels."""
-    return unpacking(op.operands[plan.panel.operand]) if plan.panel is not None and plan.panel.is_packed else []
+def _no_longer_unpacked(op: StructuredOp, plan: Plan, dots: Dots | None) -> list[Operation]:
+    """What unpacks a matrix that is read as it is packed."""
+    packed = packed_operand(plan, dots)
+    return [] if packed is None else unpacking(op.operands[packed])
 
 
 def _write(
@@ -91,6 +94,7 @@ def _write(
     plan: Plan,
     operation: Operation,
     initial: Sequence[Value | None],
+    dots: Dots | None,
     epilogue: Epilogue | None = None,
 ) -> None:
     """Writes the loops in place of the operation."""
@@ -99,7 +103,7 @@ def _write(
     forget_signs_of_zeros(joined.op)
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
-    results = joined.restore(Nest(joined.op, plan, initial, found, epilogue).emit())
+    results = joined.restore(Nest(joined.op, plan, initial, found, epilogue, dots).emit())
     for old, new in zip(operation.results, results, strict=True):
         old.replace_all_uses_with(new)
 

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from ...bindings.rewriting import Decline
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from .combiner import combiners
+from .dots import Dots, dots_of
 from .joining import check_joined, join
-from .packing import panels_of
-from .plan import Panel, Parallel, Plan
+from .packing import grouped_type, packed_source, panels_type
+from .plan import Panel, Parallel, Plan, group_of, points_of_step
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, widest_bits
 
@@ -19,8 +21,15 @@ from .vector_body import runs_on_whole_vectors, widest_bits
 _MOST_POINTS = 512
 
 
-def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> StructuredOp:
-    """The operation with joined loops. Raises Decline with the reason where the plan does not fit."""
+class Fitting(NamedTuple):
+    """The operation with joined loops, and what sums dot products in them."""
+
+    op: StructuredOp
+    dots: Dots | None
+
+
+def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> Fitting:
+    """What a plan makes of an operation. Raises Decline with the reason where it does not fit."""
     _check_loops(op, plan)
     check_joined(op, plan.joined)
     joined = join(op, plan.joined)
@@ -36,7 +45,10 @@ def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> StructuredOp:
         _check_panel(joined, plan, plan.panel)
     if plan.parallel is not None:
         _check_parallel(joined, plan, plan.parallel)
-    return joined
+    dots = dots_of(joined, plan, machine)
+    if dots is not None:
+        _check_dots(joined, plan, dots)
+    return Fitting(joined, dots)
 
 
 def check_reads_outputs(op: StructuredOp) -> None:
@@ -101,9 +113,27 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
 
 
 def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
-    panels, width = panels_of(op.operands[panel.operand]), points_of_step(plan, plan.vector)
-    if panels is None or panels.type.shape[2] != width:
-        raise Decline(f"operand {panel.operand} is not unpacked from panels of {width} columns")
+    matrix, width, group = op.operands[panel.operand], points_of_step(plan, plan.vector), group_of(plan, panel.dim)
+    panels = packed_source(matrix)
+    if panels is None or len(op.shapes[panel.operand]) != 2 or panels.type != panels_type(matrix.type, width, group):
+        of_groups = f" and groups of {group} rows" if group > 1 else ""
+        raise Decline(f"operand {panel.operand} is not unpacked from panels of {width} columns{of_groups}")
+
+
+def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
+    assert plan.dot is not None
+    dim, group = plan.dot.dim, plan.dot.group
+    if any(is_lanewise(op, plan.vector, each) for each in range(op.input_count, len(op.operands))):
+        raise Decline("the sums of dot products would be stored one by one")
+    if plan.panel is not None and (plan.panel.operand, plan.panel.dim) != (dots.columns, dim):
+        raise Decline(f"the panel of dot products is of operand {dots.columns}, along loop {dim}")
+    if not plan.dot.is_packed:
+        return
+    weights = op.operands[dots.columns]
+    packed = packed_source(weights)
+    is_last = op.accesses[dots.columns][-2].dim == dim and op.accesses[dots.columns][-1].dim == plan.vector
+    if plan.panel is not None or packed is None or not is_last or packed.type != grouped_type(weights.type, group):
+        raise Decline(f"operand {dots.columns} is not unpacked from groups of {group} rows")
 
 
 def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:
@@ -117,8 +147,3 @@ def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:
 def can_be_shared(op: StructuredOp, dim: int) -> bool:
     """Whether no two steps of a loop write the same element."""
     return all(any(index.is_all_of(dim) for index in access) for access in op.output_accesses)
-
-
-def points_of_step(plan: Plan, dim: int) -> int:
-    """How many points of a loop one step takes."""
-    return plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a structured operation's loops are to run: a value, and the text of the attribute `tir.plan`.
 
-    order (0 1) 3 2; carried 1; vector 3 x 16; tile 3: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; parallel 3: 256;
-    rule matmul
+    order (0 1) 3 2; carried 1; vector 3 x 16; tile 3: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; dot 2: 4;
+    parallel 3: 256; rule matmul
     epilogue of 0
     start
 
@@ -33,6 +33,15 @@ class Panel(NamedTuple):
     dim: int
     length: int
     #: Whether the input lies so already: it is unpacked of panels (packing.py).
+    is_packed: bool = False
+
+
+class Dot(NamedTuple):
+    """The reduction of which so many steps are one, by an instruction that sums products of neighbours."""
+
+    dim: int
+    group: int
+    #: Whether rows of the input that is read as vectors lie in such groups already (packing.py).
     is_packed: bool = False
 
 
@@ -87,6 +96,8 @@ class Plan:
     rule: str = "own"
     #: The operation's loops that each loop is; empty where each is one.
     loops: tuple[tuple[int, ...], ...] = ()
+    #: How products of narrow numbers are summed; None where each is widened first.
+    dot: Dot | None = None
 
     @property
     def joined(self) -> tuple[tuple[int, ...], ...]:
@@ -107,9 +118,22 @@ class Plan:
         if self.panel is not None:
             packed = " packed" if self.panel.is_packed else ""
             clauses.append(f"panel {self.panel.operand} along {names[self.panel.dim]}: {self.panel.length}{packed}")
+        if self.dot is not None:
+            packed = " packed" if self.dot.is_packed else ""
+            clauses.append(f"dot {names[self.dot.dim]}: {self.dot.group}{packed}")
         if self.parallel is not None:
             clauses.append(f"parallel {names[self.parallel.dim]}: {self.parallel.grain or 'by work'}")
         return "; ".join([*clauses, f"rule {self.rule}"])
+
+
+def group_of(plan: Plan, dim: int) -> int:
+    """How many steps of a loop are one point of it."""
+    return plan.dot.group if plan.dot is not None and plan.dot.dim == dim else 1
+
+
+def points_of_step(plan: Plan, dim: int) -> int:
+    """How many elements of a loop one step takes."""
+    return plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1) * group_of(plan, dim)
 
 
 AnyPlan = Plan | EpilogueOf | Start
@@ -146,6 +170,7 @@ _CLAUSES = {
     "blocks": (_COUNTS, "blocks 2: 512"),
     "square": (_NUMBER, "square 0"),
     "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}(?:\s+packed)?", "panel 1 along 2: 512"),
+    "dot": (rf"{_NUMBER}\s*:\s*{_COUNT}(?:\s+packed)?", "dot 2: 4"),
     "parallel": (rf"{_NUMBER}\s*:\s*(?:{_COUNT}|by\s+work)", "parallel 3: 256"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
@@ -191,7 +216,11 @@ def parse_plan(text: str) -> AnyPlan:
 
     vector, lanes = clauses["vector"].numbers
     panel = clauses["panel"].numbers if "panel" in clauses else None
-    is_packed = "panel" in clauses and clauses["panel"].text.endswith("packed")
+    dot = clauses["dot"].numbers if "dot" in clauses else None
+
+    def is_packed(word: str) -> bool:
+        return clauses[word].text.endswith("packed")
+
     shared, *grain = clauses["parallel"].numbers if "parallel" in clauses else [None]
     return Plan(
         tuple(loops.index(chain) for chain in order),
@@ -201,10 +230,11 @@ def parse_plan(text: str) -> AnyPlan:
         dict(counts("tile")),
         tuple(counts("blocks")),
         loop("square", clauses["square"].numbers[0]) if "square" in clauses else None,
-        None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2], is_packed),
+        None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2], is_packed("panel")),
         None if shared is None else Parallel(loop("parallel", shared), grain[0] if grain else None),
         clauses["rule"].text if "rule" in clauses else Plan.rule,
         loops,
+        None if dot is None else Dot(loop("dot", dot[0]), dot[1], is_packed("dot")),
     )
 
 

@@ -20,8 +20,8 @@ from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation,
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from ..lower_calls.memrefs import Extent
-from .fitting import can_be_shared, points_of_step
-from .plan import Parallel, Plan
+from .fitting import can_be_shared
+from .plan import Parallel, Plan, points_of_step
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
 LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
@@ -54,7 +54,7 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
     regions = 1 if is_cut else _regions(op, plan, around)
-    work, steps = nanoseconds(op, plan.lanes) / regions, size_of(op, dim) // step
+    work, steps = nanoseconds(op, _lanes(plan)) / regions, size_of(op, dim) // step
     if work < LEAST_WORK or steps < 2:
         return None
     grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
@@ -88,6 +88,11 @@ def nanoseconds(op: StructuredOp, lanes: int) -> float:
     """About how long one thread takes."""
     computing = math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, lanes)
     return max(computing, sum(_bytes(op, operand) for operand in range(len(op.operands))) / _BYTES)
+
+
+def _lanes(plan: Plan) -> int:
+    """The points of a loop nest that an operation of a vector is for."""
+    return plan.lanes * (1 if plan.dot is None else plan.dot.group)
 
 
 def _nanoseconds_of_point(op: StructuredOp, lanes: int) -> float:
@@ -125,7 +130,7 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
     streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
     moving = sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
-    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, plan.lanes), moving) * points * _UNIT), 1))
+    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, _lanes(plan)), moving) * points * _UNIT), 1))
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
     steps = maximum(_ceil_divided(as_index(sizes[dim]), step), 1)

@@ -9,6 +9,7 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
+from ...emit.numbers import as_index, constant, select
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from ..lower_calls.memrefs import Extent, as_value, plus, times
 from .vector_body import from_elements, hoisted_zero, is_vector, lane_of, read_vector, transfer_attributes
@@ -47,6 +48,7 @@ class Access:
         rest: Extent | None,
         hoisted: dict[object, Value],
         square: int | None = None,
+        group: tuple[int, int] = (-1, 1),
     ):
         self._op = op
         self._vector = vector
@@ -56,6 +58,8 @@ class Access:
         self._hoisted = hoisted
         #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
         self._square = square
+        #: The loop of which a point is so many steps.
+        self._grouped, self._group = group
         self._made: dict[object, Value] = {}
         self._squares: dict[tuple[int, Point], list[Value]] = {}
         self._bases: dict[tuple[int, int], Extent] = {}
@@ -93,10 +97,10 @@ class Access:
 
     def load_from_panel(self, panel: Value, row: Extent, dim: int, point: Point) -> Value:
         """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
-        column = point[self._vector] * self._lanes
+        column = point[self._vector] * self._lanes * self._group
         key = ("panel", point[dim], column)
         if key not in self._made:
-            self._made[key] = self._read(panel, [plus(row, point[dim]), column], None)
+            self._made[key] = self._read(panel, [plus(row, point[dim]), column], None, self._lanes * self._group)
         return self._made[key]
 
     def load_packed(self, panels: Value, width: int, dim: int, point: Point) -> Value:
@@ -105,13 +109,63 @@ class Access:
         key = ("packed", point[dim], column)
         if key not in self._made:
             start = self._starts[self._vector]
-            inside = less(start, floor_to(start, width))
-            place = [divided(start, width), plus(self._starts[dim], point[dim]), plus(inside, column)]
-            self._made[key] = self._read(panels, place, None)
+            inside = times(plus(less(start, floor_to(start, width)), column), self._group)
+            row = plus(divided(self._starts[dim], self._group), point[dim])
+            self._made[key] = self._read(panels, [divided(start, width), row, inside], None, self._lanes * self._group)
         return self._made[key]
 
     def store_to_panel(self, value: Value, panel: Value, row: Extent, point: Point) -> Value:
-        return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
+        return self._write(value, panel, [row, point[self._vector] * self._lanes * self._group], None)
+
+    # ---- groups of a reduction's steps, for dot products ----
+
+    def load_group(self, operand: int, point: Point, tensor: Value, tail: Extent | None) -> Value:
+        """For each lane the elements of a group of steps, side by side; `tail` is how many there are left in the last
+        group, whose others are zeros."""
+        key = ("group", operand, tensor, self._offsets(operand, point))
+        if key not in self._made:
+            self._made[key] = self._load_group(operand, point, tensor, tail)
+        return self._made[key]
+
+    def _load_group(self, operand: int, point: Point, tensor: Value, tail: Extent | None) -> Value:
+        wide = self._lanes * self._group
+        if not self._op.uses(operand, self._vector):
+            mask = None if tail is None else self._mask(tail, self._group)
+            return self._in_every_lane(self._read(tensor, self._indices(operand, point), mask, self._group))
+        if self._vector == self._grouped:
+            left = None if self._rest is None else plus(self._rest, -point[self._vector] * wide)
+            mask = None if left is None else self._mask(left, wide)
+            return self._read(tensor, self._indices(operand, point), mask, wide)
+        return interleaved([self._load_step(operand, point, tensor, step, tail) for step in range(self._group)])
+
+    def _load_step(self, operand: int, point: Point, tensor: Value, step: int, tail: Extent | None) -> Value:
+        """A vector of one step of a group."""
+        place = self._indices(operand, point, step=step)
+        if tail is None:
+            return self._read(tensor, place, self.mask(point))
+        if isinstance(tail, int):
+            zeros = ir.VectorType.get([self._lanes], tensor.type.element_type)
+            return self._read(tensor, place, self.mask(point)) if step < tail else constant(0, zeros).value
+        left = self._lanes if self._rest is None else plus(self._rest, -point[self._vector] * self._lanes)
+        is_there = as_index(step) < as_index(tail)
+        return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0)).value))
+
+    def load_packed_group(self, operand: int, point: Point, packed: Value) -> Value:
+        """The same of an input of which groups of rows lie as they are read."""
+        key = ("packed group", operand, self._offsets(operand, point))
+        if key not in self._made:
+            *outer, row, column = self._indices(operand, point)
+            place = [*outer, divided(row, self._group), times(column, self._group)]
+            self._made[key] = self._read(packed, place, None, self._lanes * self._group)
+        return self._made[key]
+
+    def _in_every_lane(self, few: Value) -> Value:
+        """Some narrow numbers, as often as there are lanes."""
+        word = ir.IntegerType.get_signless(32)
+        bits = lane_of(result_of("vector.bitcast", [few], ir.VectorType.get([1], word)), 0)
+        words = result_of("vector.broadcast", [bits], ir.VectorType.get([self._lanes], word))
+        wide = ir.VectorType.get([self._lanes * self._group], few.type.element_type)
+        return result_of("vector.bitcast", [words], wide)
 
     def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with the value, a scalar or a vector, in its place."""
@@ -142,28 +196,30 @@ class Access:
             return None
         return self._mask(plus(self._rest, -point[self._vector] * self._lanes))
 
-    def _mask(self, count: Extent) -> Value | None:
+    def _mask(self, count: Extent, lanes: int = 0) -> Value | None:
         """The first `count` lanes, which may be more or less than there are."""
-        if isinstance(count, int) and count >= self._lanes:
+        lanes = lanes or self._lanes
+        if isinstance(count, int) and count >= lanes:
             return None
-        key = ("mask", count)
+        key = ("mask", count, lanes)
         if key not in self._made:
-            type_ = ir.VectorType.get([self._lanes], ir.IntegerType.get_signless(1))
+            type_ = ir.VectorType.get([lanes], ir.IntegerType.get_signless(1))
             bound = max(count, 0) if isinstance(count, int) else count
             self._made[key] = result_of("vector.create_mask", values([bound]), type_)
         return self._made[key]
 
     # ---- places ----
 
-    def _indices(self, operand: int, point: Point, lane: int = 0) -> list[Extent]:
-        offsets = self._offsets(operand, point, lane)
+    def _indices(self, operand: int, point: Point, lane: int = 0, step: int = 0) -> list[Extent]:
+        offsets = self._offsets(operand, point, lane, step)
         return [plus(self._base(operand, axis), offset) for axis, offset in enumerate(offsets)]
 
-    def _offsets(self, operand: int, point: Point, lane: int = 0) -> tuple[int, ...]:
+    def _offsets(self, operand: int, point: Point, lane: int = 0, step: int = 0) -> tuple[int, ...]:
         """How far the point is from the step's start, for each axis of the operand."""
 
         def distance(dim: int) -> int:
-            return point[dim] * self._lanes + lane if dim == self._vector else point[dim]
+            steps = point[dim] * self._group + step if dim == self._grouped else point[dim]
+            return steps * self._lanes + lane if dim == self._vector else steps
 
         access = self._op.accesses[operand]
         return tuple(sum(factor * distance(dim) for dim, factor in index.factors) for index in access)
@@ -181,9 +237,9 @@ class Access:
 
     # ---- memory ----
 
-    def _read(self, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
+    def _read(self, tensor: Value, indices: Sequence[Extent], mask: Value | None, lanes: int = 0) -> Value:
         zero = hoisted_zero(self._op, tensor.type.element_type, self._hoisted)
-        return read_vector(tensor, values(indices), self._lanes, zero, mask)
+        return read_vector(tensor, values(indices), lanes or self._lanes, zero, mask)
 
     def _write(self, value: Value, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
         masks = [] if mask is None else [mask]
@@ -224,7 +280,17 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
     """Lanes of two vectors, numbered through."""
-    return result_of("vector.shuffle", [left, right], left.type, mask=ir.DenseI64ArrayAttr.get(list(picked)))
+    type_ = ir.VectorType.get([len(picked)], left.type.element_type)
+    return result_of("vector.shuffle", [left, right], type_, mask=ir.DenseI64ArrayAttr.get(list(picked)))
+
+
+def interleaved(rows: Sequence[Value]) -> Value:
+    """The first lanes of so many vectors, a power of two, then their second ones, and so on."""
+    if len(rows) == 1:
+        return rows[0]
+    left, right = interleaved(rows[::2]), interleaved(rows[1::2])
+    count = left.type.shape[0]
+    return shuffle(left, right, [place + half for place in range(count) for half in (0, count)])
 
 
 # ---- indices that are numbers as long as they can be ----

@@ -9,7 +9,7 @@ the last vector under a mask.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Value
@@ -18,28 +18,18 @@ from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 from ..lower_calls.memrefs import Extent, plus
-from .combiner import Combiner
+from .combiner import Combiner, combiners
+from .dots import Dots, packed_operand
 from .epilogue import Epilogue
-from .fitting import points_of_step
-from .packing import panels_of
-from .plan import Plan
+from .packing import packed_source
+from .plan import Panel, Plan, group_of, points_of_step
+from .segments import Segment, groups, vectors, whole_and_rest
 from .sharing import grain_by_work
-from .vector_access import Access, Point, floor_to, is_lanewise, least, less
+from .vector_access import Access, Point, divided, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
 Ranges = Sequence[tuple[Extent, Extent]]
-
-
-class Segment(NamedTuple):
-    """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
-
-    start: Extent
-    stop: Extent
-    step: int
-    points: int
-    lanes: int = 1
-    rest: bool = False
 
 
 class Nest:
@@ -50,19 +40,22 @@ class Nest:
         op: StructuredOp,
         plan: Plan,
         initial: Sequence[Value | None],
-        combiners: Sequence[Combiner],
+        reducing: Sequence[Combiner],
         epilogue: Epilogue | None = None,
+        dots: Dots | None = None,
     ):
         self.op = op
         self.epilogue = epilogue
+        self.dots = dots
         self.plan = plan
         #: For each output, the scalar that it is full of before, or None where it is read.
         self.initial = list(initial)
         #: For each output how partial results become one; empty where lanes stay apart.
-        self.combiners = list(combiners)
+        self.combiners = list(reducing)
         self.hoisted: dict[object, Value] = {}
-        #: What lies as a panel needs it already.
-        self.panels = panels_of(op.operands[plan.panel.operand]) if plan.panel and plan.panel.is_packed else None
+        #: What lies as panels, or groups, need it already.
+        packed = packed_operand(plan, dots)
+        self.packed = None if packed is None else packed_source(op.operands[packed])
         #: The loops, those last whose steps read other vectors.
         self.point_order = sorted(op.dims, key=self._changes_vectors)
 
@@ -87,10 +80,10 @@ class Nest:
         owner = parallel.dim if parallel is not None and parallel.dim in outside else None
         if panel is None or panel.is_packed or dim != owner:
             return []
-        width = self.plan.lanes * self.plan.tile.get(self.plan.vector, 1)
-        widening = widening_of(self.op, panel.operand)
+        width, group = points_of_step(self.plan, self.plan.vector), group_of(self.plan, panel.dim)
+        widening = widening_of(self.op, panel.operand) if self.dots is None else None
         source = self.op.block.arguments[panel.operand] if widening is None else widening.results[0]
-        return [linalg.empty([panel.length, width], source.type)]
+        return [linalg.empty([-(-panel.length // group), width * group], source.type)]
 
     def neutral(self, output: int) -> Value:
         if ("neutral", output) not in self.hoisted:
@@ -103,7 +96,7 @@ class Nest:
     def _block(self, level: int, ranges: Ranges, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.blocks):
             starts = tuple(start for start, _ in ranges)
-            state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes, None)
+            state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes)
             return self._loop(0, ranges, state, outputs)
         dim, block = self.plan.blocks[level]
         start, size = ranges[dim]
@@ -138,6 +131,8 @@ class Nest:
             values = [*carried, *self._new_panel(dim)]
             if dim == self.plan.vector:
                 values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values)]
+                if self.dots is not None and self.dots.is_turned and self._shares_columns():
+                    new = new._replace(of_zeros=self._of_zeros(ranges, new, values))
             return self._loop(level + 1, ranges, new, values)[: len(carried)]
 
         return self._steps(dim, ranges[dim], state, inside, outputs)
@@ -158,6 +153,8 @@ class Nest:
                 new = state.at(dim, plus(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                elif self.plan.dot is not None and dim == self.plan.dot.dim:
+                    new = new._replace(tail=less(size, position) if segment.tail else None)
                 return body(new, list(carried))
 
             # What whole steps leave is not worth it.
@@ -178,27 +175,54 @@ class Nest:
         if panel is None or panel.is_packed:
             return []
         start, size = ranges[panel.dim]
+        filled = [values[-1]]
+        for segment in groups(size, 1, group_of(self.plan, panel.dim)):
 
-        def copy(position: Extent, *panels: Value) -> list[Value]:
-            new = state.at(panel.dim, plus(start, position), 1, position)
-            return [Step(self, new).copy_to_panel(panel.operand, position, panels[0])]
+            def copy(position: Extent, *panels: Value, segment: Segment = segment) -> list[Value]:
+                new = state.at(panel.dim, plus(start, position), 1, position)
+                new = new._replace(tail=less(size, position) if segment.tail else None)
+                return [Step(self, new).copy_to_panel(panel.operand, panels[0])]
 
-        return _run(0, size, 1, copy, [values[-1]])
+            filled = _run(segment.start, segment.stop, segment.step, copy, filled)
+        return filled
 
     def segments(self, dim: int, size: Extent) -> list[Segment]:
-        tile = self.plan.tile.get(dim, 1)
+        tile, group = self.plan.tile.get(dim, 1), group_of(self.plan, dim)
         if dim != self.plan.vector:
-            return list(_whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
+            if group > 1:
+                return list(groups(size, tile, group))
+            return list(whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
         one_by_one = any(is_lanewise(self.op, dim, operand) for operand in range(len(self.op.operands)))
-        return list(_vectors(size, self.plan.lanes, tile, masked=not (one_by_one or runs_on_whole_vectors(self.op))))
+        is_masked = not (one_by_one or runs_on_whole_vectors(self.op))
+        return list(vectors(size, self.plan.lanes, tile, masked=is_masked, group=group))
 
     # ---- registers ----
 
     def _registers(self, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
+        if self.dots is not None and self.dots.is_turned and state.of_zeros is None:
+            state = state._replace(of_zeros=self._of_zeros(ranges, state, outputs))
         step = Step(self, state)
         first = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
         level = len(self.plan.order) - self.plan.carried
         return step.write(self._reduce(level, ranges, state, outputs, first), outputs)
+
+    def _shares_columns(self) -> bool:
+        """Whether what is read as vectors is the same in all loops between the vectors' and those in registers."""
+        inside = self.plan.order[self.plan.order.index(self.plan.vector) + 1 : len(self.plan.order) - self.plan.carried]
+        is_shared_by_threads = self.plan.parallel is not None and self.plan.parallel.dim in inside
+        return not is_shared_by_threads and not any(self._changes_vectors(dim) for dim in inside)
+
+    def _of_zeros(self, ranges: Ranges, state: State, outputs: list[Value]) -> dict[Point, Value]:
+        """What rows of zeros would add to the sums, turned round as the rows are: by point, the rows' loops at 0."""
+        assert self.dots is not None
+        columns = self.dots.columns
+        counts = [count if self.op.uses(columns, dim) else 1 for dim, count in enumerate(state.counts)]
+        zeros = state._replace(counts=tuple(counts), of_zeros={}, is_of_zeros=True)
+        step = Step(self, zeros)
+        points = [point for _, point in step.accumulators()]
+        first: list[Value | None] = [step.nothing() for _ in points]
+        sums = self._reduce(len(self.plan.order) - self.plan.carried, ranges, zeros, outputs, first)
+        return dict(zip(points, sums, strict=True))
 
     def _reduce(
         self, level: int, ranges: Ranges, state: State, outputs: list[Value], values: Sequence[Value | None]
@@ -222,7 +246,12 @@ class State(NamedTuple):
     positions: tuple[Extent, ...]
     lanes: int
     #: Elements left in the vector loop from its start on; None where all vectors are whole.
-    rest: Extent | None
+    rest: Extent | None = None
+    #: Steps left in the loop of dot products; None where all groups are whole.
+    tail: Extent | None = None
+    #: What rows of zeros would add, where that is taken away from the sums; `is_of_zeros` where it is computed.
+    of_zeros: Mapping[Point, Value] | None = None
+    is_of_zeros: bool = False
 
     def at(self, dim: int, start: Extent, count: int, position: Extent) -> State:
         starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
@@ -243,8 +272,16 @@ class Step:
         self.vector = nest.plan.vector
         square = nest.plan.square
         is_square = square is not None and state.counts[square] == state.lanes > 1 and state.rest is None
+        dot = nest.plan.dot
         self.access = Access(
-            nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted, square if is_square else None
+            nest.op,
+            self.vector,
+            state.starts,
+            state.lanes,
+            state.rest,
+            nest.hoisted,
+            square if is_square else None,
+            (-1, 1) if dot is None else (dot.dim, dot.group),
         )
         self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
         self.converted: dict[Value, Value] = {}
@@ -278,11 +315,24 @@ class Step:
         if self._reduces_lanes:
             return self.lanes.vector(self.nest.neutral(output))
         initial = self.nest.initial[output]
-        if initial is not None:
-            return self.lanes.vector(initial)
-        if not self.op.reads_output(output):
+        if initial is None and not self.op.reads_output(output):
             return None
-        return self.lanes.vector(self.access.load(self.op.output_start + output, point, outputs[output]))
+        if initial is None:
+            initial = self.access.load(self.op.output_start + output, point, outputs[output])
+        return self._without_zeros(self.lanes.vector(initial), point)
+
+    def _without_zeros(self, first: Value, point: Point) -> Value:
+        """What a sum of dot products starts from, less what rows of zeros would add."""
+        dots, of_zeros = self.nest.dots, self.state.of_zeros
+        if dots is None or not of_zeros:
+            return first
+        place = tuple(at if self.op.uses(dots.columns, dim) else 0 for dim, at in enumerate(point))
+        return result_of("arith.subi", [first, of_zeros[place]], first.type)
+
+    def nothing(self) -> Value:
+        """The vector that adds nothing."""
+        (combiner,) = combiners(self.op)
+        return self.lanes.vector(combiner.neutral())
 
     def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The accumulators after the points of this step."""
@@ -302,6 +352,8 @@ class Step:
         return [value for value in new if value is not None]
 
     def _body(self, point: Point, before: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
+        if self.nest.dots is not None:
+            return [self._dot(self.nest.dots, point, before[0], outputs)]
         loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
         results = self.lanes.evaluate(
             [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
@@ -312,6 +364,33 @@ class Step:
             return vectors
         pairs = zip(vectors, before, strict=True)
         return [new if old is None else result_of("arith.select", [mask, new, old], old.type) for new, old in pairs]
+
+    def _dot(self, dots: Dots, point: Point, before: Value | None, outputs: Sequence[Value]) -> Value:
+        """The sums with a group's products added."""
+        assert before is not None  # what is reduced is read
+        columns, tail = self._columns(dots, point, outputs), self.state.tail
+        if self.state.is_of_zeros:
+            return dots.add(before, columns, dots.turned(None, columns.type))
+        rows = self.access.load_group(dots.rows, point, self.op.operands[dots.rows], tail)
+        return dots.add(before, columns, dots.turned(rows, rows.type) if dots.is_turned else rows)
+
+    def _columns(self, dots: Dots, point: Point, outputs: Sequence[Value]) -> Value:
+        panel, packed = self.nest.plan.panel, self.nest.packed
+        if panel is not None:
+            return self._from_panel(panel, point, outputs)
+        if packed is not None:
+            return self.access.load_packed_group(dots.columns, point, packed)
+        return self.access.load_group(dots.columns, point, self.op.operands[dots.columns], self.state.tail)
+
+    def _from_panel(self, panel: Panel, point: Point, outputs: Sequence[Value]) -> Value:
+        if self.nest.packed is not None:
+            width = points_of_step(self.nest.plan, self.vector)
+            return self.access.load_packed(self.nest.packed, width, panel.dim, point)
+        return self.access.load_from_panel(outputs[-1], self._row(panel.dim), panel.dim, point)
+
+    def _row(self, dim: int) -> Extent:
+        """The panel's row at which the step begins."""
+        return divided(self.state.positions[dim], group_of(self.nest.plan, dim))
 
     def _widened_before(self, loaded: Sequence[Value]) -> dict[Value, Value]:
         """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
@@ -332,24 +411,28 @@ class Step:
     def _input(self, operand: int, point: Point, outputs: Sequence[Value]) -> Value:
         """An input's element; what is also an output is read as it is now, which at its place is as it was."""
         panel = self.nest.plan.panel
-        if panel is not None and operand == panel.operand and self.nest.panels is not None:
-            width = points_of_step(self.nest.plan, self.vector)
-            return self.access.load_packed(self.nest.panels, width, panel.dim, point)
         if panel is not None and operand == panel.operand:
-            return self.access.load_from_panel(outputs[-1], self.state.positions[panel.dim], panel.dim, point)
+            return self._from_panel(panel, point, outputs)
         value = self.op.operands[operand]
         for output, (place, access) in enumerate(zip(self.op.outputs, self.op.output_accesses, strict=True)):
             if value == place and access == self.op.accesses[operand] and not self.op.reductions:
                 return self.access.load(operand, point, outputs[output])
         return self.access.load(operand, point, value)
 
-    def copy_to_panel(self, operand: int, row: Extent, panel: Value) -> Value:
+    def copy_to_panel(self, operand: int, panel: Value) -> Value:
         """The panel with this step's vectors of an input in a row."""
+        plan = self.nest.plan
+        assert plan.panel is not None
         for point in self._outer():
-            loaded = self.access.load(operand, point, self.op.operands[operand])
-            vector = self.lanes.widened(widening_of(self.op, operand), loaded)
-            panel = self.access.store_to_panel(vector, panel, row, point)
+            vector = self._to_copy(operand, point)
+            panel = self.access.store_to_panel(vector, panel, self._row(plan.panel.dim), point)
         return panel
+
+    def _to_copy(self, operand: int, point: Point) -> Value:
+        source = self.op.operands[operand]
+        if self.nest.dots is not None:
+            return self.access.load_group(operand, point, source, self.state.tail)
+        return self.lanes.widened(widening_of(self.op, operand), self.access.load(operand, point, source))
 
     def write(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         new = list(outputs)
@@ -401,40 +484,3 @@ def _run(
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)
-
-
-def _whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
-    """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
-    if isinstance(size, int) and not one_by_one:
-        rest = size % tile
-        if rest != size:
-            yield Segment(0, size - rest, tile, tile)
-        if rest:
-            yield Segment(size - rest, size, rest, rest)
-        return
-    whole = floor_to(size, tile)
-    if whole != 0:
-        yield Segment(0, whole, tile, tile)
-    if tile > 1 and whole != size:
-        yield Segment(whole, size, 1, 1)
-
-
-def _vectors(size: Extent, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
-    """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane."""
-    width = lanes * tile
-    whole = floor_to(size, width)
-    if whole != 0:
-        yield Segment(0, whole, width, tile, lanes)
-    if whole == size:
-        return
-    if not masked:
-        vectors = floor_to(size, lanes)
-        if tile > 1:
-            yield Segment(whole, vectors, lanes, 1, lanes)
-        yield Segment(vectors, size, 1, 1, 1)
-        return
-    if isinstance(size, int):
-        count = -(-(size % width) // lanes)
-        yield Segment(whole, size, count * lanes, count, lanes, rest=True)
-    else:
-        yield Segment(whole, size, lanes, 1, lanes, rest=True)

@@ -24,6 +24,27 @@ ORDINARY_CACHES = (32 << 10, 512 << 10)
 
 
 @dataclass(frozen=True)
+class DotInstruction:
+    """What puts to each of some 32-bit sums the products of neighbours, narrow numbers that fill 32 bits together.
+
+    Types are bf16, s8, u8 for the factors, f32, i32 for the sums.
+    """
+
+    #: LLVM's name of it: of the sums, the left factors and the right ones it makes the sums.
+    intrinsic: str
+    left: str
+    right: str
+    total: str
+    #: How many sums.
+    lanes: int
+
+    @property
+    def group(self) -> int:
+        """How many neighbours."""
+        return 32 // int(self.left.lstrip("bfsu"))
+
+
+@dataclass(frozen=True)
 class Machine:
     """A processor: what it is, how long and how many its vector registers are, its caches and cores."""
 
@@ -36,6 +57,8 @@ class Machine:
     #: Bytes of the data caches that a core reaches, innermost first: its own, then those that it shares.
     caches: tuple[int, ...] = ORDINARY_CACHES
     cores: int = 1
+    #: What it has for sums of products of narrow numbers.
+    dots: tuple[DotInstruction, ...] = ()
 
     def lanes(self, bits: int) -> int:
         """Numbers of so many bits in a register."""

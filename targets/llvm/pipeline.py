@@ -101,6 +101,7 @@ STAGES = (
         (
             "relax-decompose-ops{ops=nn.conv1d_transpose,nn.conv2d_transpose,nn.conv3d_transpose}",
             "llvm-block-channels{target=@target}",
+            "llvm-turn-weights{target=@target}",
             "relax-canonicalize",
             "relax-fold-constant",
             "llvm-pack-nbits{target=@target}",

@@ -11,11 +11,12 @@ from ...dialects.core.facts import OpPattern
 from ...passes.schedule.planning import plan_each
 from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
 from .plans.conv import plan_conv
+from .plans.dot import plan_dot
 from .plans.elementwise import plan_elementwise
 from .plans.matmul import plan_matmul
 from .plans.reduction import plan_reduction
 
-for _rule in (plan_matmul, plan_conv, plan_reduction, plan_elementwise):
+for _rule in (plan_dot, plan_matmul, plan_conv, plan_reduction, plan_elementwise):
     register_plan("llvm")(_rule)
 
 

@@ -31,6 +31,7 @@ OPTIONS: dict[str, Option] = {
     "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
     "bind": Option("list", _MODEL, "what a size with a name is, n:8, or what range it is from, n:1..64: memory is planned for the largest then, and calls with others are refused; may be given for several sizes", "name:size"),
     "donate": Option("list", _MODEL, "an argument, or a pattern of names like past*, that grows in place: a call writes new rows behind those that it has, into a buffer with room, and copies none; may be given several times", "name"),
+    "precision": Option("text", _MODEL, "what products of f32 are computed in, and what can follow them: bf16, f16, or f32 as they are, the default; sums are of f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written beside it, to <file>.sig", "key.pem"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
@@ -109,6 +110,8 @@ def _check_stages(arguments: Arguments) -> None:
         arguments.values["emit"] = STAGE
     if arguments["start"] is None:
         return
+    if arguments["precision"] != OPTIONS["precision"].default:
+        raise RelaxError("--precision is for whole compilations: give it together with --stop")
     if emit == "relax":
         raise RelaxError("--emit=relax is the module before all stages: there is none to start from")
     if arguments.files[0].lower().endswith(ONNX_SUFFIXES):

@@ -13,6 +13,7 @@ from ....support.suggest import suggest
 from ...core.backend import ORDINARY_CACHES, ChosenTarget, Machine
 from ...core.registry import TargetOption
 from .cpus import GENERIC, Architecture, architectures
+from .dot_instructions import dot_instructions
 
 OPTIONS = (
     TargetOption("cpu", "the CPU by LLVM's name: haswell, x86-64-v3, neoverse-n1; generic: the plainest one"),
@@ -156,7 +157,8 @@ def machine(target: ChosenTarget) -> Machine:
     code = code_target(target)
     vector_bytes = code.vector_bytes or _longest_vector(code.architecture, code.enabled)
     registers = _registers(code.architecture, vector_bytes)
-    return Machine(code.architecture, code.enabled, vector_bytes, registers, code.caches, code.cores)
+    dots = dot_instructions(code.architecture, code.enabled, vector_bytes)
+    return Machine(code.architecture, code.enabled, vector_bytes, registers, code.caches, code.cores, dots)
 
 
 def _longest_vector(architecture: str, features: Set[str]) -> int:

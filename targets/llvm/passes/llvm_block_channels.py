@@ -51,13 +51,15 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
         return ()
     if op.out_layout not in (None, "NCHW"):
         return ()
-    if made_by(op.weight, "arith.constant") is None:
+    if made_by(op.weight, "arith.constant", "relax.constant") is None:
         return ()  # it would be packed at each call
     data, weight = decode(op.data.type), decode(op.weight.type)
     if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:
         return ()
     channels, (outputs, inputs, *_) = data.shape[1], weight.shape or (None, None)
-    if not isinstance(channels, int) or not isinstance(outputs, int) or data.dtype != weight.dtype:
+    if not isinstance(channels, int) or not isinstance(outputs, int):
+        return ()
+    if bit_width(data.dtype) != bit_width(weight.dtype):
         return ()
     lanes = processor.lanes(max(bit_width(data.dtype), 32))
     read, written = _block(channels, lanes), _block(outputs, lanes)

@@ -24,7 +24,11 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
     vector = vector_across(op)
     if vector is None:
         raise Decline("the output's last loop does not run through the input's neighbours")
-    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    return conv(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
+
+
+def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
+    """Vectors are neighbours in the result's rows, or channels of a block."""
     columns = fitting_tile(_COLUMNS_OF_ANY_ROW if op.sizes[vector] is None else _COLUMNS, lanes, op.sizes[vector])
     tile = {vector: columns}
     channels = row_loop(op, vector)

@@ -17,7 +17,7 @@ from .reduction import is_over, reduction_order, vector_across, vector_along
 _COLUMNS = 4  # vectors
 #: Where these come from blocks of so many channels, with the rows that there are registers for.
 _BLOCKED_COLUMNS = 2
-_STEPS_OF_ONE_ROW = 8
+_STEPS_OF_ONE_ROW, _COLUMNS_OF_ONE_ROW = 8, 8
 #: So many rows and less do not make up for a copy of the other matrix.
 _FEW_ROWS = 16
 #: Steps of a reduction in one go: a shorter panel is overhead mostly, a longer one makes up for nothing more.
@@ -45,31 +45,30 @@ def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline("its indices are sums")
     vector = vector_across(op)
     if vector is not None:
-        return _across(op, vector, machine)
+        return across(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
     vector = vector_along(op)
     if vector is None:
         raise Decline("no loop has the inputs' elements side by side")
-    return _along(op, vector, machine)
+    return along(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
 
 
-def _across(op: StructuredOp, vector: int, machine: Machine) -> Plan:
-    """Vectors are columns of the result: rows of the second matrix, times one element each of the first."""
-    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: int = 1) -> Plan:
+    """Vectors are columns of the result: rows of the second matrix, times one element each of the first, or a group."""
     columns = fitting_tile(_COLUMNS, lanes, op.sizes[vector])
     rows = row_loop(op, vector)
     if rows is None:
-        return _one_row(op, vector, lanes, columns)
+        return _one_row(op, vector, lanes, columns) if group == 1 else _one_row_of_groups(op, vector, lanes)
     tile = tile_of(op, vector, columns, rows, machine)
     # The columns' part of the second matrix serves all rows before the next columns' turn.
     outer = [dim for dim in outer_loops(op) if dim not in (vector, rows)]
     order = (*outer, vector, rows, *reduction_order(op))
-    panel = _panel(op, vector, rows, lanes * columns, machine)
+    panel = _panel(op, vector, rows, lanes * columns, _longest_panel(machine) * group)
     is_cut = panel is not None and op.sizes[panel.dim] != panel.length
     blocks = ((panel.dim, panel.length),) if panel is not None and is_cut else ()
     return Plan(order, len(op.reductions), vector, lanes, tile, blocks, panel=panel)
 
 
-def _panel(op: StructuredOp, vector: int, rows: int, width: int, machine: Machine) -> Panel | None:
+def _panel(op: StructuredOp, vector: int, rows: int, width: int, longest: int) -> Panel | None:
     """Columns of a wide matrix lie too far apart for the cache: where many rows use them they are copied first."""
     reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
@@ -80,7 +79,6 @@ def _panel(op: StructuredOp, vector: int, rows: int, width: int, machine: Machin
     is_worth_it = is_over(op.sizes[rows], _FEW_ROWS) and is_over(op.sizes[vector], width) and is_over(steps, 0)
     if not is_worth_it or not op.uses(with_vectors[0], dim):
         return None
-    longest = _longest_panel(machine)
     return Panel(with_vectors[0], dim, steps if steps is not None and steps <= longest else longest // 2)
 
 
@@ -98,9 +96,15 @@ def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
     return Plan((*outer, *others, innermost, vector), 0, vector, lanes, tile)
 
 
-def _along(op: StructuredOp, vector: int, machine: Machine) -> Plan:
+def _one_row_of_groups(op: StructuredOp, vector: int, lanes: int) -> Plan:
+    """Sums of groups stay in registers, so many that none waits for the one before."""
+    outer = [dim for dim in outer_loops(op) if dim != vector]
+    tile = {vector: fitting_tile(_COLUMNS_OF_ONE_ROW, lanes, op.sizes[vector])}
+    return Plan((*outer, vector, *reduction_order(op)), len(op.reductions), vector, lanes, tile)
+
+
+def along(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
     """Vectors run along the reduction: both matrices have it as their last dimension."""
-    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
     outer = outer_loops(op)
     wide = [dim for dim in outer if op.sizes[dim] != 1][-2:]
     if not wide:

@@ -34,7 +34,7 @@ def _plans(target: str) -> str:
 
 
 def test_llvms_rules_in_their_order() -> None:
-    assert [rule.name for rule in plan_rules("llvm")] == ["matmul", "conv", "reduction", "elementwise"]
+    assert [rule.name for rule in plan_rules("llvm")] == ["dot", "matmul", "conv", "reduction", "elementwise"]
     assert plan_rules("default") == []
 
 
@@ -48,7 +48,7 @@ def test_a_targets_own_comes_first_and_may_decline() -> None:
             raise rx.Decline("it reduces")
         return rx.Plan(tuple(op.dims), 0, op.dims[-1], 2)
 
-    assert [rule.name for rule in plan_rules("plannpu")][:2] == ["narrow", "matmul"]
+    assert [rule.name for rule in plan_rules("plannpu")][:2] == ["narrow", "dot"]
     text = _plans("plannpu{vector-bytes=16}")
     assert "x 2; rule narrow" in text and "rule reduction" in text and "rule elementwise" not in text
     assert set(seen) == {16}

@@ -11,7 +11,7 @@ import pytest
 from compiling import module_with
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.schedule.plan import EpilogueOf, Panel, Parallel, Plan, Start, parse_plan
+from relax_mlir.passes.schedule.plan import Dot, EpilogueOf, Panel, Parallel, Plan, Start, parse_plan
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
@@ -38,6 +38,7 @@ def plans(draw: Any) -> Plan:
         draw(st.none() | st.builds(Parallel, dim, st.none() | count)),
         draw(st.sampled_from(["own", "matmul", "my-rule", "wide_2"])),
         loops,
+        draw(st.none() | st.builds(Dot, dim, count, st.booleans())),
     )
 
 

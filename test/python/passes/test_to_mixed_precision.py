@@ -248,3 +248,27 @@ def test_what_the_table_and_rows_say() -> None:
     assert {"relax.matmul", "relax.einsum", "relax.nn.conv2d", "relax.nn.attention_bias"} <= always
     assert all(said[f"relax.{name}"] == "never" for name in "exp sum cumsum bitcast call_tir print match_cast".split())
     assert all(said[f"relax.{name}"] == "follow" for name in "add reshape nn.relu concat shape_of mean".split())
+
+
+@pytest.mark.parametrize("precision", ["bf16", "f16"])
+def test_a_program_in_another_precision(precision: str) -> None:
+    """Norms have gone into weights before, and constants are rounded while compiling."""
+    random = numpy.random.default_rng(1)
+    x, weights = random.normal(size=(20, 64)).astype("f4"), random.normal(size=(64, 48)).astype("f4")
+    module = built([(20, 64)], lambda x: relax.nn.relu(relax.matmul(x, relax.const(weights))))
+    program = rx.compile(module, precision=precision)
+    expected = numpy.maximum(x @ weights, 0)
+    got = numpy.from_dlpack(program["main"](x))
+    assert got.dtype == "float32"
+    difference = abs(got - expected).max() / expected.max()
+    assert 1e-6 < difference < (1e-2 if precision == "bf16" else 1e-3)
+    stages = rx.stages("llvm").until("legalize")
+    lowered = [str(rx.lower(module, pipeline=stages, precision=each)) for each in ("f32", precision)]
+    assert [f"tensor<64x48x{precision}>" in text for text in lowered] == [False, True]
+    assert "relax.astype" not in lowered[1].partition("@matmul")[0]
+
+
+def test_precisions_are_known() -> None:
+    module = built([(2, 3)], lambda x: relax.exp(x))
+    with pytest.raises(rx.RelaxError, match=r"'bf_16': expected one of bf16, f16, f32; did you mean 'bf16'\?"):
+        rx.compile(module, precision="bf_16")

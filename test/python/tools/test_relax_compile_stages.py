@@ -97,6 +97,14 @@ def test_two_parts_give_the_same_program(stop: str, start: str, model: Path, who
     assert out.read_bytes() == whole
 
 
+def test_another_precision(model: Path, planned: str, tmp_path: Path) -> None:
+    narrow = made(model, "--precision=bf16", "--stop=plan")
+    assert "bf16" in narrow and "bf16" not in planned
+    (tmp_path / "planned.mlir").write_text(narrow)
+    error = refused(tmp_path / "planned.mlir", "--start=apply", "--precision=bf16")
+    assert "--precision is for whole compilations: give it together with --stop" in error
+
+
 def test_a_plan_that_was_edited_gives_other_code(planned: str, whole: bytes, tmp_path: Path) -> None:
     unchanged, same = program(planned, tmp_path)
     assert same == whole

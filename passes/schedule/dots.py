@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sums of products of narrow numbers by instructions that take some neighbours of a reduction at once.
+
+Where both factors have the sign that no instruction wants, the highest bit of those that vectors share is turned round:
+they are 128 more, or less, then, and what zeros would give so is taken away from the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import made_by, use_count
+from ...bindings.rewriting import Decline
+from ...emit.arithmetic import result_of
+from ...emit.structured import StructuredOp
+from ...targets.core.backend import DotInstruction, Machine
+from .combiner import combiners
+from .plan import Plan
+
+_PRODUCTS = ("arith.mulf", "arith.muli")
+#: What an element is called, by what widens it.
+_KINDS = {"arith.extf": "", "arith.extsi": "s", "arith.extui": "u"}
+_TURNED = {"s8": "u8", "u8": "s8"}
+
+
+@dataclass(frozen=True)
+class Dots:
+    """An instruction, and how an operation's two factors meet it."""
+
+    instruction: DotInstruction
+    #: The input that is read as vectors, and the one whose elements these share, or read as vectors too.
+    columns: int
+    rows: int
+    #: Whether the columns are the left factors.
+    is_swapped: bool
+    #: Whether the highest bits of the rows' elements are turned round.
+    is_turned: bool
+
+    def add(self, total: Value, columns: Value, rows: Value) -> Value:
+        """The sums with the products of a vector and another added."""
+        factors = [columns, rows] if self.is_swapped else [rows, columns]
+        name = ir.StringAttr.get(self.instruction.intrinsic)
+        return result_of(
+            "llvm.call_intrinsic",
+            [total, *factors],
+            total.type,
+            intrin=name,
+            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([3, 0]),
+        )
+
+    def turned(self, rows: Value | None, type_: ir.Type) -> Value:
+        """A vector of the rows' elements as the instruction wants them; of zeros without one."""
+        highest = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(type_.element_type, -128))
+        bits = result_of("arith.constant", [], type_, value=highest)
+        return bits if rows is None else result_of("arith.xori", [rows, bits], type_)
+
+
+def factor_kinds(op: StructuredOp) -> tuple[dict[int, str], str]:
+    """For the two inputs that are multiplied what their elements are, s8 for instance, and what the sums are.
+
+    Raises Decline where the body does more, or less, than to sum products of widened elements.
+    """
+    (combiner, *more) = combiners(op)
+    products = [each for value in combiner.operation.operands if (each := made_by(value, *_PRODUCTS)) is not None]
+    if more or len(products) != 1 or combiner.operation.name not in ("arith.addf", "arith.addi"):
+        raise Decline("it is no sum of products")
+    kinds: dict[int, str] = {}
+    for factor in products[0].operands:
+        widening = made_by(factor, *_KINDS)
+        argument = None if widening is None else widening.operands[0]
+        if widening is None or argument not in list(op.block.arguments) or use_count(argument) != 1:
+            raise Decline("its factors are no elements that are widened first")
+        kinds[argument.arg_number] = _kind(widening.name, argument.type)
+    if len(kinds) != 2 or max(kinds) >= op.input_count:
+        raise Decline("its factors are not of two inputs")
+    return kinds, str(combiner.element)
+
+
+def _kind(widening: str, type_: ir.Type) -> str:
+    return str(type_) if isinstance(type_, ir.FloatType) else f"{_KINDS[widening]}{type_.width}"
+
+
+def instructions_for(op: StructuredOp, machine: Machine) -> list[DotInstruction]:
+    """Those for the factors and sums of an operation, maybe with one factor turned round, the fewest sums first.
+
+    Raises Decline without one.
+    """
+    kinds, total = factor_kinds(op)
+    first, second = kinds.values()
+    wanted = [{first, second}, {_TURNED.get(first, first), second}, {first, _TURNED.get(second, second)}]
+    found = [each for each in machine.dots if each.total == total and {each.left, each.right} in wanted]
+    if not found:
+        raise Decline(f"the machine has no instruction for sums of products of {first} and {second} in {total}")
+    return sorted(found, key=lambda each: each.lanes)
+
+
+def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
+    """What a plan says of dot products, on this machine; None where it says nothing. Raises Decline where that does
+    not fit the operation."""
+    if plan.dot is None:
+        return None
+    kinds, _ = factor_kinds(op)
+    rows, columns = _rows_and_columns(op, plan, sorted(kinds))
+    _check_loops(op, plan, rows, columns)
+    fitting = [each for each in instructions_for(op, machine) if each.lanes == plan.lanes]
+    turned = "" if plan.vector == plan.dot.dim else _TURNED.get(kinds[rows], "")
+    for kind in (kinds[rows], turned):
+        for each in fitting:
+            if each.group == plan.dot.group and sorted((each.left, each.right)) == sorted((kind, kinds[columns])):
+                return Dots(each, columns, rows, each.left != kind, kind != kinds[rows])
+    listed = " and ".join(kinds.values())
+    raise Decline(f"the machine has no instruction for {plan.lanes} sums of {plan.dot.group} products of {listed}")
+
+
+def _rows_and_columns(op: StructuredOp, plan: Plan, inputs: Sequence[int]) -> tuple[int, int]:
+    with_vectors = [operand for operand in inputs if op.uses(operand, plan.vector)]
+    if plan.dot is not None and plan.vector == plan.dot.dim:
+        return inputs[0], inputs[1]
+    if len(with_vectors) != 1:
+        raise Decline("dot products need one input with vectors, and one whose elements these share")
+    (columns,) = with_vectors
+    return next(operand for operand in inputs if operand != columns), columns
+
+
+def _check_loops(op: StructuredOp, plan: Plan, rows: int, columns: int) -> None:
+    assert plan.dot is not None
+    dim, group = plan.dot.dim, plan.dot.group
+    if dim not in plan.order[len(plan.order) - plan.carried :]:
+        raise Decline(f"dot products need a reduction that is carried, not loop {dim}")
+    if not op.is_contiguous(rows, dim) or not op.is_contiguous(columns, plan.vector) or not op.uses(columns, dim):
+        raise Decline(f"dot products need elements side by side along loop {dim}, of vectors along loop {plan.vector}")
+    if any(length % group for each, length in plan.blocks if each == dim):
+        raise Decline(f"blocks of loop {dim} are not made of whole groups of {group}")
+
+
+def packed_operand(plan: Plan, dots: Dots | None) -> int | None:
+    """The input that lies as the loops read it."""
+    if plan.panel is not None and plan.panel.is_packed:
+        return plan.panel.operand
+    return dots.columns if dots is not None and plan.dot is not None and plan.dot.is_packed else None

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a loop's size is cut into steps: whole tiles first, then what is left, the last vector under a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..lower_calls.memrefs import Extent
+from .vector_access import floor_to
+
+
+class Segment(NamedTuple):
+    """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
+
+    start: Extent
+    stop: Extent
+    step: int
+    points: int
+    lanes: int = 1
+    rest: bool = False
+    #: Whether the last group of steps of a reduction is a part.
+    tail: bool = False
+
+
+def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
+    """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
+    if isinstance(size, int) and not one_by_one:
+        rest = size % tile
+        if rest != size:
+            yield Segment(0, size - rest, tile, tile)
+        if rest:
+            yield Segment(size - rest, size, rest, rest)
+        return
+    whole = floor_to(size, tile)
+    if whole != 0:
+        yield Segment(0, whole, tile, tile)
+    if tile > 1 and whole != size:
+        yield Segment(whole, size, 1, 1)
+
+
+def groups(size: Extent, tile: int, group: int) -> Iterator[Segment]:
+    """Steps of whole tiles of groups, then of what groups are left, then the steps that make no whole group."""
+    whole = floor_to(size, tile * group)
+    if whole != 0:
+        yield Segment(0, whole, tile * group, tile)
+    if whole == size:
+        return
+    full = floor_to(size, group)
+    if isinstance(full, int) and isinstance(whole, int):
+        if full != whole:
+            yield Segment(whole, full, full - whole, (full - whole) // group)
+    elif tile > 1:
+        yield Segment(whole, full, group, 1)
+    if full != size:
+        yield Segment(full, size, group, 1, tail=True)
+
+
+def vectors(size: Extent, lanes: int, tile: int, *, masked: bool, group: int = 1) -> Iterator[Segment]:
+    """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane.
+
+    A lane may stand for a group of steps.
+    """
+    width = lanes * tile * group
+    whole = floor_to(size, width)
+    if whole != 0:
+        yield Segment(0, whole, width, tile, lanes)
+    if whole == size:
+        return
+    if not masked:
+        vectors = floor_to(size, lanes)
+        if tile > 1:
+            yield Segment(whole, vectors, lanes, 1, lanes)
+        yield Segment(vectors, size, 1, 1, 1)
+        return
+    if isinstance(size, int):
+        count = -(-(size % width) // (lanes * group))
+        yield Segment(whole, size, count * lanes * group, count, lanes, rest=True)
+    else:
+        yield Segment(whole, size, lanes * group, 1, lanes, rest=True)

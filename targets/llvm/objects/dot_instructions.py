@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which instructions CPUs have that sum products of narrow numbers, by LLVM's names of features and intrinsics."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from ...core.backend import DotInstruction
+
+#: Factors, sums, and the intrinsic for vectors of so many bits with the features that it takes, one set or the other.
+_X86 = (
+    ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.512", 512, ("avx512bf16",)),
+    ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.256", 256, ("avx512bf16 avx512vl",)),
+    ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.128", 128, ("avx512bf16 avx512vl",)),
+    ("u8", "s8", "i32", "llvm.x86.avx512.vpdpbusd.512", 512, ("avx512vnni",)),
+    ("u8", "s8", "i32", "llvm.x86.avx512.vpdpbusd.256", 256, ("avx512vnni avx512vl", "avxvnni")),
+    ("u8", "s8", "i32", "llvm.x86.avx512.vpdpbusd.128", 128, ("avx512vnni avx512vl", "avxvnni")),
+    ("s8", "s8", "i32", "llvm.x86.avx2.vpdpbssd.256", 256, ("avxvnniint8",)),
+    ("s8", "s8", "i32", "llvm.x86.avx2.vpdpbssd.128", 128, ("avxvnniint8",)),
+    ("u8", "u8", "i32", "llvm.x86.avx2.vpdpbuud.256", 256, ("avxvnniint8",)),
+    ("u8", "u8", "i32", "llvm.x86.avx2.vpdpbuud.128", 128, ("avxvnniint8",)),
+)
+_AARCH64 = (
+    ("bf16", "bf16", "f32", "llvm.aarch64.neon.bfdot.v4f32.v8bf16", 128, ("bf16",)),
+    ("s8", "s8", "i32", "llvm.aarch64.neon.sdot.v4i32.v16i8", 128, ("dotprod",)),
+    ("u8", "u8", "i32", "llvm.aarch64.neon.udot.v4i32.v16i8", 128, ("dotprod",)),
+    ("u8", "s8", "i32", "llvm.aarch64.neon.usdot.v4i32.v16i8", 128, ("i8mm",)),
+)
+_TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
+
+
+def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -> tuple[DotInstruction, ...]:
+    """Those of a CPU with these features, on vectors that are no longer than so many bytes."""
+    return tuple(
+        DotInstruction(intrinsic, left, right, total, bits // 32)
+        for left, right, total, intrinsic, bits, needed in _TABLES.get(architecture, ())
+        if bits <= vector_bytes * 8 and any(features >= set(each.split()) for each in needed)
+    )

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sums of products of narrow numbers, by instructions that take groups of neighbours along a reduction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.dots import dots_of, factor_kinds, instructions_for
+from ....passes.schedule.plan import Dot, Plan
+from ...core.backend import DotInstruction, Machine
+from .conv import conv
+from .elementwise import fitting_lanes
+from .matmul import across, along, check_contraction
+from .reduction import vector_across, vector_along
+
+
+def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
+    """As products and convolutions are planned, with a point of the reduction for each group."""
+    if not machine.dots:
+        raise Decline("the machine has no instruction for sums of products of narrow numbers")
+    check_contraction(op)
+    found = instructions_for(op, machine)
+    vector = vector_across(op)
+    plan = _along(op, found, machine) if vector is None else _across(op, vector, found, machine)
+    dots_of(op, plan, machine)
+    return plan
+
+
+def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine: Machine) -> Plan:
+    """Vectors are columns of the result, the other input has a group's elements side by side."""
+    rows = [operand for operand in factor_kinds(op)[0] if not op.uses(operand, vector)]
+    dim = op.last_dim(rows[0]) if len(rows) == 1 else None
+    if dim not in op.reductions:
+        raise Decline("dot products need one input with elements side by side along a reduction that vectors share")
+    lanes, group = _lanes(found, op.sizes[vector]), found[0].group
+    is_conv = any(len(index.factors) > 1 for access in op.accesses for index in access)
+    plan = conv(op, vector, lanes, machine) if is_conv else across(op, vector, lanes, machine, group)
+    return replace(plan, dot=Dot(dim, group))
+
+
+def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> Plan:
+    """Vectors run along the reduction, in both inputs."""
+    vector = vector_along(op)
+    if vector is None:
+        raise Decline("no loop has the inputs' elements side by side")
+    size, group = op.sizes[vector], found[0].group
+    lanes = _lanes(found, None if size is None else -(-size // group))
+    return replace(along(op, vector, lanes, machine), dot=Dot(vector, group))
+
+
+def _lanes(found: list[DotInstruction], size: int | None) -> int:
+    """The fewest that have room for what there is, or all."""
+    wanted = fitting_lanes(found[-1].lanes, size)
+    return next(each.lanes for each in found if each.lanes >= wanted)
