@@ -233,6 +233,11 @@ _OF_CHUNKS: dict[str, tuple[str, bool, bool]] = {
         True,
         True,
     ),
+    "masked, but for one lane": (
+        "%most = arith.addi %own, %c1 : index\n" + in_chunks(_MASKED.format(end="%most"), "%whole to %own step %c8"),
+        False,
+        False,
+    ),
     "masked by the size": (in_chunks(_MASKED.format(end="%left"), "%whole to %own step %c8"), False, False),
     "what may begin before": (
         "%o = memref.load %w[%c1] : memref<64xindex>\n" + in_chunks(_HERE, "%o to %own step %c1"),
