@@ -70,17 +70,17 @@ STAGES = (
         level=1,
     ),
     _stage("blocks", ("relax-fuse-dequantize-matmul",), "products read weights of few bits as they are", level=2),
-    _stage(
-        "heads",
-        ("relax-regroup-heads", "relax-canonicalize"),
-        "heads that share keys and values are rows of one product",
-        level=2,
-    ),
     _stage("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2),
     _stage(
         "attention",
         ("relax-fuse-attention", "relax-canonicalize"),
         "products with a softmax between them need no room for all scores",
+        level=2,
+    ),
+    _stage(
+        "heads",
+        ("relax-regroup-heads", "relax-canonicalize"),
+        "heads that share keys and values are rows of one product",
         level=2,
     ),
     _stage(

@@ -29,7 +29,7 @@
 // TABLE-NEXT: squares{{ +}}float32{{ +}}(3, 4){{ +}}
 
 // TIMES: import
-// TIMES-NEXT: simplify
+// TIMES: simplify
 // TIMES: fold
 // TIMES-NEXT: layouts
 // TIMES-NEXT: legalize

@@ -192,7 +192,7 @@ def test_times_add_up(data: dict[str, Any]) -> None:
 
 def test_stages_weights_and_sizes(static: tuple[Path, Path], data: dict[str, Any]) -> None:
     names = [stage["name"] for stage in data["stages"]]
-    assert names[:8] == ["import", "integers", "simplify", "blocks", "heads", "norms", "attention", "fold"]
+    assert names[:8] == ["import", "integers", "simplify", "blocks", "norms", "attention", "heads", "fold"]
     assert names[-1] == "code"
     (legalized,) = [each for each in data["passes"] if each["name"] == "relax-legalize-ops"]
     assert legalized["stage"] == "legalize" and legalized["operations"]["relax.call_tir"] > 0
