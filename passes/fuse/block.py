@@ -72,6 +72,9 @@ class BlockGroups:
         for position in reading.plain_calls:
             if (position in stated) == is_limited or reading.has_mutated and reading.is_mutated(position):
                 continue
+            # What nobody reads is in nobody's way, and goes: a group of it alone would have no results.
+            if is_limited and not any(reading.users[value] for value in reading.results[position]):
+                continue
             group = kinds.single(reading, position)
             if group is not None:
                 for operand in reading.operands[position]:

@@ -10,7 +10,7 @@ import blocks
 import pytest
 from before_after import functions_by_name, keeps_results
 from example_counts import draws
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import functions_in, operations_in
@@ -106,6 +106,9 @@ def test_functions_are_grouped_as_if_alone(given_functions: list[tuple[Program, 
 
 @draws(20, deadline=None)
 @given(PROGRAMS, st.sampled_from([3, "n"]))
+# What nobody reads beside what somebody reads: they were to be one kernel, which could not be made.
+@example([("exp", 0, 0), ("exp", 5, 0), ("exp", 0, 0), ("exp", 1, 0), ("multiply", 0, 4), ("exp", 0, 0)], 3)
+@example([("softmax", 0, 0), ("exp", 0, 0), ("multiply", 5, 2), ("exp", 3, 0), ("exp", 0, 0)], 3)
 def test_repeated_steps_compute_the_same(program: Program, rows: Any) -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((rows, 4)), rx.tensor((rows, 4))]) as f:

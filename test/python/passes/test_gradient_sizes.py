@@ -108,7 +108,7 @@ return total
 
 _STEPS = {
     "grow": ["y = R.concat((y, w), axis=0)"],
-    "grow by itself": ["s = R.sin(y)", "y = R.concat((s, R.flip(y, axis=0)), axis=0)"],
+    "grow by itself": ["y = R.concat((R.sin(y), R.flip(y, axis=0)), axis=0)"],
     "halve": [f"y = R.strided_slice(y, axes=[0], begin=[0], end=[{2**63 - 1}], strides=[2])"],
     "sin": ["y = R.sin(y)"],
     "scale": ["y = R.tanh(R.multiply(y, R.sum(y)))"],
