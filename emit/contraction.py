@@ -20,7 +20,6 @@ from .arithmetic import element
 from .broadcast import AT_ZERO, MAYBE, Place, broadcast_generic, deciding, require_broadcastable
 from .conversions import accumulator
 from .numbers import Number, as_index
-from .tensors import merge, split
 
 
 class Factor(NamedTuple):
@@ -145,8 +144,6 @@ class Labelled(NamedTuple):
 
 def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[str], dtype: str) -> Value:
     """`out`, with a label for each dimension, overwritten by the sums of products."""
-    if len(labels) > 1 and out.type.shape[-1] == 1 and all(_ends_with_one(factor, labels[-1]) for factor in factors):
-        return _product_of_column(factors, out, labels, dtype)
     every = [*labels, *(label for factor in factors for label in factor.labels if label is not None)]
     loop = {label: position for position, label in enumerate(dict.fromkeys(every))}
     mapped = [
@@ -155,28 +152,6 @@ def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[s
     ]
     iterators = [linalg.PARALLEL] * len(labels) + [linalg.REDUCTION] * (len(loop) - len(labels))
     return sum_of_products(mapped, out, dtype, linalg.select_dims(len(loop), list(range(len(labels)))), iterators)
-
-
-def _ends_with_one(factor: Labelled, label: str) -> bool:
-    """Whether a label is that of a last dimension of size 1, if it is there."""
-    *others, last = factor.labels or (None,)
-    is_column = last == label and len(others) > 0 and factor.value.type.shape[-1] == 1
-    return label not in others and (last != label or is_column)
-
-
-def _product_of_column(factors: Sequence[Labelled], out: Value, labels: Sequence[str], dtype: str) -> Value:
-    """The same without a last dimension of size 1: what is multiplied lies side by side then."""
-    vectors = [
-        each._replace(value=_without_last(each.value), labels=each.labels[:-1]) if labels[-1] in each.labels else each
-        for each in factors
-    ]
-    result = labelled_product(vectors, _without_last(out), labels[:-1], dtype)
-    size = linalg.size(result, linalg.rank_of(result) - 1)
-    return split(result, linalg.rank_of(result) - 1, [size, 1])
-
-
-def _without_last(tensor: Value) -> Value:
-    return merge(tensor, linalg.rank_of(tensor) - 2, 2)
 
 
 def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[str | None]:

@@ -34,6 +34,9 @@ from .patterns.tree import wildcard
 
 relax = dialect.ops
 
+#: [batch, heads, length, size] as [batch, length, heads, size], and back.
+_SWAPPED = [0, 2, 1, 3]
+
 
 @register_pass
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class FuseAttention(Pass):
     name: ClassVar[str] = "relax-fuse-attention"
     anchor: ClassVar[str] = "any"
 
-    #: Where there are fewer queries, scores are few; what only the run counts is taken for many.
+    #: Where there are fewer queries, scores are few; what only the run counts is taken for many, but where values are
+    #: those of a cache.
     least: int = 8
 
     def __post_init__(self) -> None:
@@ -80,15 +84,18 @@ def _attention(found: Match, least: int) -> Value | None:
     is_few = isinstance(shape[2], int) and shape[2] < least
     if is_few or softmax.axis not in (-1, 3) or not _is_for_this(found) or not _are_equal(shape[:2], sizes[:2]):
         return None
-    scores = _scores(softmax.operation.operands[0], shape)
-    if scores is None:
+    scores, value = _scores(softmax.operation.operands[0], shape), _few_heads(value)
+    if scores is None or not isinstance(shape[2], int) and _is_of_cache(value):
         return None
-    by_length = [
-        relax["permute_dims"](each, axes=[0, 2, 1, 3]) for each in (scores.query, scores.key, _few_heads(value))
-    ]
+    by_length = [relax["permute_dims"](each, axes=_SWAPPED) for each in (scores.query, scores.key, value)]
     bias = {} if scores.bias is None else {"bias": scores.bias}
     result = relax["nn.attention"](*by_length, **bias, scale=scores.scale)
-    return as_result(found.root.opview, relax["permute_dims"](result, axes=[0, 2, 1, 3]))
+    return as_result(found.root.opview, relax["permute_dims"](result, axes=_SWAPPED))
+
+
+def _is_of_cache(value: Value) -> bool:
+    """Whether values are those of earlier calls and new ones, which would be copied for a few queries."""
+    return defining_op(value, "relax.concat", "relax.strided_slice") is not None
 
 
 def _is_for_this(found: Match) -> bool:

@@ -52,12 +52,17 @@ def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     left, right = (len(builder.shape(operand)) for operand in operands)
     if 0 in (left, right):
         return builder.decline("a scalar is no matrix; use relax.multiply")
+    labels, result_labels = matmul_labels(left, right)
+    return _contract(builder, operands, labels, result_labels, builder.result_infos[0], {"k"})  # type: ignore[arg-type]
+
+
+def matmul_labels(left: int, right: int) -> tuple[list[Labels], Labels]:
+    """Of operands with so many dimensions, and of their product."""
     batch = [f"batch {axis}" for axis in range(max(left, right, 2) - 2)]
     rows = ("m", "k") if left > 1 else ("k",)
     columns = ("k", "n") if right > 1 else ("k",)
     labels = [(*batch[len(batch) + len(own) - rank :], *own) for own, rank in ((rows, left), (columns, right))]
-    result_labels = (*batch, *rows[:-1], *columns[1:])
-    return _contract(builder, operands, labels, result_labels, builder.result_infos[0], {"k"})  # type: ignore[arg-type]
+    return labels, (*batch, *rows[:-1], *columns[1:])
 
 
 @register_legalize("relax.outer", by_types=True)

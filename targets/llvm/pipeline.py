@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...passes.core.stages import TARGET_PLACE, Stage
 from ..core.backend import ChosenTarget
-from .objects.code_target import code_target
+from .objects.code_target import machine
 
 # Function by function as far as that goes: a function stays in the cache for all of its passes, a module does not.
 _FROM_VECTORS = (
@@ -57,8 +57,6 @@ def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 
 _INTEGERS = "relax-propagate-quantization"
-#: What sums products of bytes, by the features of processors.
-_BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni", "avxvnniint8", "dotprod", "i8mm"})
 
 STAGES = (
     # Before small constants are dequantized.
@@ -161,10 +159,10 @@ STAGES = (
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
-    features = code_target(target).enabled
+    has_bytes = any(dot.total == "i32" for dot in machine(target).dots)
     options = str(target).removeprefix(target.name)
     stages = [_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
-    return tuple(stages if features & _BYTE_PRODUCTS else map(_of_real_numbers, stages))
+    return tuple(stages if has_bytes else map(_of_real_numbers, stages))
 
 
 def _of_real_numbers(stage: Stage) -> Stage:

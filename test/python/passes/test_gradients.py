@@ -113,8 +113,9 @@ def test_rules_that_look_at_types_alone_are_asked_once_for_all_of_them(by_types:
 
 
 def test_every_rule_is_tested() -> None:
-    # Of few bits: test_a_sum_of_other_elements; of scalars: test_gradient_scalars.py.
-    used = {f"relax.{name}" for name in ("dequantize", "arange", "hamming_window", "one_hot", "scalar_to_tensor")}
+    # Of few bits: test_a_sum_of_other_elements, targets/test_legalize_nbits.py; of scalars: test_gradient_scalars.py.
+    names = "dequantize matmul_nbits arange hamming_window one_hot scalar_to_tensor".split()
+    used = {f"relax.{name}" for name in names}
     for use in USES:
         module = rx.Module()
         with module.function("f", [rx.tensor(shape, "float64") for shape in use.shapes]) as f:

@@ -179,3 +179,15 @@ def test_code_for_other_machines(cpu: str) -> None:
     text = str(rx.lower(module, f"llvm{{{option}}}", pipeline=rx.stages(f"llvm{{{option}}}").until("legalize")))
     lanes = {"cpu=haswell": 8, "cpu=x86-64": 4}.get(option, 4 if "aarch64" in cpu else 2)
     assert f"vector<{lanes}xf32>" in text
+
+
+def test_the_derivative_by_x_is_the_matrix() -> None:
+    weights, x, factors = Weights(10, 40, 4, 16, "codes"), random(3, 40), random(3, 10)
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3, 40)), rx.tensor((3, 10))]) as f:
+        given, by = f
+        held = [None if each is None else relax.const(each) for each in weights.held(True)]
+        product = relax.matmul_nbits(given, *held, bits=4, block_size=16)
+        f.returns(relax.sum(relax.multiply(product, by)))
+    found = to_numpy(rx.compile(rx.grad(module, wrt=["arg0"]))["main_adjoint"](x, factors)[1])
+    numpy.testing.assert_allclose(found, factors @ weights.matrix.T, rtol=1e-4, atol=1e-5)

@@ -109,11 +109,14 @@ def test_the_plain_name_is_this_machine() -> None:
 )
 def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
     target = parse_target(text)
-    assert rx.find_backend(target.name).machine(target).vector_bytes == vector_bytes
+    machine = rx.find_backend(target.name).machine(target)
+    assert machine.vector_bytes == vector_bytes
     options = str(target).removeprefix("llvm")
     for stage, plain in zip(rx.stages(text), rx.stages("llvm"), strict=True):
         is_told = stage.name in ("layouts", "plan", "apply")
         told = [each.replace("@target", f"@target{options}") if is_told else each for each in map(str, plain.passes)]
+        if stage.name == "integers" and not any(dot.total == "i32" for dot in machine.dots):
+            told = [f"{each}{{products=false}}" for each in told]
         assert [str(each) for each in stage.passes] == told
 
 
@@ -156,7 +159,7 @@ def test_children_take_their_parents_options() -> None:
     names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores"]
     assert [option.name for option in options_of("options-child")] == names
     stages = rx.stages("options-child{vector-bytes=16}")
-    assert stages["plan"].passes[0] == "tir-plan{target=@target{vector-bytes=16}}"
+    assert "tir-plan{target=@target{vector-bytes=16}}" in map(str, stages["plan"].passes)
     assert parse_target("options-child{cpu=generic}") == ChosenTarget("options-child", (("cpu", "generic"),))
 
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with a column as products with a vector, whose elements lie side by side.
+
+With a last dimension of size 1 they would be fetched one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...emit import linalg
+from ...emit.contraction import Term, contraction
+from ...emit.tensors import merge, split
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+from ..default.legalize_linear_algebra import matmul as matmul_of_matrices
+from ..default.legalize_linear_algebra import matmul_labels
+
+
+@register_legalize("relax.matmul", target="llvm", by_types=True)
+def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    infos: list[Any] = [builder.info(value) for value in operands]
+    left, right = (info.shape for info in infos)
+    result: Any = builder.result_infos[0]
+    if len(left) < 2 or len(right) < 2 or right[-1] != 1 or None in result.shape:
+        return matmul_of_matrices(op, operands, builder)
+    (rows, columns), labels = matmul_labels(len(left), len(right))
+
+    def body(x: Value, column: Value, out: Value) -> Value:
+        vector = infos[1].with_shape(right[:-1])
+        terms = [Term(x, infos[0], rows), Term(_without_last(column), vector, columns[:-1])]
+        product = contraction(terms, _without_last(out), labels[:-1], result.dtype, {"k"})
+        last = linalg.rank_of(product) - 1
+        return split(product, last, [linalg.size(product, last), 1])
+
+    return builder.prim(body)
+
+
+def _without_last(tensor: Value) -> Value:
+    return merge(tensor, linalg.rank_of(tensor) - 2, 2)
