@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Dim, sym
-from relax_mlir.passes.lower_calls import plan
+from relax_mlir.passes.lower_calls import arranging, plan
 from relax_mlir.passes.lower_calls.memrefs import ALIGNMENT
 
 
@@ -128,9 +128,9 @@ def test_another_order_where_the_largest_first_takes_more() -> None:
     made, buffers = plan.Plan(), buffers_of(found)
     plan._place_fixed(made, buffers)
     sizes = {each: plan.padded(each) for each in buffers}
-    by_size = plan._in_turn(sorted(buffers, key=lambda each: -sizes[each]), sizes)
+    by_size = arranging._in_turn(sorted(buffers, key=lambda each: -sizes[each]), sizes)
     assert max(place + sizes[each] for each, place in by_size.items()) == 576
-    assert made.fixed_bytes == plan.most_alive(sizes) == 448
+    assert made.fixed_bytes == arranging.most_alive(sizes) == 448
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [("i1", 1), ("i4", 1), ("u8", 1), ("bf16", 2), ("f32", 4), ("i64", 8)])
