@@ -87,7 +87,7 @@ def test_gaps(found: list[Life], offsets: list[int], all_bytes: int) -> None:
 
 @given(lives(most=3), st.sampled_from(["f64", "f32", "i1"]))
 def test_tensors_of_symbolic_size_lie_apart_in_one_slot(found: list[Life], dtype: str) -> None:
-    """The drawn number tells which size it is: those of one symbol share a slot."""
+    """The drawn number tells which size it is: those of one symbol share a slot, of several where that takes less."""
     sizes, made = (sym("n"), 3 * sym("n"), sym("m"), 40 * sym("m")), plan.Plan()
     buffers = [plan.Buffer(TensorInfo((sizes[life.elements],), dtype), life.first, life.last, ()) for life in found]
     plan._place_symbolic(made, buffers)
@@ -99,7 +99,7 @@ def test_tensors_of_symbolic_size_lie_apart_in_one_slot(found: list[Life], dtype
         for other, (other_start, other_size) in zip(buffers[:index], places, strict=False):
             is_shared = start < other_start + other_size and other_start < start + size
             assert one.slot != other.slot or not is_shared or not live_together(one, other), f"{one} over {other}"
-    assert len(made.slots) == len({life.elements < 2 for life in found})
+    assert 1 <= len(made.slots) <= len({life.elements < 2 for life in found})
 
 
 def evaluated(size: Dim, numbers: dict[str, int]) -> int:
