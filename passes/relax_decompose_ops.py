@@ -9,8 +9,10 @@ from typing import ClassVar, Literal
 
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
+from ..bindings.navigation import operations_in
 from ..bindings.patterns import UPDATED, Outcome, Pattern, apply_greedy
 from ..bindings.rewriting import Decline, located_error
+from ..dialects.core.dialect import all_ops
 from ..dialects.core.rules import OperatorRule
 from ..support.errors import RelaxError
 from ..support.suggest import counted, suggest
@@ -39,6 +41,8 @@ class DecomposeOps(Pass):
     mode: Literal["stated", "inference", "training"] = "stated"
 
     def run(self, op: Operation) -> None:
+        if self._has_none_in(op):
+            return
         wanted = self._wanted()
         decomposition = _Decomposition(wanted)
         patterns = [Pattern(tuple(wanted), lambda view, _: decomposition.of(view), name="decompose")]
@@ -47,6 +51,12 @@ class DecomposeOps(Pass):
             patterns.insert(0, Pattern("relax.nn.batch_norm", lambda view, _: _set_training(view, is_training)))
         if wanted:
             apply_greedy(op, patterns, max_iterations=_MOST_ROUNDS, what=self.name)
+
+    def _has_none_in(self, op: Operation) -> bool:
+        """Whether there is nothing to do for certain: definitions are loaded for those that want them."""
+        names = [name if name.startswith("relax.") else f"relax.{name}" for name in self.ops]
+        known = {each.full_name for each in all_ops()}
+        return known.issuperset(names) and {each.name for each in operations_in(op)}.isdisjoint(names)
 
     def _wanted(self) -> Mapping[str, OperatorRule]:
         known = {each.op: each for each in all_decompositions()}

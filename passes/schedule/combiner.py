@@ -95,13 +95,17 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
 
 
 def forget_signs_of_zeros(op: StructuredOp) -> None:
-    """The larger of 0 and -0 may be either, as numpy's and ONNX's: to tell takes more than half of the time.
+    """The larger of 0 and -0 may be either in reductions and beside constants: to tell takes most of the time there.
 
     What is compared to comes second: whether it is NaN is asked of the first, which need not wait for the step before.
     """
     reduced = list(op.block.arguments)[op.input_count :]
     for each in operations_of(op.block):
-        if each.name in ("arith.maximumf", "arith.minimumf"):
-            each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")
-            if each.operands[0] in reduced:
-                each.operands[0], each.operands[1] = each.operands[1], each.operands[0]
+        if each.name not in ("arith.maximumf", "arith.minimumf"):
+            continue
+        first, second = each.operands
+        if first in reduced:
+            each.operands[0], each.operands[1] = second, first
+        elif second not in reduced and not any(made_by(value, "arith.constant") for value in (first, second)):
+            continue
+        each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")
