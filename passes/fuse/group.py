@@ -215,6 +215,8 @@ def _are_rows(group: Group) -> bool:
 
 def _moves_rows(member: Member) -> bool:
     source, result = member.call.operands[0].type, member.call.results[0].type
+    if not source.rank or not result.rank:
+        return False
     is_in_order = member.info.moved_from == member.info.out_map and member.info.moved_from.is_permutation
     is_whole = not result.is_dynamic_dim(result.rank - 1) and source.shape[-1] == result.shape[-1]
     return is_in_order and is_whole

@@ -196,3 +196,12 @@ def test_a_refused_group_leaves_the_module() -> None:
     with pytest.raises(rx.RelaxError, match="group 7 cannot become one kernel: what @nn_softmax does is not known"):
         rx.Pipeline("tir-fuse").run(module)
     assert str(module) == before
+
+
+def test_one_number_that_a_product_reads_has_no_rows() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(()), rx.tensor((3, 4))]) as f:
+        x, w = f
+        f.returns(relax.matmul(relax.tile(x, [2, 3]), w))
+    given = numpy.full((), 2, "float32"), numpy.ones((3, 4), "float32")
+    numpy.testing.assert_array_equal(rx.compile(module)["main"](*given), numpy.full((2, 4), 6))

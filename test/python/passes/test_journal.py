@@ -176,7 +176,7 @@ def test_operators_and_the_rule_that_took_each(journal: rx.Journal) -> None:
         assert fact["operator"] == operators[index]["operator"]
         assert fact["origins"] == operators[index]["origins"]
     assert taken[0]["kernels"] == ["matmul"]
-    assert taken[0]["place"].startswith("default/legalize_")
+    assert taken[0]["place"].startswith("llvm/legalize_linear_algebra")
 
 
 def test_each_call_is_made_of_what_was_legalized(journal: rx.Journal) -> None:
