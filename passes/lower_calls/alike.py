@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from .accesses import Access
+from .accesses import Access, Axis
 
 
 class _Kind(NamedTuple):
@@ -39,10 +39,16 @@ def distinct_pairs(reads: Sequence[Access], writes: Sequence[Access]) -> Iterato
 
 def _kind(access: Access, kinds: dict[Hashable, int]) -> _Kind:
     axes = () if access.axes is None else (access.address, *access.axes)
-    varying = tuple([axis and (frozenset(axis.first.terms.items()), axis.length) for axis in axes])
+    varying = tuple([axis and (frozenset(axis.first.terms.items()), axis.length, _ends(axis)) for axis in axes])
     told = (access.levels, access.view.frame, access.view.depends, varying)
     places = tuple([0 if axis is None else axis.first.number for axis in axes])
     return _Kind(kinds.setdefault(told, len(kinds)), access.trail, places)
+
+
+def _ends(axis: Axis) -> tuple[Hashable, ...]:
+    """How far behind the first index those are that none is behind."""
+    ends = [bound.plus(axis.first, -1) for bound in axis.bounds]
+    return tuple([(end.number, frozenset(end.terms.items())) for end in ends])
 
 
 def _order(one: int, other: int) -> int:

@@ -347,6 +347,21 @@ def test_pairs_that_are_left_out_would_change_nothing(seed: int, monkeypatch: py
     assert found == kernel_of(body).may_overwrite(0, 2, is_alike=True), f"not as all pairs say:\n{body}"
 
 
+@pytest.mark.parametrize(("masks", "expected"), [([", %mask"], True), ([", %mask", ""], False), ([""], False)])
+def test_under_a_mask_is_not_as_without(masks: list[str], expected: bool) -> None:
+    """Of 16 lanes 8 are written, which is as far as a round goes; without the mask what the next round reads is."""
+    writes = [
+        f"vector.transfer_write %zeros, %y[%i]{mask} {{in_bounds = [true]}} : vector<16xf32>, {_LONG}" for mask in masks
+    ]
+    body = f"""%u = vector.transfer_read %x[%i], %z {{in_bounds = [true]}} : {_LONG}, vector<8xf32>
+  %zeros = vector.broadcast %z : f32 to vector<16xf32>
+  %mask = vector.create_mask %c8 : vector<16xi1>
+  """
+    inside = loop(body + "\n".join(writes) + "\n", bounds="%c0 to %c64 step %c8")
+    kernel = kernel_of(inside, _LONG)
+    assert kernel.may_overwrite(0, 2, is_alike=True) is expected
+
+
 def test_unrolled_code_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     original = overwriting._is_read_before
