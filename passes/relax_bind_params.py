@@ -21,7 +21,7 @@ from .canonicalize.constants import NUMPY_NAME, STORAGE_NAME, constant_op
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
-from .params.signature import bind_sizes, changing_copy, graph_function, remove_arguments
+from .params.signature import bind_sizes, changing_copy, check_removable, graph_function, remove_arguments
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -67,6 +67,7 @@ class BindParams(Pass):
             self._check_type(name, type_, array, sizes)
         for name, type_, array in kinds.values():
             self._check_sizes(name, type_, array, sizes)
+        check_removable(function, given, what)
         with changing_copy(function, what, retypes=bool(sizes)) as copy:
             bind_sizes(copy, sizes, what)
             body = body_of(copy)
@@ -78,7 +79,7 @@ class BindParams(Pass):
                     argument.replace_all_uses_with(
                         _constant(argument.type, array, ir.Location.name(names[place], around))
                     )
-            remove_arguments(copy, given, what)
+            remove_arguments(copy, given)
 
     def _read(self) -> dict[str, ndarray]:
         if not self.params:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -23,7 +22,6 @@ from ..dialects.relax.function_attributes import (
     function_attributes,
 )
 from ..dialects.script.names import location_name
-from ..dialects.verification import verify_ir
 from ..support.errors import RelaxError
 from ..support.suggest import counted, suggest
 from .core.base import Pass
@@ -35,7 +33,7 @@ from .params.sharing import Consumer, consumers_of
 from .params.signature import (
     NUM_INPUT,
     add_arguments,
-    changing_copy,
+    check_removable,
     graph_function,
     input_count,
     remove_arguments,
@@ -79,13 +77,15 @@ class LiftTransformParams(Pass):
         name = f"{self.function[0]}_{_NAME}" if len(functions) == 1 else _NAME
         is_known = any(symbol_name(each) == name for each in functions_in(op))
         before = graph_function(op, name, what) if is_known else None
-        with ExitStack() as changing:
-            copies = [changing.enter_context(changing_copy(function, what)) for function in functions]
-            consumers, keys = consumers_of(copies, places, Limits(0, self.most_spread, inf), self._can_lift)
-            transforming = changing.enter_context(
-                _new_function(name, consumers[0], what) if before is None else changing_copy(before, what)
-            )
-            _move(transforming, consumers, keys, what)
+        consumers, keys = consumers_of(functions, places, Limits(0, self.most_spread, inf), self._can_lift)
+        # All that is refused is refused by now: nothing is changed before.
+        for consumer in consumers:
+            check_removable(consumer.function, consumer.places, what)
+        if before is not None:
+            _check_gives_weights(before, consumers[0], what)
+        with op.context, op.location:
+            transforming = _new_function(name, consumers[0]) if before is None else before
+            _move(transforming, consumers, keys)
 
     def _can_lift(self, op: Operation) -> bool:
         names = op.name, op.name.removeprefix("relax."), location_name(op.location) if self.keep else ""
@@ -119,8 +119,7 @@ def _check_alike(functions: Sequence[Operation], places: Sequence[Sequence[int]]
                 raise RelaxError(f"{between}: '{names[0]}' is {one}, '{names[1]}' is {another}")
 
 
-@contextmanager
-def _new_function(name: str, consumer: Consumer, what: str) -> Iterator[Operation]:
+def _new_function(name: str, consumer: Consumer) -> Operation:
     """A function that gives the weights as they are, in front of one that takes them."""
     original = consumer.function
     types = [weight.type for weight in consumer.weights]
@@ -132,18 +131,12 @@ def _new_function(name: str, consumer: Consumer, what: str) -> Iterator[Operatio
     function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(original))
     body = function.regions[0].blocks.append(*types)
     ir.Operation.create("func.return", operands=list(body.arguments), ip=ir.InsertionPoint(body))
-    try:
-        yield function
-        state_type(function)
-        verify_ir(function, f"{what}: @{name} would be invalid")
-    except BaseException:
-        function.erase()
-        raise
+    return function
 
 
-def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int], what: str) -> None:
+def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int]) -> None:
     """The values of these keys, and the weights that are still needed, are what is given and taken."""
-    made = _make(transforming, consumers, keys, what)
+    made = _make(transforming, consumers, keys)
     fresh = _fresh_names(consumers, keys)
     for consumer in consumers:
         _take(consumer.function, [(made[key].type, consumer.values.get(key, [])) for key in keys], fresh)
@@ -155,9 +148,10 @@ def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence
     for consumer, names in zip(consumers, kept, strict=True):
         weights = consumer.weights
         _take(consumer.function, [(weights[number].type, [weights[number]]) for number in needed], names)
-        remove_arguments(consumer.function, consumer.places, what)
+        remove_arguments(consumer.function, consumer.places)
         inputs = len(body_of(consumer.function).arguments) - len(keys) - len(needed)
         consumer.function.attributes[NUM_INPUT] = _integer(inputs)
+        state_type(consumer.function)
     _give(transforming, [made[key] for key in keys], needed, [*fresh, *kept[0]])
 
 
@@ -166,15 +160,19 @@ def _names_at(consumer: Consumer, numbers: Sequence[int]) -> list[str]:
     return [names[consumer.places[number]] for number in numbers]
 
 
-def _make(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int], what: str) -> dict[int, Value]:
-    """Computes the values of the keys from what the function has given up to now, which are the weights."""
-    first, returned = consumers[0], last_of(body_of(transforming))
+def _check_gives_weights(transforming: Operation, consumer: Consumer, what: str) -> None:
+    given = last_of(body_of(transforming)).operands
     is_list = RESULT_GROUPS in transforming.attributes
-    if is_list or [value.type for value in returned.operands] != [weight.type for weight in first.weights]:
+    if is_list or [value.type for value in given] != [weight.type for weight in consumer.weights]:
         raise RelaxError(
             f"{what}: there is a function @{symbol_name(transforming)} already, which does not give the weights that "
-            f"@{symbol_name(first.function)} takes, one by one"
+            f"@{symbol_name(consumer.function)} takes, one by one"
         )
+
+
+def _make(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int]) -> dict[int, Value]:
+    """Computes the values of the keys from what the function has given up to now, which are the weights."""
+    returned = last_of(body_of(transforming))
     made: dict[int, Value] = {}
     for consumer in consumers:
         inside = dict(zip(consumer.weights, returned.operands, strict=True))
@@ -220,6 +218,7 @@ def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int],
         ir.Operation.create("func.return", operands=[*made, *(before[number] for number in needed)])
     returned.erase()
     transforming.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in names])
+    state_type(transforming)
 
 
 def _integer(number: int) -> Attribute:

@@ -41,7 +41,7 @@ def functions_and_calls(module: Operation) -> list[tuple[Operation, list[Operati
 
 def drop_parameters(function: Operation, calls: Sequence[Operation], places: Collection[int]) -> list[Operation]:
     """Takes parameters away that are not read any more; the calls, in place of the others."""
-    remove_arguments(function, places, "")
+    remove_arguments(function, places)
     state_type(function)
     return [_without(call, places, ()) for call in calls]
 
@@ -81,7 +81,7 @@ class _Signature:
             dropped = self._drop_results(results)
         parameters = self._unread()
         if parameters:
-            remove_arguments(self._function, parameters, "")
+            remove_arguments(self._function, parameters)
             state_type(self._function)
         if parameters or dropped:
             self._calls = [_without(call, parameters, dropped) for call in self._calls]
@@ -118,7 +118,7 @@ class _Signature:
             return False
         _return_less(returned, [place])
         apply_greedy(self._function, [], what="dead code elimination")
-        remove_arguments(self._function, [parameter], "")
+        remove_arguments(self._function, [parameter])
         state_type(self._function)
         return True
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf, prod
+from typing import NamedTuple
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
@@ -14,7 +15,7 @@ from ...bindings.navigation import operations_in
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, bit_width
-from ...dialects.core.substitute import symbols_of, symbols_of_operation
+from ...dialects.core.substitute import has_sized_attributes, symbols_of, symbols_of_operation
 from ...dialects.tir.prim_func import is_prim_func
 
 CONSTANTS = ("arith.constant", "relax.constant")
@@ -39,18 +40,27 @@ class Limits:
     growth: float
 
 
-@dataclass
+class _Size(NamedTuple):
+    """What a type says."""
+
+    #: Endless where it is symbolic; 0 for what is no tensor.
+    elements: float
+    nbytes: int
+    #: Whether numbers and symbols that are known tell all sizes.
+    is_told: bool
+
+
+@dataclass(slots=True)
 class _Known:
     """A value that depends on constants or weights alone: its size, and that of what it is made of."""
 
     maker: int
-    #: Endless where it is symbolic.
-    elements: float = 0
-    nbytes: int = 0
+    elements: float
+    nbytes: int
     #: Elements and bytes of what it is made of, each once: itself, where nothing before it is smaller.
-    origins: dict[int, tuple[float, int]] = field(default_factory=dict)
+    origins: dict[int, tuple[float, int]]
     #: Whether it depends on weights.
-    is_of_weights: bool = False
+    is_of_weights: bool
     #: The numbers of the operations that use it.
     users: list[int] = field(default_factory=list)
 
@@ -63,15 +73,19 @@ class _Known:
     def growth(self) -> int:
         return max(self.nbytes - sum(nbytes for _, nbytes in self.origins.values()), 0)
 
-    def is_made_of(self, others: Sequence[_Known]) -> None:
+    def is_made_of(self, others: Sequence[_Known], is_worth_work: bool) -> None:
+        """`is_worth_work`: it becomes a constant whatever it is made of, and what is made of it has that to read."""
         origins: dict[int, tuple[float, int]] = {}
         for other in others:
             origins.update(other.origins)
-        if sum(nbytes for _, nbytes in origins.values()) < self.nbytes:
-            self.origins = origins
-        else:
-            (own,) = self.origins
+        nbytes = sum(each for _, each in origins.values())
+        (own,) = self.origins
+        if nbytes >= self.nbytes:
             self.origins[own] = min(self.elements, sum(elements for elements, _ in origins.values())), self.nbytes
+        elif is_worth_work:
+            self.origins[own] = self.elements, nbytes
+        else:
+            self.origins = origins
 
 
 class ConstantGraph:
@@ -88,10 +102,10 @@ class ConstantGraph:
     ):
         """`unknown`: values that could not be computed. Symbols of weights' sizes are known as they are."""
         self._limits, self._can_compute, self._unknown, self._weights = limits, can_compute, unknown, weights
-        self._sizes: dict[Type, tuple[float, int]] = {}
+        self._sizes: dict[Type, _Size] = {}
         self._origins = count()
-        self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
         self._symbols: frozenset[str] = frozenset().union(*map(symbols_of, {weight.type for weight in weights}))
+        self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
         #: By number.
         self.operations: dict[int, Operation] = {}
         for number, op in enumerate([root, *operations_in(root, is_prim_func)]):
@@ -103,17 +117,19 @@ class ConstantGraph:
             result = op.results[0]
             self.operations[number], self._known[result] = op, self._sized(number, result.type, is_of_weights=False)
             return
-        operands = [self._known.get(operand) for operand in op.operands]
-        for known in operands:
+        operands = op.operands
+        held = []
+        for operand in operands:
+            known = self._known.get(operand)
             if known is not None:
                 known.users.append(number)
-        held = [known for known in operands if known is not None]
-        if len(held) < len(operands) or not (self._is_literal(op) or (operands and self._is_computable(op))):
+                held.append(known)
+        if len(held) < len(operands) or not self._is_computable(op, is_literal=not held):
             return
         is_of_weights = any(known.is_of_weights for known in held)
         made = [self._sized(number, result.type, is_of_weights) for result in op.results]
-        for known in made if operands else ():
-            known.is_made_of(held)
+        for known in made if held else ():
+            known.is_made_of(held, _is_worth_work(op, known.nbytes))
         if op.name == "relax.astype" and made[0].growth > _MOST_CAST_GROWTH:
             return
         # A step on the way may be larger than what it leads to, but has to fit as well.
@@ -123,24 +139,31 @@ class ConstantGraph:
         self._known.update(zip(op.results, made, strict=True))
 
     def _sized(self, maker: int, type_: Type, is_of_weights: bool) -> _Known:
+        elements, nbytes, _ = self._size_of(type_)
+        return _Known(maker, elements, nbytes, {next(self._origins): (elements, nbytes)}, is_of_weights)
+
+    def _size_of(self, type_: Type) -> _Size:
         size = self._sizes.get(type_)
         if size is None:
-            size = self._sizes[type_] = _size_of(type_)
-        return _Known(maker, *size, {next(self._origins): size}, is_of_weights)
+            is_told = _is_sized(type_) and symbols_of(type_) <= self._symbols
+            size = self._sizes[type_] = _Size(*_elements_and_bytes(type_), is_told)
+        return size
 
-    def _is_literal(self, op: Operation) -> bool:
+    def _is_computable(self, op: Operation, is_literal: bool) -> bool:
+        """Of what is known; sizes of operands are."""
         row = row_of(op)
-        return row is not None and row.role == "literal" and symbols_of_operation(op) <= self._symbols
-
-    def _is_computable(self, op: Operation) -> bool:
-        row = row_of(op)
-        if row is None or not row.pure or row.writes or row.inplace or len(op.regions):
+        if row is None or (has_sized_attributes(op) and not symbols_of_operation(op) <= self._symbols):
             return False
-        if row.role not in ("", "shape") and op.name != CALL_TIR:
+        results = op.results
+        if not all(self._size_of(result.type).is_told for result in results):
             return False
-        if not all(map(_is_sized, op.results.types)) or any(result in self._unknown for result in op.results):
+        if is_literal:
+            return row.role == "literal"
+        if not row.pure or row.writes or row.inplace or (row.role not in ("", "shape") and op.name != CALL_TIR):
             return False
-        return symbols_of_operation(op) <= self._symbols and self._can_compute(op)
+        if self._unknown and any(result in self._unknown for result in results):
+            return False
+        return not len(op.regions) and self._can_compute(op)
 
     def worth_keeping(self) -> list[Value]:
         """The values to make constants of, or parameters where there are weights: then nobody needs the rest.
@@ -174,7 +197,7 @@ class ConstantGraph:
         # What spreads few numbers over a tensor takes less time than reading them all from memory.
         if known.elements <= self._limits.small or known.elements < most or known.elements == least <= most:
             return True
-        return known.nbytes <= _SMALL_WORK and not _is_spreading(value.owner)
+        return _is_worth_work(value.owner, known.nbytes)
 
     def needed_for(self, values: Collection[Value], given: Collection[Value]) -> list[Operation]:
         """The operations that make the values of constants and of those that are given, in order."""
@@ -189,12 +212,13 @@ class ConstantGraph:
         return [self.operations[number] for number in sorted(numbers)]
 
 
-def _is_spreading(op: Operation) -> bool:
+def _is_worth_work(op: Operation, nbytes: int) -> bool:
+    """Whether a result of so many bytes takes less time to read than to make, however small what it is made of."""
     row = row_of(op)
-    return row is not None and row.pattern in _SPREADING
+    return nbytes <= _SMALL_WORK and row is not None and row.pattern not in _SPREADING
 
 
-def _size_of(type_: Type) -> tuple[float, int]:
+def _elements_and_bytes(type_: Type) -> tuple[float, int]:
     """Elements and bytes of a tensor; nothing for what is none."""
     if not isinstance(type_, ir.RankedTensorType):
         return 0, 0

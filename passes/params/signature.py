@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 
-from ...bindings.ir import Operation, Type, Value
+from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, has_body, last_of, operations_in, symbol_name
 from ...bindings.rewriting import located_error
@@ -99,17 +99,40 @@ def bind_sizes(function: Operation, sizes: Mapping[str, Dim], what: str) -> None
     substitute(function, sizes)
 
 
-def remove_arguments(function: Operation, places: Collection[int], what: str) -> None:
-    """Takes arguments away that nobody uses any more."""
+def check_removable(function: Operation, places: Collection[int], what: str) -> None:
+    """Raises RelaxError where arguments cannot be taken away one by one."""
+    for group, gone in _groups_and_gone(function, places):
+        if gone and (group.is_optional or group.has_rest):
+            raise RelaxError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")
+
+
+def remove_arguments(function: Operation, places: Collection[int]) -> None:
+    """Takes arguments away that nobody uses any more, and that can be."""
     gone = set(places)
     body, attributes = body_of(function), function.attributes
     if INPUT_GROUPS in attributes:
-        groups = decode_groups(attributes[INPUT_GROUPS], len(body.arguments))
-        attributes[INPUT_GROUPS] = encode_groups(list(_without(groups, places, what)))
+        kept_groups = [
+            group._replace(size=group.size - taken)
+            for group, taken in _groups_and_gone(function, gone)
+            if group.kind == LIST or not taken
+        ]
+        attributes[INPUT_GROUPS] = encode_groups(kept_groups)
     if "arg_attrs" in attributes:
         kept = [each for place, each in enumerate(attributes["arg_attrs"]) if place not in gone]
         attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
-    for place in sorted(gone, reverse=True):
+    _close_gaps(body, gone)
+
+
+def _close_gaps(body: Block, gone: Collection[int]) -> None:
+    """Moves arguments to the front, so that only the last ones are erased: before others, each has to move these."""
+    arguments = list(body.arguments)
+    kept = [argument for place, argument in enumerate(arguments) if place not in gone]
+    for free, argument in zip(arguments, kept, strict=False):
+        if free != argument:
+            free.set_type(argument.type)
+            free.set_location(argument.location)
+            argument.replace_all_uses_with(free)
+    for place in reversed(range(len(kept), len(arguments))):
         body.erase_argument(place)
 
 
@@ -125,15 +148,14 @@ def add_arguments(function: Operation, names: Sequence[str], types: Sequence[Typ
     return [body.add_argument(type_, function.location) for type_ in types]
 
 
-def _without(groups: Collection[Group], places: Collection[int], what: str) -> Iterator[Group]:
+def _groups_and_gone(function: Operation, places: Collection[int]) -> Iterator[tuple[Group, int]]:
+    """The groups of arguments, if there are any, and how many of each are at these places."""
+    if INPUT_GROUPS not in function.attributes:
+        return
     start, given = 0, set(places)
-    for group in groups:
-        taken = sum(place in given for place in range(start, start + group.size))
+    for group in decode_groups(function.attributes[INPUT_GROUPS], len(body_of(function).arguments)):
+        yield group, sum(place in given for place in range(start, start + group.size))
         start += group.size
-        if taken and (group.is_optional or group.has_rest):
-            raise RelaxError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")
-        if group.kind == LIST or not taken:
-            yield group._replace(size=group.size - taken)
 
 
 def input_count(function: Operation, inputs: int | None, what: str) -> int:

@@ -273,6 +273,15 @@ def test_casts_of_weights_stay_with_what_depends_on_them() -> None:
     assert [name for name in names(module) if name.startswith("relax.")] == ["relax.astype", "relax.exp"]
 
 
+def test_what_is_made_of_a_constant_that_grew_is_one_as_well() -> None:
+    module = rx.Module()
+    with module.function("main", []) as f:
+        half = relax.const(numpy.ones((2, 4, 36), "f4"))
+        f.returns(relax.tanh(relax.concat([half, half], axis=1)))
+    FoldConstant()(module)
+    assert [name for name in names(module) if name.startswith("relax.")] == []
+
+
 @pytest.mark.parametrize(
     "dtype", ["int4", "uint2", "float4_e2m1fn", "float6_e2m3fn", "float8_e3m4", "bfloat16", "float64"]
 )
