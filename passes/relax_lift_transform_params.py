@@ -88,7 +88,9 @@ class LiftTransformParams(Pass):
             _move(transforming, consumers, keys)
 
     def _can_lift(self, op: Operation) -> bool:
-        names = op.name, op.name.removeprefix("relax."), location_name(op.location) if self.keep else ""
+        if not self.keep:
+            return True
+        names = op.name, op.name.removeprefix("relax."), location_name(op.location)
         return not any(name in self.keep for name in names)
 
     def _places(self, function: Operation, what: str) -> list[int]:
@@ -156,8 +158,7 @@ def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence
 
 
 def _names_at(consumer: Consumer, numbers: Sequence[int]) -> list[str]:
-    names = argument_names(consumer.function)
-    return [names[consumer.places[number]] for number in numbers]
+    return [consumer.names[consumer.places[number]] for number in numbers]
 
 
 def _check_gives_weights(transforming: Operation, consumer: Consumer, what: str) -> None:
@@ -227,7 +228,7 @@ def _integer(number: int) -> Attribute:
 
 def _fresh_names(consumers: Sequence[Consumer], keys: Sequence[int]) -> list[str]:
     """What values are called where they come from, each in its own way."""
-    names = FreshNames(name for consumer in consumers for name in argument_names(consumer.function))
+    names = FreshNames(name for consumer in consumers for name in consumer.names)
     found: list[str] = []
     for key in keys:
         (value, *_) = next(consumer.values[key] for consumer in consumers if key in consumer.values)

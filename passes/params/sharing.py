@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, parent_of, use_count
+from ...dialects.relax.function_attributes import argument_names
 from ..fold.constant_graph import ConstantGraph, Limits
 
 #: Numbers what is computed: the same number for the same work on the same weights, in whatever function.
@@ -24,8 +25,14 @@ class Consumer:
     graph: ConstantGraph
     numbers: Numbers
 
-    @property
+    @cached_property
+    def names(self) -> list[str]:
+        """Of all parameters, as the function had them when it was asked first."""
+        return argument_names(self.function)
+
+    @cached_property
     def weights(self) -> list[Value]:
+        """While the function still takes them."""
         arguments = body_of(self.function).arguments
         return [arguments[place] for place in self.places]
 
