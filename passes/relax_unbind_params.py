@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..bindings.ir import Operation, Type, Value
+from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in
 from ..bindings.rewriting import replace_op
@@ -61,9 +61,11 @@ class UnbindParams(Pass):
         """What was constant, by the names of the new parameters."""
         what = f"pass '{self.name}'"
         function = graph_function(op, self.function, what)
-        with _numbered(op), changing_copy(function, what) as copy:
+        calls = any(inside.name == "func.call" for inside in operations_in(function))
+        with _numbered(op) if calls else nullcontext(), changing_copy(function, what, retypes=False) as copy:
             inputs = len(body_of(copy).arguments)
-            inline_calls_in(copy)
+            if calls:
+                inline_calls_in(copy)
             weights = self._chosen(copy, what)
             arrays = {each.name: each.array() for each in weights}
             _replace(copy, weights)
@@ -137,11 +139,12 @@ def _constants_in(root: Operation) -> list[Operation]:
 
 def _weights_of(function: Operation) -> list[_Weight]:
     """The constants of a function by names that are its own, in their order."""
-    by_number: dict[int, list[Operation]] = {}
+    apart: dict[Attribute | Operation, list[Operation]] = {}
     for constant in _constants_in(function):
-        by_number.setdefault(ir.IntegerAttr(constant.attributes[_NUMBER]).value, []).append(constant)
+        attributes = constant.attributes
+        apart.setdefault(attributes[_NUMBER] if _NUMBER in attributes else constant, []).append(constant)
     names = FreshNames(argument_names(function))
-    wanted = ((location_name(constants[0].location) or "const", constants) for constants in by_number.values())
+    wanted = ((location_name(constants[0].location) or "const", constants) for constants in apart.values())
     return [_Weight(names.of(name), constants) for name, constants in wanted]
 
 
