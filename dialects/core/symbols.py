@@ -127,8 +127,11 @@ def equal(a: Dim, b: Dim) -> bool | None:
         return None
     if a == b:
         return True
-    if isinstance(a, int) and isinstance(b, int):
-        return False
+    return False if isinstance(a, int) and isinstance(b, int) else _are_equal(a, b)
+
+
+@lru_cache(maxsize=4096)
+def _are_equal(a: Size, b: Size) -> bool | None:
     try:
         difference = a - b
         without_mod = _open_mods(difference)
@@ -151,8 +154,11 @@ _MOST_CASES, _MOST_REMAINDERS = 64, 8
 
 def at_most(a: Size, b: Size) -> bool:
     """Whether a <= b is certain for all sizes."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a <= b
+    return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b)
+
+
+@lru_cache(maxsize=4096)
+def _is_at_most(a: Size, b: Size) -> bool:
     try:
         return _is_natural(_open_mods(b - a), [_MOST_CASES])
     except SymbolError:  # too large to compare

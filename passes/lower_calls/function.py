@@ -8,6 +8,7 @@ it there. The types of the graph's function stay as attributes, for whoever call
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_array
@@ -327,7 +328,7 @@ def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
 def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
     """Whether a size can be computed from those of a function's arguments."""
     symbols = input_symbols([decode(argument.type) for argument in arguments])
-    return lambda dim: _is_told(dim, symbols)
+    return lru_cache(maxsize=4096)(lambda dim: _is_told(dim, symbols))
 
 
 def _is_told(dim: Dim, symbols: frozenset[str]) -> bool:

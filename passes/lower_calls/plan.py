@@ -136,9 +136,15 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
     """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is told."""
-    if buffer.is_fixed or buffer.size is None:
-        return buffer.is_fixed
-    return knows(2 * buffer.size) and all(map(knows, dims_of(buffer.info)))
+    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _told_by(buffer.info)))
+
+
+@lru_cache(maxsize=4096)
+def _told_by(info: TensorInfo) -> tuple[Dim, ...]:
+    """What has to be known for multiples of a tensor's bytes to be computed."""
+    size, _ = measured(info)
+    assert size is not None
+    return (2 * size, *dims_of(info))
 
 
 class _Planner:
@@ -250,7 +256,8 @@ def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
     for unit, group in groups.items():
         places, end = (group if stack is None else group.without(stack.places)).arranged()
         if places:
-            _take_slot(plan, {buffer: place * unit for buffer, place in places.items()}, end * unit)
+            told = {place: place * unit for place in {*places.values(), end}}
+            _take_slot(plan, {buffer: told[place] for buffer, place in places.items()}, told[end])
 
 
 def _room(count: int, step: int) -> int:
@@ -280,6 +287,7 @@ def is_behind(place: Size, other: Size, held: SymExpr) -> bool:
     return isinstance(distance, SymExpr) and _count_of(distance)[1] == _count_of(held)[1]
 
 
+@lru_cache(maxsize=4096)
 def _count_of(size: SymExpr) -> tuple[int, SymExpr]:
     """12*n + 8*m as 4 and 3*n + 2*m."""
     terms = terms_of(size)

@@ -8,7 +8,8 @@ where that is so of each of these numbers: then it is, whatever the symbols are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import add, le
+from functools import cache
+from operator import add, le, mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...dialects.core.symbols import Size, SymbolError
@@ -138,21 +139,21 @@ def _in_order(rooms: Mapping[Buffer, Counts], weights: Counts) -> list[Buffer]:
 def _in_turn(buffers: Sequence[Buffer], rooms: Mapping[Buffer, Counts], weights: Counts) -> dict[Buffer, Counts]:
     """Each at the lowest place, where the symbols are as in a sample, that surely nothing that is alive with it has."""
     timeline = Timeline()
-    places: dict[Buffer, Counts] = {}
+    spans: dict[Buffer, tuple[Counts, Counts]] = {}
+    order = cache(lambda place: (_weigh(place, weights), place))
     for buffer in buffers:
         room = rooms[buffer]
-        around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
-        taken = {(places[each], tuple(map(add, places[each], rooms[each]))) for each in around}
-        ends = [(0,) * len(room), *(end for _, end in taken)]
+        taken = {spans[each] for each in timeline.alive_with(buffer) if not may_meet(each, buffer)}
+        starts = {(0,) * len(room), *(end for _, end in taken)}
         # Behind all of them there is room.
-        starts = {*ends, tuple(map(max, zip(*ends, strict=True)))}
-        for place in sorted(starts, key=lambda each: (_weigh(each, weights), each)):
+        starts.add(tuple(map(max, zip(*starts, strict=True))))
+        for place in sorted(starts, key=order):
             behind = tuple(map(add, place, room))
             if all(all(map(le, behind, first)) or all(map(le, end, place)) for first, end in taken):
-                places[buffer] = place
+                spans[buffer] = place, behind
                 break
         timeline.add(buffer)
-    return places
+    return {buffer: place for buffer, (place, _) in spans.items()}
 
 
 def _largest(ends: Iterable[Counts]) -> list[Counts]:
@@ -166,7 +167,7 @@ def _at(unit: SymExpr, sample: int) -> int:
 
 
 def _weigh(counts: Counts, weights: Counts) -> int:
-    return sum(count * weight for count, weight in zip(counts, weights, strict=True))
+    return sum(map(mul, counts, weights))
 
 
 def _size(counts: Counts, units: Sequence[SymExpr]) -> Size:

@@ -88,13 +88,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    end, calls, problems = time.monotonic() + arguments.seconds, [0] * _CALLERS, list[str]()
+    calls, problems = [0] * _CALLERS, list[str]()
     chance = random.Random(arguments.seed)
     programs = [Program(chance) for _ in range(_PROGRAMS)]
+    end = time.monotonic() + arguments.seconds
 
     def caller(number: int) -> None:
         own = random.Random(f"{arguments.seed} {number}")
-        while time.monotonic() < end and not problems:
+        # Each is there once, however busy the machine is.
+        while not calls[number] or time.monotonic() < end and not problems:
             place = own.randrange(_PROGRAMS)
             program = programs[place]
             for _ in range(own.randint(1, _CALLS_OF_ONE)):
