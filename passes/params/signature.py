@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 
-from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.ir import Block, BlockArgument, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, has_body, last_of, operations_in, symbol_name
 from ...bindings.rewriting import located_error
@@ -130,7 +130,7 @@ def _close_gaps(body: Block, gone: Collection[int]) -> None:
     for free, argument in zip(arguments, kept, strict=False):
         if free != argument:
             free.set_type(argument.type)
-            free.set_location(argument.location)
+            BlockArgument(free).set_location(argument.location)
             argument.replace_all_uses_with(free)
     for place in reversed(range(len(kept), len(arguments))):
         body.erase_argument(place)
