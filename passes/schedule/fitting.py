@@ -13,7 +13,7 @@ from .combiner import combiners
 from .dots import Dots, dots_of
 from .joining import check_joined, join
 from .packing import grouped_type, packed_source, panels_type
-from .plan import Panel, Parallel, Plan, group_of, points_of_step
+from .plan import Panel, Parallel, Plan, Tiles, panel_form, points_of_step
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, widest_bits
 
@@ -97,7 +97,8 @@ def _check_steps(plan: Plan) -> None:
 def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     """What is copied before the loops inside of the vectors' must be the same in all of them."""
     inside = plan.order[plan.order.index(plan.vector) + 1 :]
-    if panel.operand >= op.input_count or not op.is_contiguous(panel.operand, plan.vector):
+    beside = (plan.vector,) if plan.tiles is None else (plan.vector, panel.dim)
+    if panel.operand >= op.input_count or not any(op.is_contiguous(panel.operand, dim) for dim in beside):
         raise Decline(f"panels need an input whose elements lie side by side along the vectors, not {panel.operand}")
     if panel.dim not in op.reductions or panel.dim not in inside or plan.vector in op.reductions:
         raise Decline("panels need a reduction inside of the vectors' loop")
@@ -113,11 +114,14 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
 
 
 def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
-    matrix, width, group = op.operands[panel.operand], points_of_step(plan, plan.vector), group_of(plan, panel.dim)
+    matrix, form = op.operands[panel.operand], panel_form(plan, panel)
     panels = packed_source(matrix)
-    if panels is None or len(op.shapes[panel.operand]) != 2 or panels.type != panels_type(matrix.type, width, group):
-        of_groups = f" and groups of {group} rows" if group > 1 else ""
-        raise Decline(f"operand {panel.operand} is not unpacked from panels of {width} columns{of_groups}")
+    if panels is None or len(op.shapes[panel.operand]) != 2 or panels.type != panels_type(matrix.type, form):
+        of_groups = f" and groups of {form.group} rows" if form.group > 1 else ""
+        of_tiles = f", {form.depth} in a tile" if form.depth > 1 else ""
+        raise Decline(
+            f"operand {panel.operand} is not unpacked from panels of {form.width} columns{of_groups}{of_tiles}"
+        )
 
 
 def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
@@ -127,6 +131,8 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
         raise Decline("the sums of dot products would be stored one by one")
     if plan.panel is not None and (plan.panel.operand, plan.panel.dim) != (dots.columns, dim):
         raise Decline(f"the panel of dot products is of operand {dots.columns}, along loop {dim}")
+    if plan.tiles is not None:
+        _check_tiles(op, plan, plan.tiles, dots)
     if not plan.dot.is_packed:
         return
     weights = op.operands[dots.columns]
@@ -134,6 +140,21 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
     is_last = op.accesses[dots.columns][-2].dim == dim and op.accesses[dots.columns][-1].dim == plan.vector
     if plan.panel is not None or packed is None or not is_last or packed.type != grouped_type(weights.type, group):
         raise Decline(f"operand {dots.columns} is not unpacked from groups of {group} rows")
+
+
+def _check_tiles(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None:
+    assert plan.dot is not None
+    sums = [dim for dim in op.reductions if op.sizes[dim] != 1]
+    if sums != [plan.dot.dim] or not op.sizes[plan.dot.dim] or plan.carried < len(op.reductions):
+        raise Decline("tiles need one reduction, of a known size, that is carried")
+    if tiles.dim in (*op.reductions, plan.vector) or op.uses(dots.columns, tiles.dim):
+        raise Decline(f"loop {tiles.dim} has no rows of operand {dots.rows} alone for tiles")
+    if plan.order.index(tiles.dim) > plan.order.index(plan.vector):
+        raise Decline(f"rows of tiles are copied outside of the columns' loop: loop {tiles.dim} stands inside")
+    if plan.panel is None or plan.square is not None or plan.tile.get(plan.dot.dim, 1) > 1:
+        raise Decline("tiles need a panel of columns, no squares, and one step of the reduction at a time")
+    if any(length % points_of_step(plan, dim) for dim, length in plan.blocks) or plan.dot.dim in dict(plan.blocks):
+        raise Decline("blocks of tiles are of whole steps, and not of the reduction")
 
 
 def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:
