@@ -71,7 +71,8 @@ class TileNest(Nest):
         assert self.dots is not None
         rows, columns = (self.plan.tile.get(dim, 1) for dim in (self.row_loop, self.plan.vector))
         if name == _SUMS:
-            return linalg.empty([rows * columns, self.height * self.plan.lanes], self.op.element(self.op.output_start))
+            # What is written may be of another type: an epilogue makes it of sums.
+            return linalg.empty([rows * columns, self.height * self.plan.lanes], combiners(self.op)[0].element)
         if name == _ROWS:
             return linalg.empty([rows, self.depth, self.height * self.width], self.op.element(self.dots.rows))
         count = divided(plus(self.op.size(self.plan.vector), self.plan.lanes - 1), self.plan.lanes)

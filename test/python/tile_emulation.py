@@ -10,8 +10,8 @@ from relax_mlir.runtime import Executable
 
 import relax_mlir as rx
 
-#: This machine, as if it had tiles.
-TARGET = "llvm{features=+amx-bf16,+amx-fp16,+amx-int8 cores=%d}"
+#: A CPU that has all of them.
+CPU = "triple=x86_64-linux-gnu cpu=graniterapids"
 _CALL = re.compile(r'llvm\.call_intrinsic "llvm\.x86\.(t\w+)\.internal"\(')
 _TILE = "vector<256xi32>"
 
@@ -129,7 +129,9 @@ def _definition(name: str) -> str:
     returns = f"-> {_TILE} "
     if name == "tilezero":
         zeros = f"  %z = llvm.mlir.constant(dense<0> : {_TILE}) : {_TILE}\n  llvm.return %z : {_TILE}"
-        return _FUNCTION.format(name=name, parameters=sizes, result=returns, begin="", body="  llvm.br ^next", end=zeros)
+        return _FUNCTION.format(
+            name=name, parameters=sizes, result=returns, begin="", body="  llvm.br ^next", end=zeros
+        )
     if name == "tileloadd64":
         body, begin = _MOVED.format(source="far", target="near"), _SLOT.format(name="t")
         end = _RETURNED.format(name="t")
@@ -137,7 +139,9 @@ def _definition(name: str) -> str:
     if name == "tilestored64":
         body, begin = _MOVED.format(source="near", target="far"), (_SLOT + _KEPT).format(name="t")
         parameters = f"{moved}, %t_tile: {_TILE}"
-        return _FUNCTION.format(name=name, parameters=parameters, result="", begin=begin, body=body, end="  llvm.return")
+        return _FUNCTION.format(
+            name=name, parameters=parameters, result="", begin=begin, body=body, end="  llvm.return"
+        )
     tiles = ", ".join(f"%{each}_tile: {_TILE}" for each in "cab")
     begin = "".join((_SLOT + _KEPT).format(name=each) for each in "cab") + _constants()
     begin += "  %bytes = llvm.zext %k : i16 to i64\n  %groups = llvm.sdiv %bytes, %four : i64"
@@ -156,9 +160,7 @@ def emulated(lowered: rx.Module) -> tuple[rx.Module, set[str]]:
     return rx.Module.parse(f"{head}{brace}\n{definitions}{rest}"), names
 
 
-def compiled(module: rx.Module, cores: int = 1) -> tuple[Executable, set[str]]:
-    """A program as for CPUs with tiles, without them, and what instructions it would have."""
-    target = TARGET % cores
-    # Threads come with the program for this machine.
-    lowered, names = emulated(rx.lower(module, target))
+def compiled(module: rx.Module, options: str = "cores=1", precision: str = "f32") -> tuple[Executable, set[str]]:
+    """A program as for that CPU, which runs on this one, and the instructions for tiles that it would have."""
+    lowered, names = emulated(rx.lower(module, f"llvm{{{CPU} {options}}}", precision=precision))
     return rx.compile(lowered, "llvm", pipeline=rx.stages("llvm").only("to-llvm")), names
