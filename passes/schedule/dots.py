@@ -100,13 +100,17 @@ def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> li
     fitting = [each for each in machine.dots if each.total == total and each.rows == rows]
     found = [each for each in fitting if {each.left, each.right} in wanted]
     if not found:
-        raise Decline(f"the machine has no instruction for sums of products of {first} and {second} in {total}")
+        of_tiles = f" on tiles of {rows} rows" if rows > 1 else ""
+        what = f"sums of products of {first} and {second} in {total}"
+        raise Decline(f"the machine has no instruction for {what}{of_tiles}")
     return sorted(found, key=lambda each: each.lanes)
 
 
 def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
     """What a plan says of dot products, on this machine; None where it says nothing. Raises Decline where that does
     not fit the operation."""
+    if plan.dot is None and plan.tiles is not None:
+        raise Decline("tiles are of dot products, and the plan has none")
     if plan.dot is None:
         return None
     kinds, _ = factor_kinds(op)

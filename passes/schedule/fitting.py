@@ -106,6 +106,7 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
         raise Decline(f"operand {panel.operand} changes in the loops that use the panel")
     if panel.is_packed:
         _check_packed(op, plan, panel)
+    if panel.is_packed or plan.tiles is not None:
         return
     size = op.sizes[panel.dim]
     lengths = [length for dim, length in plan.blocks if dim == panel.dim]
@@ -151,8 +152,9 @@ def _check_tiles(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None
         raise Decline(f"loop {tiles.dim} has no rows of operand {dots.rows} alone for tiles")
     if plan.order.index(tiles.dim) > plan.order.index(plan.vector):
         raise Decline(f"rows of tiles are copied outside of the columns' loop: loop {tiles.dim} stands inside")
-    if plan.panel is None or plan.square is not None or plan.tile.get(plan.dot.dim, 1) > 1:
-        raise Decline("tiles need a panel of columns, no squares, and one step of the reduction at a time")
+    is_whole = plan.panel is not None and plan.panel.length == op.sizes[plan.dot.dim]
+    if not is_whole or plan.square is not None or plan.tile.get(plan.dot.dim, 1) > 1:
+        raise Decline("tiles need a panel as long as the reduction, one step of that at a time, and no squares")
     if any(length % points_of_step(plan, dim) for dim, length in plan.blocks) or plan.dot.dim in dict(plan.blocks):
         raise Decline("blocks of tiles are of whole steps, and not of the reduction")
 
