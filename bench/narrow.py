@@ -4,10 +4,10 @@
     python bench/narrow.py              prints the table
     python bench/narrow.py --only conv  those whose names have this in them
 
-Billions of multiplications and additions a second on one thread: f32, bf16 and f16 with sums of f32, unsigned or signed times
-signed bytes with sums of i32; onnxruntime's are f32 and MatMulInteger or QLinearConv, as it has no bf16 on CPUs. All
-take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. What unsigned bytes
-give is compared with onnxruntime's.
+Billions of multiplications and additions a second on one thread: f32, bf16 and f16 with sums of f32, unsigned or
+signed times signed bytes with sums of i32; onnxruntime's are f32 and MatMulInteger or QLinearConv, as it has no bf16 on
+CPUs. All take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. What
+unsigned bytes give is compared with onnxruntime's.
 """
 
 from __future__ import annotations

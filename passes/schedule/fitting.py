@@ -13,7 +13,8 @@ from .combiner import combiners
 from .dots import Dots, dots_of
 from .joining import check_joined, join
 from .packing import grouped_type, packed_source, panels_type
-from .plan import Panel, Parallel, Plan, Tiles, panel_form, points_of_step
+from .plan import Panel, Parallel, Plan, panel_form, points_of_step
+from .tiles import check_tiles
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, widest_bits
 
@@ -133,7 +134,7 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
     if plan.panel is not None and (plan.panel.operand, plan.panel.dim) != (dots.columns, dim):
         raise Decline(f"the panel of dot products is of operand {dots.columns}, along loop {dim}")
     if plan.tiles is not None:
-        _check_tiles(op, plan, plan.tiles, dots)
+        check_tiles(op, plan, plan.tiles, dots)
     if not plan.dot.is_packed:
         return
     weights = op.operands[dots.columns]
@@ -141,22 +142,6 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
     is_last = op.accesses[dots.columns][-2].dim == dim and op.accesses[dots.columns][-1].dim == plan.vector
     if plan.panel is not None or packed is None or not is_last or packed.type != grouped_type(weights.type, group):
         raise Decline(f"operand {dots.columns} is not unpacked from groups of {group} rows")
-
-
-def _check_tiles(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None:
-    assert plan.dot is not None
-    sums = [dim for dim in op.reductions if op.sizes[dim] != 1]
-    if sums != [plan.dot.dim] or not op.sizes[plan.dot.dim] or plan.carried < len(op.reductions):
-        raise Decline("tiles need one reduction, of a known size, that is carried")
-    if tiles.dim in (*op.reductions, plan.vector) or op.uses(dots.columns, tiles.dim):
-        raise Decline(f"loop {tiles.dim} has no rows of operand {dots.rows} alone for tiles")
-    if plan.order.index(tiles.dim) > plan.order.index(plan.vector):
-        raise Decline(f"rows of tiles are copied outside of the columns' loop: loop {tiles.dim} stands inside")
-    is_whole = plan.panel is not None and plan.panel.length == op.sizes[plan.dot.dim]
-    if not is_whole or plan.square is not None or plan.tile.get(plan.dot.dim, 1) > 1:
-        raise Decline("tiles need a panel as long as the reduction, one step of that at a time, and no squares")
-    if any(length % points_of_step(plan, dim) for dim, length in plan.blocks) or plan.dot.dim in dict(plan.blocks):
-        raise Decline("blocks of tiles are of whole steps, and not of the reduction")
 
 
 def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:

@@ -102,3 +102,33 @@ class Module:
         for i, j, k in T.grid(60, 128, T.reduce(70)):
             C[i, j] = C[i, j] + arith.extui(A[k, i], T.int32) * arith.extsi(B[k, j], T.int32)
         return C
+
+    # Channels in blocks: places are rows, blocks are columns, and a sum goes over taps. Where these make no whole tiles
+    # vectors do it.
+    # CHECK-LABEL: def conv(
+    # CHECK: "tir.plan": "order 1 2 0 3 4 5 6 7; carried 4; vector 3 x 16; tile 2: 2, 0: 2; dot 7: 4; tiles 2: 16; rule tiles"
+    @T.prim_func
+    def conv(
+        X: T.Tensor((4, 10, 22, 16), "int8"),
+        W: T.Tensor((8, 4, 3, 3, 16, 16), "int8"),
+        Y: T.Tensor((8, 8, 20, 16), "int32"),
+    ) -> T.Tensor((8, 8, 20, 16), "int32"):
+        for b, h, w, o, i, r, s, c in T.grid(8, 8, 20, 16, T.reduce(4), T.reduce(3), T.reduce(3), T.reduce(16)):
+            Y[b, h, w, o] = Y[b, h, w, o] + arith.extui(X[i, h + r, w + s, c], T.int32) * arith.extsi(
+                W[b, i, r, s, c, o], T.int32
+            )
+        return Y
+
+    # CHECK-LABEL: def odd(
+    # CHECK: rule dot"
+    @T.prim_func
+    def odd(
+        X: T.Tensor((2, 10, 22, 16), "int8"),
+        W: T.Tensor((8, 2, 3, 3, 16, 16), "int8"),
+        Y: T.Tensor((8, 8, 20, 16), "int32"),
+    ) -> T.Tensor((8, 8, 20, 16), "int32"):
+        for b, h, w, o, i, r, s, c in T.grid(8, 8, 20, 16, T.reduce(2), T.reduce(3), T.reduce(3), T.reduce(16)):
+            Y[b, h, w, o] = Y[b, h, w, o] + arith.extui(X[i, h + r, w + s, c], T.int32) * arith.extsi(
+                W[b, i, r, s, c, o], T.int32
+            )
+        return Y

@@ -5,6 +5,7 @@ that do, element by element, what Intel's manual says of the instructions; a til
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from relax_mlir.runtime import Executable
 
@@ -160,7 +161,7 @@ def emulated(lowered: rx.Module) -> tuple[rx.Module, set[str]]:
     return rx.Module.parse(f"{head}{brace}\n{definitions}{rest}"), names
 
 
-def compiled(module: rx.Module, options: str = "cores=1", precision: str = "f32") -> tuple[Executable, set[str]]:
+def compiled(module: rx.Module, options: str = "cores=1", **how: Any) -> tuple[Executable, set[str]]:
     """A program as for that CPU, which runs on this one, and the instructions for tiles that it would have."""
-    lowered, names = emulated(rx.lower(module, f"llvm{{{CPU} {options}}}", precision=precision))
+    lowered, names = emulated(rx.lower(module, f"llvm{{{CPU} {options}}}", **how))
     return rx.compile(lowered, "llvm", pipeline=rx.stages("llvm").only("to-llvm")), names

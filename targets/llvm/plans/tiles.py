@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of narrow numbers by registers that are tiles: some rows of the one factor times as many columns."""
+"""Products and convolutions of narrow numbers by registers that are tiles: rows of one factor, columns of the other."""
 
 from __future__ import annotations
+
+import math
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
@@ -10,13 +12,13 @@ from ....passes.schedule.fitting import check_plan
 from ....passes.schedule.plan import Dot, Panel, Plan, Tiles
 from ...core.backend import Machine
 from .elementwise import outer_loops, output_vector
-from .matmul import check_contraction, row_loop
+from .matmul import block_loop, check_contraction, row_loop
 from .reduction import reduction_order
 
 #: Eight tiles: four of sums, two of each factor; where there are rows for one alone, three columns.
 _STEP, _COLUMNS_OF_ONE = 2, 3
 #: Fewer rows, or columns, leave most of a tile empty.
-_FEWEST = 8
+_FEWEST = 6
 
 
 def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
@@ -32,23 +34,31 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     columns = [operand for operand in kinds if op.uses(operand, vector)]
     if rows is None or len(columns) != 1:
         raise Decline("tiles need rows of one factor and columns of the other")
-    dim = _reduction(op)
-    steps = op.sizes[dim]
-    if steps is None or min(size for size in (op.sizes[rows], op.sizes[vector], steps) if size is not None) < _FEWEST:
-        raise Decline(f"tiles need sums of known sizes, and sizes of {_FEWEST} at least")
+    dim = op.last_dim(next(operand for operand in kinds if operand != columns[0]))
+    sizes = [op.sizes[each] for each in op.reductions]
+    known = [size for size in (op.sizes[rows], op.sizes[vector]) if size is not None]
+    steps = math.prod(size or 0 for size in sizes)
+    if dim not in op.reductions or min([*known, steps]) < _FEWEST:
+        raise Decline(f"tiles need rows of sums of known sizes, and sizes of {_FEWEST} at least")
+    # A convolution's columns are blocks of channels, each a tile's, which lie as they are read.
+    is_of_taps = steps != op.sizes[dim]
+    through = block_loop(op, vector, rows) if is_of_taps else vector
+    if through is None:
+        raise Decline("tiles need columns in blocks where a sum has several loops")
+    tile = _tile(op, rows, through, instruction.rows, 1 if is_of_taps else instruction.lanes)
     row_bytes = steps * 4 // instruction.group
-    tile = _tile(op, rows, vector, instruction.rows)
     if row_bytes * instruction.rows * tile[rows] > machine.own_cache // 2:
         raise Decline("tiles of rows have no room in a core's own cache")
-    order = (*(each for each in outer_loops(op) if each not in (rows, vector)), rows, vector, *reduction_order(op))
+    inside = [rows, *([through] if is_of_taps else []), vector]
+    step = tile[through] * instruction.lanes
     plan = Plan(
-        order,
+        (*(each for each in outer_loops(op) if each not in inside), *inside, *reduction_order(op)),
         len(op.reductions),
         vector,
         instruction.lanes,
         tile,
-        _blocks(op, vector, row_bytes, tile[vector] * instruction.lanes, machine),
-        panel=Panel(columns[0], dim, steps),
+        () if is_of_taps else _blocks(op, vector, row_bytes, step, machine),
+        panel=None if is_of_taps else Panel(columns[0], dim, steps),
         dot=Dot(dim, instruction.group),
         tiles=Tiles(rows, instruction.rows),
     )
@@ -56,17 +66,12 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     return plan
 
 
-def _reduction(op: StructuredOp) -> int:
-    found = [dim for dim in op.reductions if op.sizes[dim] != 1]
-    if len(found) != 1:
-        raise Decline("tiles need one reduction")
-    return found[0]
-
-
-def _tile(op: StructuredOp, rows: int, vector: int, side: int) -> dict[int, int]:
-    known = {dim: -(-size // side) for dim in (rows, vector) if (size := op.sizes[dim]) is not None}
+def _tile(op: StructuredOp, rows: int, columns: int, side: int, points: int) -> dict[int, int]:
+    """Tiles of one step: of rows, and of columns, of which a tile has so many points of a loop."""
+    sizes = ((rows, side), (columns, points))
+    known = {dim: -(-size // each) for dim, each in sizes if (size := op.sizes[dim]) is not None}
     height = min(known.get(rows, _STEP), _STEP)
-    return {rows: height, vector: min(known.get(vector, _STEP), _STEP if height > 1 else _COLUMNS_OF_ONE)}
+    return {rows: height, columns: min(known.get(columns, _STEP), _STEP if height > 1 else _COLUMNS_OF_ONE)}
 
 
 def _blocks(op: StructuredOp, vector: int, row_bytes: int, step: int, machine: Machine) -> tuple[tuple[int, int], ...]:

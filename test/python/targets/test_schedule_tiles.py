@@ -160,6 +160,46 @@ def test_sums_go_on_from_what_is_there() -> None:
     numpy.testing.assert_array_equal(to_numpy(program["main"](x, y, z.copy())), x.astype("i4") @ y.astype("i4") + z)
 
 
+# ---- convolutions ----
+
+
+def picture(types: Any, channels: int, outputs: int, taps: int, stride: int) -> tuple[rx.Module, Any, Any]:
+    """A convolution of two pictures, its data and what numpy makes of them."""
+    first, other, sums, _ = types
+    x, w = narrow((2, channels, 9, 20), first, 1), narrow((outputs, channels, taps, taps), other, 2)
+    pad = taps // 2
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape, first)]) as f:
+        how = {"strides": [stride] * 2, "padding": [pad] * 4, "out_dtype": sums}
+        f.returns(relax.nn.conv2d(*f, relax.const(w), **how))
+    padded = numpy.pad(x.astype("f8"), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    windows = numpy.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+    return module, x, numpy.einsum("nchwrs,kcrs->nkhw", windows, w.astype("f8"))
+
+
+@pytest.mark.parametrize("types", SOME, ids="-".join)
+@pytest.mark.parametrize(
+    ("channels", "outputs", "taps", "stride"), [(64, 48, 3, 1), (64, 64, 1, 1), (128, 32, 1, 2), (64, 80, 3, 2)]
+)
+def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride: int) -> None:
+    module, x, expected = picture(types, channels, outputs, taps, stride)
+    program, names = compiled(module, f"cores={stride}")
+    assert types[3] in names
+    numpy.testing.assert_array_equal(to_numpy(program["main"](x)), expected)
+
+
+def test_weights_that_are_packed_at_each_call() -> None:
+    """Those that no constant is, as nobody packs them before: a plan does not know."""
+    module, x, expected = picture(TYPES[0], 64, 48, 3, 1)
+    target = "llvm{triple=x86_64-linux-gnu cpu=graniterapids cores=1}"
+    stages = rx.stages(target)
+    unpacked = stages.replace("plan", [each for each in stages["plan"].passes if each != "tir-pack-constants"])
+    assert "tiles" in str(rx.lower(module, target, pipeline=unpacked.until("plan")))
+    program, names = compiled(module, pipeline=unpacked)
+    assert "tdpbf16ps" in names
+    numpy.testing.assert_array_equal(to_numpy(program["main"](x)), expected)
+
+
 # ---- what is compiled ----
 
 
