@@ -66,7 +66,7 @@ def second_shape(second: str, *batch: Any, k: Any, n: Any) -> tuple[Any, ...]:
 
 
 @given(ROWS, STEPS, ROWS, st.sampled_from(TYPES), st.sampled_from(SECOND))
-@draws(25)
+@draws(15)
 def test_known_sizes(m: int, k: int, n: int, types: Any, second: str) -> None:
     first, other, sums, instruction = types
     x, y = narrow((m, k), first, 1), narrow(second_shape(second, k=k, n=n), other, 2)
