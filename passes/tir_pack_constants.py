@@ -97,7 +97,8 @@ def _packing(op: StructuredOp, plan: Plan) -> _Packing | None:
     if plan.panel is not None:
         operand, group = plan.panel.operand, group_of(plan, plan.panel.dim)
         is_widened = group == 1 and widening_of(op, operand) is not None
-        is_done = plan.panel.is_packed or is_widened or not _is_static(op.operands[operand], 2)
+        is_across = not join(op, plan.joined).is_contiguous(operand, plan.vector)
+        is_done = plan.panel.is_packed or is_widened or is_across or not _is_static(op.operands[operand], 2)
         return None if is_done else _as_panels(operand, plan, plan.panel)
     if plan.dot is None or plan.dot.is_packed:
         return None

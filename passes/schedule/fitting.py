@@ -118,7 +118,8 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
 def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     matrix, form = op.operands[panel.operand], panel_form(plan, panel)
     panels = packed_source(matrix)
-    if panels is None or len(op.shapes[panel.operand]) != 2 or panels.type != panels_type(matrix.type, form):
+    is_matrix = len(op.shapes[panel.operand]) == 2 and op.is_contiguous(panel.operand, plan.vector)
+    if panels is None or not is_matrix or panels.type != panels_type(matrix.type, form):
         of_groups = f" and groups of {form.group} rows" if form.group > 1 else ""
         of_tiles = f", {form.depth} in a tile" if form.depth > 1 else ""
         raise Decline(

@@ -54,11 +54,11 @@ class Module:
     @T.prim_func
     def batch(
         A: T.Tensor((12, "?", 64), "bfloat16"),
-        B: T.Tensor((12, "?", 64), "bfloat16"),
+        B: T.Tensor((12, 64, "?"), "bfloat16"),
         C: T.Tensor((12, "?", "?"), "float32"),
     ) -> T.Tensor((12, "?", "?"), "float32"):
-        for b, i, j, k in T.grid(12, A.shape[1], B.shape[1], T.reduce(64)):
-            C[b, i, j] = C[b, i, j] + arith.extf(A[b, i, k], T.float32) * arith.extf(B[b, j, k], T.float32)
+        for b, i, j, k in T.grid(12, A.shape[1], B.shape[2], T.reduce(64)):
+            C[b, i, j] = C[b, i, j] + arith.extf(A[b, i, k], T.float32) * arith.extf(B[b, k, j], T.float32)
         return C
 
     # Few rows leave most of a tile empty, and where nobody knows how long sums are it cannot be filled up.

@@ -19,6 +19,8 @@ from .reduction import reduction_order
 _STEP, _COLUMNS_OF_ONE = 2, 3
 #: Fewer rows, or columns, leave most of a tile empty.
 _FEWEST = 6
+#: Rows that are worth a copy of columns at each call.
+_WORTH_COPY = 32
 
 
 def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
@@ -40,6 +42,8 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     steps = math.prod(size or 0 for size in sizes)
     if dim not in op.reductions or min([*known, steps]) < _FEWEST:
         raise Decline(f"tiles need rows of sums of known sizes, and sizes of {_FEWEST} at least")
+    if not op.is_contiguous(columns[0], vector) and (op.sizes[rows] or 0) < _WORTH_COPY:
+        raise Decline(f"tiles of columns that lie across rows are copied at each call, for {_WORTH_COPY} rows at least")
     # A convolution's columns are blocks of channels, each a tile's, which lie as they are read.
     is_of_taps = steps != op.sizes[dim]
     through = block_loop(op, vector, rows) if is_of_taps else vector

@@ -81,15 +81,32 @@ def test_open_sizes(types: Any, second: str) -> None:
     """Of rows, of columns where they are not known, of batches where both factors have them."""
     first, other, sums, instruction = types
     batch, n = ((), 40) if second == "known" else (("b",), "n")
-    names = (*batch, "m", 67), second_shape(second, *batch, k=67, n=n)
+    m = 40 if second == "transposed" else "m"
+    names = (*batch, m, 67), second_shape(second, *batch, k=67, n=n)
     sizes = [(2, 9, 8), (1, 1, 1), (3, 40, 70), (1, 33, 17), (2, 0, 5), (2, 5, 0)]
     y = narrow(second_shape(second, *[1] * len(batch), k=67, n=40), other, 2)
     program, found = compiled(product(narrow((*[1] * len(batch), 1, 67), first, 1), y, sums, second, names))
     assert instruction in found
     for b, rows, columns in sizes:
-        x = narrow((b, rows, 67) if batch else (rows, 67), first, 3)
+        height = rows if m == "m" else m
+        x = narrow((b, height, 67) if batch else (height, 67), first, 3)
         given = y if second == "known" else narrow(second_shape(second, b, k=67, n=columns), other, 4)
         check(program, x, given, second)
+
+
+@pytest.mark.parametrize(("m", "is_tiled"), [(40, True), (20, False), ("m", False)])
+def test_columns_across_rows_are_copied_for_many_rows(m: Any, is_tiled: bool) -> None:
+    """Known or not: a matrix that is read otherwise as well, and stays as it lies, is no one's panels."""
+    x, y = narrow((20 if m == "m" else m, 64), "bfloat16", 1), narrow((48, 64), "bfloat16", 2)
+    module = rx.Module()
+    with module.function("main", [rx.tensor((m, 64), "bfloat16"), rx.tensor((48, 64), "bfloat16")]) as f:
+        weights, (first, more) = relax.const(y), f
+        f.returns(relax.einsum((first, weights), subscripts="ak,nk->an"), relax.add(weights, more))
+    assert ("tiles" in planned(module, "llvm{triple=x86_64-linux-gnu cpu=graniterapids}")) == is_tiled
+    if is_tiled:
+        got, _ = compiled(module)[0]["main"](x, y)
+        exact = (x.astype("f4") @ y.T.astype("f4")).astype(x.dtype)
+        numpy.testing.assert_array_equal(to_numpy(got).astype("f4"), exact.astype("f4"))
 
 
 @pytest.mark.parametrize("second", SECOND)
@@ -104,9 +121,19 @@ def test_blocks_of_columns_and_threads(second: str) -> None:
         check(program, x, y, second)
 
 
+def test_threads_share_columns_of_few_rows() -> None:
+    x, y = narrow((16, 640), "bfloat16", 1), narrow((640, 5000), "bfloat16", 2)
+    module = product(x, y, "float32", "known")
+    options = "cores=4 caches=32K,64M"
+    assert "parallel 1: " in planned(module, f"llvm{{triple=x86_64-linux-gnu cpu=sapphirerapids {options}}}")
+    program, _ = compiled(module, options)
+    for program.threads in (1, 4):
+        check(program, x, y, "known")
+
+
 def test_threads_share_products_of_a_batch() -> None:
     x, y = narrow((8, 64, 64), "bfloat16", 1), narrow((8, 150, 64), "bfloat16", 2)
-    names = (("b", "m", 64), ("b", "n", 64))
+    names = (("b", 64, 64), ("b", "n", 64))
     program, _ = compiled(product(x, y, "float32", "transposed", names), "cores=4")
     program.threads = 4
     check(program, x, y, "transposed")
