@@ -4,10 +4,10 @@
     python bench/narrow.py              prints the table
     python bench/narrow.py --only conv  those whose names have this in them
 
-Billions of multiplications and additions a second on one thread: f32, bf16 with sums of f32, unsigned or signed times
-signed bytes with sums of i32; onnxruntime's are f32 and MatMulInteger or QLinearConv, as it has no bf16 on CPUs. All
-take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. What unsigned bytes
-give is compared with onnxruntime's.
+Billions of multiplications and additions a second on one thread: f32, bf16 and f16 with sums of f32, unsigned or
+signed times signed bytes with sums of i32; onnxruntime's are f32 and MatMulInteger or QLinearConv, as it has no bf16 on
+CPUs. All take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. What
+unsigned bytes give is compared with onnxruntime's.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from relax_mlir import relax
 
 #: What the columns are: the types of data, weights and sums.
 F32, BF16 = ("float32", "float32", "float32"), ("bfloat16", "bfloat16", "float32")
+F16 = ("float16", "float16", "float32")
 UNSIGNED, SIGNED = ("uint8", "int8", "int32"), ("int8", "int8", "int32")
 
 
@@ -114,16 +115,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Speed by element type.")
     parser.add_argument("--only", default="", help="the shapes with this in their names")
     options = parser.parse_args()
-    heads = ("f32", "bf16", "u8 s8", "s8 s8", "ort f32", "ort int8", "bf16/f32", "int8/f32", "int8/ort")
+    heads = ("f32", "bf16", "f16", "u8 s8", "s8 s8", "ort f32", "ort int8")
+    heads += ("bf16/f32", "f16/f32", "int8/f32", "int8/ort")
     print(f"{'':<26}" + "".join(f"{head:>9}" for head in heads))
     for shape in SHAPES:
         if options.only not in shape.name:
             continue
-        calls = [*(ours(shape, types) for types in (F32, BF16, UNSIGNED, SIGNED))]
+        calls = [*(ours(shape, types) for types in (F32, BF16, F16, UNSIGNED, SIGNED))]
         calls += [onnxruntimes(shape, F32), onnxruntimes(shape, UNSIGNED)]
-        check(shape, calls[2](), calls[5]())
+        check(shape, calls[3](), calls[6]())
         rates = [shape.work / seconds / GIGA for seconds in fastest(list(calls))]
-        ratios = [rates[1] / rates[0], rates[2] / rates[0], rates[2] / rates[5]]
+        ratios = [*(rate / rates[0] for rate in rates[1:4]), rates[3] / rates[6]]
         cells = [f"{rate:9.1f}" for rate in rates] + [f"{ratio:9.2f}" for ratio in ratios]
         print(f"{shape.name:<26}{''.join(cells)}", flush=True)
 

@@ -27,7 +27,7 @@ from .inline.call_graph import references_of
 from .layout.conversion import constant_like
 from .schedule.joining import join
 from .schedule.packing import grouped_type, panels_type, ungrouped, unpacked
-from .schedule.plan import PLAN, Panel, Plan, group_of, plan_of, points_of_step, set_plan
+from .schedule.plan import PLAN, Panel, Plan, group_of, panel_form, plan_of, set_plan
 from .schedule.vector_body import widening_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def _packing(op: StructuredOp, plan: Plan) -> _Packing | None:
     if plan.panel is not None:
         operand, group = plan.panel.operand, group_of(plan, plan.panel.dim)
         is_widened = group == 1 and widening_of(op, operand) is not None
-        is_done = plan.panel.is_packed or is_widened or not _is_static(op.operands[operand], 2)
+        is_across = not join(op, plan.joined).is_contiguous(operand, plan.vector)
+        is_done = plan.panel.is_packed or is_widened or is_across or not _is_static(op.operands[operand], 2)
         return None if is_done else _as_panels(operand, plan, plan.panel)
     if plan.dot is None or plan.dot.is_packed:
         return None
@@ -128,13 +129,13 @@ def _is_static(value: Value, rank: int) -> bool:
 
 
 def _as_panels(operand: int, plan: Plan, panel: Panel) -> _Packing:
-    width, group = points_of_step(plan, plan.vector), group_of(plan, panel.dim)
+    form = panel_form(plan, panel)
     return _Packing(
         operand,
         replace(plan, panel=panel._replace(is_packed=True)),
-        lambda matrix: panels(matrix, width, group),
-        lambda type_: panels_type(type_, width, group),
-        lambda packed, type_: unpacked(packed, type_, group),
+        lambda matrix: panels(matrix, *form),
+        lambda type_: panels_type(type_, form),
+        lambda packed, type_: unpacked(packed, type_, form.group),
     )
 
 
@@ -149,12 +150,13 @@ def _give_packed(call: Operation, place: int, packing: _Packing) -> None:
         maker.erase()
 
 
-def panels(matrix: ndarray, width: int, group: int = 1) -> ndarray:
-    """[N / width][K / group][width * group] of a matrix [K][N]."""
+def panels(matrix: ndarray, width: int, group: int = 1, depth: int = 1) -> ndarray:
+    """[N / width][K / group][width * group] of a matrix [K][N], so many groups that tiles of `depth` are whole."""
     wide = grouped(matrix, group)
-    steps, columns = len(wide), matrix.shape[1]
+    steps, columns = -(-len(wide) // depth) * depth, matrix.shape[1]
     count = -(-columns // width)
-    return _padded(wide, count * width * group).reshape(steps, count, width * group).transpose(1, 0, 2)
+    whole = _padded(_padded(wide.T, steps).T, count * width * group)
+    return whole.reshape(steps, count, width * group).transpose(1, 0, 2)
 
 
 def grouped(weights: ndarray, group: int) -> ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from functools import lru_cache
 
 from ..support.byte_sizes import byte_size
@@ -16,7 +17,7 @@ _LLVM_NAMES = {
     "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16", "avx512_vbmi2": "avx512vbmi2",
     "avx512_bitalg": "avx512bitalg", "avx512_vpopcntdq": "avx512vpopcntdq",
     "avx512_vp2intersect": "avx512vp2intersect", "amx_tile": "amx-tile", "amx_int8": "amx-int8",
-    "amx_bf16": "amx-bf16",
+    "amx_bf16": "amx-bf16", "amx_fp16": "amx-fp16",
     "fp": "fp-armv8", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod", "asimdrdm": "rdm",
     "asimdfhm": "fp16fml", "fcma": "complxnum", "jscvt": "jsconv", "lrcpc": "rcpc", "crc32": "crc", "atomics": "lse",
 }  # fmt: skip
@@ -28,6 +29,10 @@ _SAME_NAMES = frozenset(
 )
 #: What is known of a CPU here, and so what artifacts can ask of it.
 KNOWN_FEATURES = _SAME_NAMES | frozenset(_LLVM_NAMES.values())
+_CPUINFO = "/proc/cpuinfo"
+_TILES = " amx_tile"
+# Linux's numbers, on x86-64: the system call, what is asked for, and which part of a thread's state that is.
+_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _TILE_DATA = 158, 0x1023, 18
 # Linux tells RISC-V's extensions in one word, some of them without the smaller ones that they hold.
 _RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
 # What tells CPUs apart in /proc/cpuinfo, on x86, ARM and RISC-V.
@@ -55,7 +60,26 @@ def cpu_identity() -> str:
 
 
 def _cpuinfo() -> str:
-    return told_by_system("/proc/cpuinfo")
+    """What the system tells of its CPU, without tiles where it keeps them from this process."""
+    told = told_by_system(_CPUINFO)
+    return told if _TILES not in told or may_use_tiles() else re.sub(r" amx_\w+", "", told)
+
+
+def refused_features() -> frozenset[str]:
+    """What the CPU has and the system keeps from this process."""
+    return features_of(told_by_system(_CPUINFO)) - host_features()
+
+
+@lru_cache(maxsize=1)
+def may_use_tiles() -> bool:
+    """Asks Linux, once in a process, for room for tiles (AMX): without, their first instruction would end it.
+
+    The answer is for all threads of the process and for what it forks.
+    """
+    import ctypes
+
+    asked = (ctypes.c_long(each) for each in (_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _TILE_DATA))
+    return bool(ctypes.CDLL(None).syscall(*asked) == 0)
 
 
 def told_by_system(path: str) -> str:

@@ -17,7 +17,7 @@ from ..support.suggest import suggest
 from . import display
 from .artifact import ALIGNMENT, Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cache import function_of
-from .cpu import host_features
+from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
@@ -187,6 +187,10 @@ def check_features(required: tuple[str, ...]) -> None:
     if not available:
         raise ArtifactError("this system does not tell what its CPU can do, and the code needs " + ", ".join(required))
     missing = [feature for feature in required if feature not in available]
+    refused = refused_features().intersection(missing) if missing else ()
+    if refused:
+        listed = ", ".join(sorted(refused))
+        raise ArtifactError(f"the system does not let this process use what the code was compiled for: {listed}")
     if missing:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 

@@ -20,6 +20,7 @@ from .joining import Joined, fold_reshapes
 from .notes import note_loops, note_unplanned
 from .packing import unpacking
 from .plan import PLAN, EpilogueOf, Plan, Start, plan_of
+from .tile_nest import TileNest
 from .vector_body import check_body
 from .vector_nest import Nest
 
@@ -103,7 +104,8 @@ def _write(
     forget_signs_of_zeros(joined.op)
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
-    results = joined.restore(Nest(joined.op, plan, initial, found, epilogue, dots).emit())
+    nest = Nest if plan.tiles is None else TileNest
+    results = joined.restore(nest(joined.op, plan, initial, found, epilogue, dots).emit())
     for old, new in zip(operation.results, results, strict=True):
         old.replace_all_uses_with(new)
 

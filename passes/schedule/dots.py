@@ -42,21 +42,25 @@ class Dots:
     def add(self, total: Value, columns: Value, rows: Value) -> Value:
         """The sums with the products of a vector and another added."""
         factors = [columns, rows] if self.is_swapped else [rows, columns]
-        name = ir.StringAttr.get(self.instruction.intrinsic)
-        return result_of(
-            "llvm.call_intrinsic",
-            [total, *factors],
-            total.type,
-            intrin=name,
-            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([3, 0]),
-        )
+        return call_intrinsic(self.instruction.intrinsic, [total, *factors], total.type)
 
     def turned(self, rows: Value | None, type_: ir.Type) -> Value:
         """A vector of the rows' elements as the instruction wants them; of zeros without one."""
         highest = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(type_.element_type, -128))
         bits = result_of("arith.constant", [], type_, value=highest)
         return bits if rows is None else result_of("arith.xori", [rows, bits], type_)
+
+
+def call_intrinsic(name: str, operands: Sequence[Value], result: ir.Type) -> Value:
+    return result_of("llvm.call_intrinsic", operands, result, **intrinsic_attributes(name, len(operands)))
+
+
+def intrinsic_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
+    return {
+        "intrin": ir.StringAttr.get(name),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([operands, 0]),
+    }
 
 
 def factor_kinds(op: StructuredOp) -> tuple[dict[int, str], str]:
@@ -84,28 +88,36 @@ def _kind(widening: str, type_: ir.Type) -> str:
     return str(type_) if isinstance(type_, ir.FloatType) else f"{_KINDS[widening]}{type_.width}"
 
 
-def instructions_for(op: StructuredOp, machine: Machine) -> list[DotInstruction]:
-    """Those for the factors and sums of an operation, maybe with one factor turned round, the fewest sums first.
+def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> list[DotInstruction]:
+    """Those for the factors and sums of an operation, maybe with one factor turned round, the fewest sums first; of
+    tiles of so many rows.
 
     Raises Decline without one.
     """
     kinds, total = factor_kinds(op)
     first, second = kinds.values()
     wanted = [{first, second}, {_TURNED.get(first, first), second}, {first, _TURNED.get(second, second)}]
-    found = [each for each in machine.dots if each.total == total and {each.left, each.right} in wanted]
+    fitting = [each for each in machine.dots if each.total == total and each.rows == rows]
+    found = [each for each in fitting if {each.left, each.right} in wanted]
     if not found:
-        raise Decline(f"the machine has no instruction for sums of products of {first} and {second} in {total}")
+        of_tiles = f" on tiles of {rows} rows" if rows > 1 else ""
+        what = f"sums of products of {first} and {second} in {total}"
+        raise Decline(f"the machine has no instruction for {what}{of_tiles}")
     return sorted(found, key=lambda each: each.lanes)
 
 
 def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
     """What a plan says of dot products, on this machine; None where it says nothing. Raises Decline where that does
     not fit the operation."""
+    if plan.dot is None and plan.tiles is not None:
+        raise Decline("tiles are of dot products, and the plan has none")
     if plan.dot is None:
         return None
     kinds, _ = factor_kinds(op)
     rows, columns = _rows_and_columns(op, plan, sorted(kinds))
     _check_loops(op, plan, rows, columns)
+    if plan.tiles is not None:
+        return _of_tiles(op, plan, rows, columns, machine)
     fitting = [each for each in instructions_for(op, machine) if each.lanes == plan.lanes]
     turned = "" if plan.vector == plan.dot.dim else _TURNED.get(kinds[rows], "")
     for kind in (kinds[rows], turned):
@@ -114,6 +126,17 @@ def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
                 return Dots(each, columns, rows, each.left != kind, kind != kinds[rows])
     listed = " and ".join(kinds.values())
     raise Decline(f"the machine has no instruction for {plan.lanes} sums of {plan.dot.group} products of {listed}")
+
+
+def _of_tiles(op: StructuredOp, plan: Plan, rows: int, columns: int, machine: Machine) -> Dots:
+    """Tiles: of left factors rows, of right ones columns, each of which there is an instruction for."""
+    assert plan.tiles is not None and plan.dot is not None
+    kinds, _ = factor_kinds(op)
+    for each in instructions_for(op, machine, rows=plan.tiles.size):
+        if (each.left, each.right, each.lanes, each.group) == (kinds[rows], kinds[columns], plan.lanes, plan.dot.group):
+            return Dots(each, columns, rows, False, False)
+    size = f"{plan.tiles.size} rows, {plan.lanes} columns and groups of {plan.dot.group}"
+    raise Decline(f"the machine has no instruction for tiles of {size} of {kinds[rows]} and {kinds[columns]}")
 
 
 def _rows_and_columns(op: StructuredOp, plan: Plan, inputs: Sequence[int]) -> tuple[int, int]:
@@ -131,7 +154,9 @@ def _check_loops(op: StructuredOp, plan: Plan, rows: int, columns: int) -> None:
     dim, group = plan.dot.dim, plan.dot.group
     if dim not in plan.order[len(plan.order) - plan.carried :]:
         raise Decline(f"dot products need a reduction that is carried, not loop {dim}")
-    if not op.is_contiguous(rows, dim) or not op.is_contiguous(columns, plan.vector) or not op.uses(columns, dim):
+    # Tiles of columns are put together of rows as well.
+    beside = dim if plan.tiles is not None and op.is_contiguous(columns, dim) else plan.vector
+    if not op.is_contiguous(rows, dim) or not op.is_contiguous(columns, beside) or not op.uses(columns, dim):
         raise Decline(f"dot products need elements side by side along loop {dim}, of vectors along loop {plan.vector}")
     if any(length % group for each, length in plan.blocks if each == dim):
         raise Decline(f"blocks of loop {dim} are not made of whole groups of {group}")

@@ -13,7 +13,8 @@ from .combiner import combiners
 from .dots import Dots, dots_of
 from .joining import check_joined, join
 from .packing import grouped_type, packed_source, panels_type
-from .plan import Panel, Parallel, Plan, group_of, points_of_step
+from .plan import Panel, Parallel, Plan, panel_form, points_of_step
+from .tiles import check_tiles
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, widest_bits
 
@@ -97,7 +98,8 @@ def _check_steps(plan: Plan) -> None:
 def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     """What is copied before the loops inside of the vectors' must be the same in all of them."""
     inside = plan.order[plan.order.index(plan.vector) + 1 :]
-    if panel.operand >= op.input_count or not op.is_contiguous(panel.operand, plan.vector):
+    beside = (plan.vector,) if plan.tiles is None else (plan.vector, panel.dim)
+    if panel.operand >= op.input_count or not any(op.is_contiguous(panel.operand, dim) for dim in beside):
         raise Decline(f"panels need an input whose elements lie side by side along the vectors, not {panel.operand}")
     if panel.dim not in op.reductions or panel.dim not in inside or plan.vector in op.reductions:
         raise Decline("panels need a reduction inside of the vectors' loop")
@@ -105,6 +107,7 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
         raise Decline(f"operand {panel.operand} changes in the loops that use the panel")
     if panel.is_packed:
         _check_packed(op, plan, panel)
+    if panel.is_packed or plan.tiles is not None:
         return
     size = op.sizes[panel.dim]
     lengths = [length for dim, length in plan.blocks if dim == panel.dim]
@@ -113,11 +116,15 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
 
 
 def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
-    matrix, width, group = op.operands[panel.operand], points_of_step(plan, plan.vector), group_of(plan, panel.dim)
+    matrix, form = op.operands[panel.operand], panel_form(plan, panel)
     panels = packed_source(matrix)
-    if panels is None or len(op.shapes[panel.operand]) != 2 or panels.type != panels_type(matrix.type, width, group):
-        of_groups = f" and groups of {group} rows" if group > 1 else ""
-        raise Decline(f"operand {panel.operand} is not unpacked from panels of {width} columns{of_groups}")
+    is_matrix = len(op.shapes[panel.operand]) == 2 and op.is_contiguous(panel.operand, plan.vector)
+    if panels is None or not is_matrix or panels.type != panels_type(matrix.type, form):
+        of_groups = f" and groups of {form.group} rows" if form.group > 1 else ""
+        of_tiles = f", {form.depth} in a tile" if form.depth > 1 else ""
+        raise Decline(
+            f"operand {panel.operand} is not unpacked from panels of {form.width} columns{of_groups}{of_tiles}"
+        )
 
 
 def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
@@ -127,6 +134,8 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
         raise Decline("the sums of dot products would be stored one by one")
     if plan.panel is not None and (plan.panel.operand, plan.panel.dim) != (dots.columns, dim):
         raise Decline(f"the panel of dot products is of operand {dots.columns}, along loop {dim}")
+    if plan.tiles is not None:
+        check_tiles(op, plan, plan.tiles, dots)
     if not plan.dot.is_packed:
         return
     weights = op.operands[dots.columns]

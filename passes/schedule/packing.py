@@ -3,6 +3,7 @@
 
 A matrix of K rows and N columns is [N / width][K][width] then, its last panel filled up with zeros. For dot products of
 so many rows at a time it is [N / width][K / group][width * group]: what a column has in such rows lies side by side.
+Tiles take `depth` such groups at once: the last one is filled up with zeros as well.
 Weights of more dimensions, whose last two are rows and columns, have their rows in groups alone: [..., K / group,
 N * group].
 """
@@ -15,11 +16,14 @@ from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_of
 from ...emit import linalg, tensors
+from .plan import PanelForm
 
 
-def panels_type(matrix: Type, width: int, group: int) -> Type:
+def panels_type(matrix: Type, form: PanelForm) -> Type:
     rows, columns = matrix.shape
-    return ir.RankedTensorType.get([-(-columns // width), -(-rows // group), width * group], matrix.element_type)
+    width, group, depth = form
+    steps = -(-rows // (group * depth)) * depth
+    return ir.RankedTensorType.get([-(-columns // width), steps, width * group], matrix.element_type)
 
 
 def grouped_type(weights: Type, group: int) -> Type:

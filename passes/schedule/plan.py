@@ -2,7 +2,7 @@
 """How a structured operation's loops are to run: a value, and the text of the attribute `tir.plan`.
 
     order (0 1) 3 2; carried 1; vector 3 x 16; tile 3: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; dot 2: 4;
-    parallel 3: 256; rule matmul
+    tiles 0: 16; parallel 3: 256; rule matmul
     epilogue of 0
     start
 
@@ -43,6 +43,13 @@ class Dot(NamedTuple):
     group: int
     #: Whether rows of the input that is read as vectors lie in such groups already (packing.py).
     is_packed: bool = False
+
+
+class Tiles(NamedTuple):
+    """A dot's instruction works on tiles: of so many rows, points of a loop, with as many groups of the reduction."""
+
+    dim: int
+    size: int
 
 
 class Parallel(NamedTuple):
@@ -98,6 +105,8 @@ class Plan:
     loops: tuple[tuple[int, ...], ...] = ()
     #: How products of narrow numbers are summed; None where each is widened first.
     dot: Dot | None = None
+    #: The rows that a dot product takes at once; None where it takes vectors.
+    tiles: Tiles | None = None
 
     @property
     def joined(self) -> tuple[tuple[int, ...], ...]:
@@ -121,6 +130,8 @@ class Plan:
         if self.dot is not None:
             packed = " packed" if self.dot.is_packed else ""
             clauses.append(f"dot {names[self.dot.dim]}: {self.dot.group}{packed}")
+        if self.tiles is not None:
+            clauses.append(f"tiles {names[self.tiles.dim]}: {self.tiles.size}")
         if self.parallel is not None:
             clauses.append(f"parallel {names[self.parallel.dim]}: {self.parallel.grain or 'by work'}")
         return "; ".join([*clauses, f"rule {self.rule}"])
@@ -131,9 +142,29 @@ def group_of(plan: Plan, dim: int) -> int:
     return plan.dot.group if plan.dot is not None and plan.dot.dim == dim else 1
 
 
+def rows_of(plan: Plan, dim: int) -> int:
+    """How many points of a loop, or groups of a reduction, a tile has."""
+    return plan.tiles.size if plan.tiles and plan.dot and dim in (plan.tiles.dim, plan.dot.dim) else 1
+
+
 def points_of_step(plan: Plan, dim: int) -> int:
     """How many elements of a loop one step takes."""
-    return plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1) * group_of(plan, dim)
+    lanes = plan.lanes if dim == plan.vector else 1
+    return plan.tile.get(dim, 1) * lanes * group_of(plan, dim) * rows_of(plan, dim)
+
+
+class PanelForm(NamedTuple):
+    """How panels lie (packing.py): their columns, the rows of a group, and how many groups make a tile."""
+
+    width: int
+    group: int
+    depth: int
+
+
+def panel_form(plan: Plan, panel: Panel) -> PanelForm:
+    """The columns of a tile lie together, those of all vectors of a step else."""
+    width = points_of_step(plan, plan.vector) if plan.tiles is None else plan.lanes
+    return PanelForm(width, group_of(plan, panel.dim), rows_of(plan, panel.dim))
 
 
 AnyPlan = Plan | EpilogueOf | Start
@@ -171,6 +202,7 @@ _CLAUSES = {
     "square": (_NUMBER, "square 0"),
     "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}(?:\s+packed)?", "panel 1 along 2: 512"),
     "dot": (rf"{_NUMBER}\s*:\s*{_COUNT}(?:\s+packed)?", "dot 2: 4"),
+    "tiles": (rf"{_NUMBER}\s*:\s*{_COUNT}", "tiles 0: 16"),
     "parallel": (rf"{_NUMBER}\s*:\s*(?:{_COUNT}|by\s+work)", "parallel 3: 256"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
@@ -217,6 +249,7 @@ def parse_plan(text: str) -> AnyPlan:
     vector, lanes = clauses["vector"].numbers
     panel = clauses["panel"].numbers if "panel" in clauses else None
     dot = clauses["dot"].numbers if "dot" in clauses else None
+    tiles = clauses["tiles"].numbers if "tiles" in clauses else None
 
     def is_packed(word: str) -> bool:
         return clauses[word].text.endswith("packed")
@@ -235,6 +268,7 @@ def parse_plan(text: str) -> AnyPlan:
         clauses["rule"].text if "rule" in clauses else Plan.rule,
         loops,
         None if dot is None else Dot(loop("dot", dot[0]), dot[1], is_packed("dot")),
+        None if tiles is None else Tiles(loop("tiles", tiles[0]), tiles[1]),
     )
 
 

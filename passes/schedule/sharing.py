@@ -92,7 +92,8 @@ def nanoseconds(op: StructuredOp, lanes: int) -> float:
 
 def _lanes(plan: Plan) -> int:
     """The points of a loop nest that an operation of a vector is for."""
-    return plan.lanes * (1 if plan.dot is None else plan.dot.group)
+    rows = 1 if plan.tiles is None else plan.tiles.size
+    return plan.lanes * rows * (1 if plan.dot is None else plan.dot.group)
 
 
 def _nanoseconds_of_point(op: StructuredOp, lanes: int) -> float:

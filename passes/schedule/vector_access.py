@@ -12,7 +12,7 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index, constant, select
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from ..lower_calls.memrefs import Extent, as_value, plus, times
-from .vector_body import from_elements, hoisted_zero, is_vector, lane_of, read_vector, transfer_attributes
+from .vector_body import from_elements, hoisted_zero, is_vector, lane_of, read_vector, write_vector
 
 #: How many tile points in from the start of a step, for each loop.
 Point = tuple[int, ...]
@@ -150,6 +150,11 @@ class Access:
         is_there = as_index(step) < as_index(tail)
         return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0)).value))
 
+    def load_along(self, operand: int, tensor: Value, count: int, left: int | None) -> Value:
+        """So many elements from the start on, along the operand's last axis: zeros where fewer are left."""
+        mask = None if left is None else self._mask(left, count)
+        return self._read(tensor, self._indices(operand, (0,) * len(self._op.dims)), mask, count)
+
     def load_packed_group(self, operand: int, point: Point, packed: Value) -> Value:
         """The same of an input of which groups of rows lie as they are read."""
         key = ("packed group", operand, self._offsets(operand, point))
@@ -242,10 +247,7 @@ class Access:
         return read_vector(tensor, values(indices), lanes or self._lanes, zero, mask)
 
     def _write(self, value: Value, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
-        masks = [] if mask is None else [mask]
-        operands = [value, tensor, *values(indices), *masks]
-        attributes = transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
-        return result_of("vector.transfer_write", operands, tensor.type, **attributes)
+        return write_vector(value, tensor, values(indices), mask)
 
     def _read_every_second(self, tensor: Value, indices: Sequence[Extent], point: Point) -> Value:
         """Two vectors that end with the last element needed, so that nothing behind it is read."""

@@ -206,6 +206,13 @@ def read_vector(tensor: Value, indices: Sequence[Value], lanes: int, zero: Value
     return result_of("vector.transfer_read", [tensor, *indices, zero, *masks], type_, **attributes)
 
 
+def write_vector(value: Value, tensor: Value, indices: Sequence[Value], mask: Value | None = None) -> Value:
+    """The tensor with neighbours along its last axis."""
+    masks = [] if mask is None else [mask]
+    attributes = transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
+    return result_of("vector.transfer_write", [value, tensor, *indices, *masks], tensor.type, **attributes)
+
+
 def transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
     return {
         "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),

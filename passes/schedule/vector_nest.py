@@ -107,7 +107,7 @@ class Nest:
             inner[dim] = (plus(start, position), least(block, less(size, position)) if known is None else known)
             return self._block(level + 1, inner, list(values))
 
-        return _run(0, size, block, inside, outputs, self._grain(dim, block))
+        return run_steps(0, size, block, inside, outputs, self._grain(dim, block))
 
     def _loop(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.order) - self.plan.carried:
@@ -122,20 +122,25 @@ class Nest:
             part = (plus(start, position), least(grain, less(size, position)))
             return self._each(level, [*ranges[:dim], part, *ranges[dim + 1 :]], state, list(values))
 
-        return _run(0, size, grain, share, outputs, 1)
+        return run_steps(0, size, grain, share, outputs, 1)
 
     def _each(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         dim = self.plan.order[level]
 
         def inside(new: State, carried: list[Value]) -> list[Value]:
-            values = [*carried, *self._new_panel(dim)]
-            if dim == self.plan.vector:
-                values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values)]
-                if self.dots is not None and self.dots.is_turned and self._shares_columns():
-                    new = new._replace(of_zeros=self._of_zeros(ranges, new, values))
+            new, values = self._entered(dim, ranges, new, [*carried, *self._new_panel(dim)])
             return self._loop(level + 1, ranges, new, values)[: len(carried)]
 
         return self._steps(dim, ranges[dim], state, inside, outputs)
+
+    def _entered(self, dim: int, ranges: Ranges, state: State, values: list[Value]) -> tuple[State, list[Value]]:
+        """What the loops inside of a step begin with."""
+        if dim != self.plan.vector:
+            return state, values
+        values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, state, values)]
+        if self.dots is not None and self.dots.is_turned and self._shares_columns():
+            state = state._replace(of_zeros=self._of_zeros(ranges, state, values))
+        return state, values
 
     def _steps(
         self,
@@ -153,6 +158,8 @@ class Nest:
                 new = state.at(dim, plus(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                elif self.plan.tiles is not None and dim == self.plan.tiles.dim:
+                    new = new._replace(rows=less(size, position) if segment.rest else None)
                 elif self.plan.dot is not None and dim == self.plan.dot.dim:
                     new = new._replace(tail=less(size, position) if segment.tail else None)
                 return body(new, list(carried))
@@ -160,7 +167,7 @@ class Nest:
             # What whole steps leave is not worth it.
             is_shared = segment.step == points_of_step(self.plan, dim) and dim not in dict(self.plan.blocks)
             grain = self._grain(dim, segment.step) if is_shared else None
-            values = _run(segment.start, segment.stop, segment.step, inside, values, grain)
+            values = run_steps(segment.start, segment.stop, segment.step, inside, values, grain)
         return values
 
     def _grain(self, dim: int, step: int) -> int | None:
@@ -183,7 +190,7 @@ class Nest:
                 new = new._replace(tail=less(size, position) if segment.tail else None)
                 return [Step(self, new).copy_to_panel(panel.operand, panels[0])]
 
-            filled = _run(segment.start, segment.stop, segment.step, copy, filled)
+            filled = run_steps(segment.start, segment.stop, segment.step, copy, filled)
         return filled
 
     def segments(self, dim: int, size: Extent) -> list[Segment]:
@@ -249,6 +256,8 @@ class State(NamedTuple):
     rest: Extent | None = None
     #: Steps left in the loop of dot products; None where all groups are whole.
     tail: Extent | None = None
+    #: Rows left in a loop of tiles; None where all are whole.
+    rows: Extent | None = None
     #: What rows of zeros would add, where that is taken away from the sums; `is_of_zeros` where it is computed.
     of_zeros: Mapping[Point, Value] | None = None
     is_of_zeros: bool = False
@@ -439,11 +448,11 @@ class Step:
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
         for (output, point), value in zip(self._slots(), values, strict=True):
-            finished = self._finished(value, point)
+            finished = self.finished(value, point)
             new[output] = self.access.store(finished, self.op.output_start + output, point, new[output])
         return new
 
-    def _finished(self, value: Value, point: Point) -> Value:
+    def finished(self, value: Value, point: Point) -> Value:
         """What is written for a result: what the epilogue makes of it."""
         epilogue = self.nest.epilogue
         if epilogue is None:
@@ -472,7 +481,7 @@ class Step:
         return reduced
 
 
-def _run(
+def run_steps(
     start: Extent,
     stop: Extent,
     step: Extent,

@@ -37,6 +37,8 @@ class DotInstruction:
     total: str
     #: How many sums.
     lanes: int
+    #: Of tiles: for how many rows of left factors, each of as many groups. Without, a group that all sums share.
+    rows: int = 1
 
     @property
     def group(self) -> int:

@@ -15,8 +15,9 @@ from .plans.dot import plan_dot
 from .plans.elementwise import plan_elementwise
 from .plans.matmul import plan_matmul
 from .plans.reduction import plan_reduction
+from .plans.tiles import plan_tiles
 
-for _rule in (plan_dot, plan_matmul, plan_conv, plan_reduction, plan_elementwise):
+for _rule in (plan_tiles, plan_dot, plan_matmul, plan_conv, plan_reduction, plan_elementwise):
     register_plan("llvm")(_rule)
 
 

@@ -26,13 +26,31 @@ _AARCH64 = (
     ("u8", "u8", "i32", "llvm.aarch64.neon.udot.v4i32.v16i8", 128, ("dotprod",)),
     ("u8", "s8", "i32", "llvm.aarch64.neon.usdot.v4i32.v16i8", 128, ("i8mm",)),
 )
+#: Tiles of 16 rows of 64 bytes: factors, sums, the intrinsic, the feature.
+_TILE_ROWS = 16
+_X86_TILES = (
+    ("bf16", "bf16", "f32", "llvm.x86.tdpbf16ps.internal", "amx-bf16"),
+    ("f16", "f16", "f32", "llvm.x86.tdpfp16ps.internal", "amx-fp16"),
+    ("s8", "s8", "i32", "llvm.x86.tdpbssd.internal", "amx-int8"),
+    ("s8", "u8", "i32", "llvm.x86.tdpbsud.internal", "amx-int8"),
+    ("u8", "s8", "i32", "llvm.x86.tdpbusd.internal", "amx-int8"),
+    ("u8", "u8", "i32", "llvm.x86.tdpbuud.internal", "amx-int8"),
+)
 _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 
 def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -> tuple[DotInstruction, ...]:
     """Those of a CPU with these features, on vectors that are no longer than so many bytes."""
-    return tuple(
+    of_vectors = tuple(
         DotInstruction(intrinsic, left, right, total, bits // 32)
         for left, right, total, intrinsic, bits, needed in _TABLES.get(architecture, ())
         if bits <= vector_bytes * 8 and any(features >= set(each.split()) for each in needed)
     )
+    if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:
+        return of_vectors
+    of_tiles = (
+        DotInstruction(intrinsic, left, right, total, _TILE_ROWS, _TILE_ROWS)
+        for left, right, total, intrinsic, needed in _X86_TILES
+        if needed in features
+    )
+    return (*of_vectors, *of_tiles)

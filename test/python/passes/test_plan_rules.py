@@ -34,7 +34,7 @@ def _plans(target: str) -> str:
 
 
 def test_llvms_rules_in_their_order() -> None:
-    assert [rule.name for rule in plan_rules("llvm")] == ["dot", "matmul", "conv", "reduction", "elementwise"]
+    assert [rule.name for rule in plan_rules("llvm")] == [*"tiles dot matmul conv reduction elementwise".split()]
     assert plan_rules("default") == []
 
 
@@ -48,7 +48,7 @@ def test_a_targets_own_comes_first_and_may_decline() -> None:
             raise rx.Decline("it reduces")
         return rx.Plan(tuple(op.dims), 0, op.dims[-1], 2)
 
-    assert [rule.name for rule in plan_rules("plannpu")][:2] == ["narrow", "dot"]
+    assert [rule.name for rule in plan_rules("plannpu")][:2] == ["narrow", "tiles"]
     text = _plans("plannpu{vector-bytes=16}")
     assert "x 2; rule narrow" in text and "rule reduction" in text and "rule elementwise" not in text
     assert set(seen) == {16}

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a product, or a convolution, as loops whose innermost step multiplies tiles: registers of some rows of some
+bytes (AMX).
+
+Rows of the one factor are copied to where tiles of them lie without gaps, once for all columns; the columns of the
+other lie so from the start (packing.py), or are copied before the loop over rows. What goes beyond a sum's last step
+is zeros there. A convolution's rows are places, its columns a block of channels, and its sum goes over taps as well:
+pieces of some channels, one behind the other. Sums leave their tiles for a small buffer, from which rows of them are
+finished and written as vectors.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.ir import Type, Value
+from ...bindings.mlir import ir
+from ...emit import linalg, tensors
+from ...emit.arithmetic import result_of
+from ...emit.numbers import as_index, constant
+from ..lower_calls.memrefs import Extent, plus, times
+from .combiner import combiners
+from .dots import call_intrinsic
+from .segments import Segment, groups, vectors
+from .tiles import outer_sums, size_of_sum
+from .vector_access import divided, least, less, transposed, values
+from .vector_body import hoisted_zero, read_vector, write_vector
+from .vector_nest import Nest, Ranges, State, Step, run_steps
+
+#: The memory that the loops take with them, in the order in which they do.
+_COLUMNS, _ROWS, _SUMS = "columns", "rows", "sums"
+_TILE = "!llvm.x86_amx"
+TO_TILE, FROM_TILE, ZEROS = (
+    "llvm.x86.cast.vector.to.tile",
+    "llvm.x86.cast.tile.to.vector",
+    "llvm.x86.tilezero.internal",
+)
+#: What a row of a tile has.
+ROW_BYTES = 64
+
+
+class TileNest(Nest):
+    """The loops of a product under a plan with tiles."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        plan = self.plan
+        assert plan.tiles is not None and plan.dot is not None and self.dots is not None
+        self.row_loop, self.height = plan.tiles
+        self.sum_loop, self.group = plan.dot.dim, plan.dot.group
+        #: Elements of a tile's row, and how many tiles a sum has.
+        self.width = self.height * self.group
+        #: The sum's other loops, and the loop of which each point has columns of its own, if it is not the vectors'.
+        self.outer_sums = outer_sums(self.op, plan, self.dots.columns)
+        self.blocks = next((dim for dim in plan.tile if dim not in (self.row_loop, plan.vector)), None)
+        self.steps = size_of_sum(self.op, [self.sum_loop])
+        #: Of its elements so many are copied at a time, and fill a part of a tile's row.
+        self.piece = min(self.steps, self.width) if self.outer_sums else self.width
+        self.depth = -(-self.steps * size_of_sum(self.op, self.outer_sums) // self.width)
+        shared = None if plan.parallel is None else plan.order.index(plan.parallel.dim)
+        rows, columns = plan.order.index(self.row_loop), plan.order.index(plan.vector)
+        # Memory that several threads would write is theirs: it is new in the loop that they share.
+        inside = {_COLUMNS: rows - 1, _ROWS: rows, _SUMS: columns}
+        names = [name for name in inside if name != _COLUMNS or self.packed is None]
+        own = [name for name in names if shared is not None and shared <= inside[name]]
+        self._common, self._own = [name for name in names if name not in own], own
+
+    # ---- memory ----
+
+    def _new_panel(self, dim: int | None) -> list[Value]:
+        parallel = self.plan.parallel
+        if dim is None:
+            return [self._memory(name) for name in self._common]
+        return [self._memory(name) for name in self._own] if parallel is not None and parallel.dim == dim else []
+
+    def _memory(self, name: str) -> Value:
+        assert self.dots is not None
+        rows = self.plan.tile.get(self.row_loop, 1)
+        columns = math.prod(self.plan.tile.values()) // rows
+        if name == _SUMS:
+            # What is written may be of another type: an epilogue makes it of sums.
+            return linalg.empty([rows * columns, self.height * self.plan.lanes], combiners(self.op)[0].element)
+        if name == _ROWS:
+            return linalg.empty([rows, self.depth, self.height * self.width], self.op.element(self.dots.rows))
+        loop, points = self._columns_loop
+        count = divided(plus(self.op.size(loop), points - 1), points)
+        sizes = [count if isinstance(count, int) else as_index(count), self.depth * self.height, self.width]
+        return linalg.empty(sizes, self.op.element(self.dots.columns))
+
+    @property
+    def _columns_loop(self) -> tuple[int, int]:
+        """The loop through the columns' tiles, and how many of its points one has."""
+        return (self.plan.vector, self.plan.lanes) if self.blocks is None else (self.blocks, 1)
+
+    def _column(self, state: State) -> Extent:
+        """The number of the tile of columns that a state is at."""
+        loop, points = self._columns_loop
+        return divided(state.starts[loop], points)
+
+    def _place(self, name: str) -> int:
+        return len(self.op.outputs) + [*self._common, *self._own].index(name)
+
+    def _with(self, name: str, memory: Value, held: Sequence[Value]) -> list[Value]:
+        return [memory if place == self._place(name) else value for place, value in enumerate(held)]
+
+    # ---- loops ----
+
+    def segments(self, dim: int, size: Extent) -> list[Segment]:
+        points = {self.row_loop: self.height, self.plan.vector: self.plan.lanes}
+        if dim not in points:
+            return super().segments(dim, size)
+        return list(vectors(size, points[dim], self.plan.tile.get(dim, 1), masked=True))
+
+    def _loop(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
+        is_around_rows = level < len(self.plan.order) and self.plan.order[level] == self.row_loop
+        if is_around_rows and self.packed is None:
+            panel = self._copied_columns(ranges, state, outputs[self._place(_COLUMNS)])
+            outputs = self._with(_COLUMNS, panel, outputs)
+        return super()._loop(level, ranges, state, outputs)
+
+    def _entered(self, dim: int, ranges: Ranges, state: State, values: list[Value]) -> tuple[State, list[Value]]:
+        if dim != self.row_loop:
+            return state, values
+        return state, self._with(_ROWS, self._copied_rows(state, values[self._place(_ROWS)]), values)
+
+    def _rows_in(self, state: State, tile: int) -> Extent:
+        """How many rows a tile of a step has."""
+        return self.height if state.rows is None else least(self.height, less(state.rows, tile * self.height))
+
+    # ---- copies ----
+
+    def _copied_rows(self, state: State, panel: Value) -> Value:
+        """The rows of a step as tiles; what lies behind the last row is of no account."""
+        for tile in range(state.counts[self.row_loop]):
+
+            def row(at: Extent, memory: Value, tile: int = tile) -> list[Value]:
+                start = plus(plus(state.starts[self.row_loop], tile * self.height), at)
+                return self._copied_row(state.at(self.row_loop, start, 1, 0), tile, times(at, self.width), memory)
+
+            (panel,) = run_steps(0, self._rows_in(state, tile), 1, row, [panel])
+        return panel
+
+    def _copied_row(self, state: State, tile: int, row: Extent, panel: Value) -> list[Value]:
+        """One row of the first factor, piece by piece."""
+        assert self.dots is not None
+        operand, of_row = self.dots.rows, self.width // self.piece
+
+        def pieces(inner: State, number: Extent, memory: Value) -> list[Value]:
+            def copy(step: Extent, target: Value) -> list[Value]:
+                place = plus(times(number, -(-self.steps // self.piece)), step)
+                depth = place if of_row == 1 else divided(place, of_row)
+                column = plus(row, times(less(place, times(depth, of_row)), self.piece)) if of_row > 1 else row
+                return [write_vector(self._piece(inner, operand, step), target, values([tile, depth, column]))]
+
+            return self._along_sum(copy, memory)
+
+        return self._in_sums(pieces, state, panel)
+
+    def _in_sums(self, body: Callable[[State, Extent, Value], list[Value]], state: State, memory: Value) -> list[Value]:
+        """`body(state, number, memory)` for the points of the sum's other loops, which it numbers."""
+
+        def enter(level: int, inner: State, number: Extent, held: Value) -> list[Value]:
+            if level == len(self.outer_sums):
+                return body(inner, number, held)
+            dim = self.outer_sums[level]
+            size = size_of_sum(self.op, [dim])
+
+            def step(at: Extent, target: Value) -> list[Value]:
+                return enter(level + 1, inner.at(dim, at, 1, at), plus(times(number, size), at), target)
+
+            return run_steps(0, size, 1, step, [held])
+
+        return enter(0, state, 0, memory)
+
+    def _along_sum(self, copy: Callable[[Extent, Value], list[Value]], memory: Value) -> list[Value]:
+        """Whole pieces, then what is left of one."""
+        whole = self.steps // self.piece
+        held = run_steps(0, whole, 1, copy, [memory])
+        return copy(whole, held[0]) if self.steps % self.piece else held
+
+    def _piece(self, state: State, operand: int, step: Extent) -> Value:
+        """A piece of an input along the sum; zeros behind its end."""
+        place = state.at(self.sum_loop, times(step, self.piece), 1, 0)
+        left = self.steps - step * self.piece if isinstance(step, int) else None
+        return Step(self, place).access.load_along(operand, self.op.operands[operand], self.piece, left)
+
+    def _copied_columns(self, ranges: Ranges, state: State, panel: Value) -> Value:
+        assert self.dots is not None
+        loop, points = self._columns_loop
+        start, size = ranges[loop]
+        is_beside = self.op.is_contiguous(self.dots.columns, self.plan.vector)
+        copied = self._grouped_rows if is_beside else self._turned_columns
+
+        def columns(position: Extent, memory: Value) -> list[Value]:
+            left = less(size, position) if self.blocks is None else self.plan.lanes
+            return copied(state.at(loop, plus(start, position), 1, position), left, memory)
+
+        return run_steps(0, size, points, columns, [panel])[0]
+
+    def _grouped_rows(self, state: State, left: Extent, panel: Value) -> list[Value]:
+        """A tile's columns of a matrix whose rows lie side by side."""
+        assert self.dots is not None
+        operand, count = self.dots.columns, self._column(state)
+        origin = (0,) * len(self.op.dims)
+        of_piece = -(-self.steps // self.group)
+
+        def pieces(inner: State, number: Extent, memory: Value) -> list[Value]:
+            held = [memory]
+            for segment in groups(self.steps, 1, self.group):
+
+                def copy(position: Extent, target: Value, segment: Segment = segment) -> list[Value]:
+                    tail = less(self.steps, position) if segment.tail else None
+                    place = inner.at(self.sum_loop, position, 1, position).vectors(self.plan.lanes, left)
+                    group = Step(self, place).access.load_group(operand, origin, self.op.operands[operand], tail)
+                    row = plus(times(number, of_piece), divided(position, self.group))
+                    return [write_vector(group, target, values([count, row, 0]))]
+
+                held = run_steps(segment.start, segment.stop, segment.step, copy, held)
+            return held
+
+        def clear(group: Extent, memory: Value) -> list[Value]:
+            zeros = constant(0, ir.VectorType.get([self.width], memory.type.element_type)).value
+            return [write_vector(zeros, memory, values([count, group, 0]))]
+
+        filled = of_piece * size_of_sum(self.op, self.outer_sums)
+        return run_steps(filled, self.depth * self.height, 1, clear, self._in_sums(pieces, state, panel))
+
+    def _turned_columns(self, state: State, left: Extent, panel: Value) -> list[Value]:
+        """A tile's columns of a matrix that has them side by side: squares of groups are transposed."""
+        assert self.dots is not None
+        operand, vector = self.dots.columns, self.plan.vector
+        start, count = state.starts[vector], self._column(state)
+        words = ir.VectorType.get([self.height], ir.IntegerType.get_signless(32))
+
+        def copy(step: Extent, memory: Value) -> list[Value]:
+            rows = []
+            for lane in range(self.plan.lanes):
+                # Behind the last column there is it again: nobody reads what it gives there.
+                at = plus(start, least(lane, less(left, 1)))
+                piece = self._piece(state.at(vector, at, 1, 0), operand, step)
+                rows.append(result_of("vector.bitcast", [piece], words))
+            elements = ir.VectorType.get([self.width], memory.type.element_type)
+            for row, group in enumerate(transposed(rows)):
+                place = [count, plus(times(step, self.height), row), 0]
+                memory = write_vector(result_of("vector.bitcast", [group], elements), memory, values(place))
+            return [memory]
+
+        return self._along_sum(copy, panel)
+
+    # ---- tiles ----
+
+    def _registers(self, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
+        rows, columns = state.counts[self.row_loop], self._columns_at_once(state)
+        left = outputs[self._place(_ROWS)]
+        packed = outputs[self._place(_COLUMNS)] if self.packed is None else self.packed
+        grouped = tensors.merge(packed, 1, packed.type.rank - 2) if packed.type.rank > 3 else packed
+        right = tensors.merge(tensors.split(grouped, 1, [self.depth, self.height]), 2, 2)
+        first = self._column(state)
+        places = list(itertools.product(range(rows), range(columns)))
+        # One each: a common one would be copied through memory.
+        zeros = [call_intrinsic(ZEROS, self._sizes(2), ir.Type.parse(_TILE)) for _ in places]
+
+        def step(at: Extent, *sums: Value) -> list[Value]:
+            lefts = [self._tile(left, [row, at, 0]) for row in range(rows)]
+            rights = [self._tile(right, [plus(first, column), at, 0]) for column in range(columns)]
+            found = zip(places, sums, strict=True)
+            return [self._add(total, lefts[row], rights[column]) for (row, column), total in found]
+
+        sums = run_steps(0, self.depth, 1, step, zeros)
+        buffer = outputs[self._place(_SUMS)]
+        for place, tile in enumerate(sums):
+            buffer = write_vector(self._elements(tile, buffer.type.element_type), buffer, values([place, 0]))
+        held = self._with(_SUMS, buffer, outputs)
+        for row in range(rows):
+            held[:1] = self._finished_rows(state, row, buffer, held[0])
+        return held
+
+    def _columns_at_once(self, state: State) -> int:
+        return state.counts[self.plan.vector] * (1 if self.blocks is None else state.counts[self.blocks])
+
+    def _tile(self, memory: Value, place: Sequence[Extent]) -> Value:
+        zero = hoisted_zero(self.op, memory.type.element_type, self.hoisted)
+        elements = read_vector(memory, values(place), self.height * self.width, zero)
+        return call_intrinsic(TO_TILE, [result_of("vector.bitcast", [elements], self._words)], ir.Type.parse(_TILE))
+
+    def _elements(self, tile: Value, element: Type) -> Value:
+        words = call_intrinsic(FROM_TILE, [tile], self._words)
+        return result_of("vector.bitcast", [words], ir.VectorType.get([self.height * self.plan.lanes], element))
+
+    def _add(self, total: Value, left: Value, right: Value) -> Value:
+        assert self.dots is not None
+        return call_intrinsic(self.dots.instruction.intrinsic, [*self._sizes(3), total, left, right], total.type)
+
+    @property
+    def _words(self) -> Type:
+        return ir.VectorType.get([self.height * ROW_BYTES // 4], ir.IntegerType.get_signless(32))
+
+    def _sizes(self, count: int) -> list[Value]:
+        """Rows, and bytes of the rows of so many tiles less one."""
+        type_ = ir.IntegerType.get_signless(16)
+        return [constant(size, type_).value for size in (self.height, *[ROW_BYTES] * (count - 1))]
+
+    def _finished_rows(self, state: State, tile: int, buffer: Value, output: Value) -> list[Value]:
+        """The output with the rows of a tile, from the sums on that lie in the buffer."""
+        (combiner,) = combiners(self.op)
+        columns, lanes = self._columns_at_once(state), self.plan.lanes
+
+        def row(at: Extent, result: Value) -> list[Value]:
+            start = plus(plus(state.starts[self.row_loop], tile * self.height), at)
+            step = Step(self, state.at(self.row_loop, start, 1, 0))
+            zero = hoisted_zero(self.op, buffer.type.element_type, self.hoisted)
+            for number, point in step.accumulators():
+                place = [tile * columns + point[self._columns_loop[0]], times(at, lanes)]
+                total = read_vector(buffer, values(place), lanes, zero)
+                before = step.first(number, point, [result])
+                assert before is not None  # what is reduced is read
+                finished = step.finished(combiner.apply(before, total), point)
+                result = step.access.store(finished, self.op.output_start, point, result)
+            return [result]
+
+        return run_steps(0, self._rows_in(state, tile), 1, row, [output])

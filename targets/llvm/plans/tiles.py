@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products and convolutions of narrow numbers by registers that are tiles: rows of one factor, columns of the other."""
+
+from __future__ import annotations
+
+import math
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.dots import factor_kinds, instructions_for
+from ....passes.schedule.fitting import check_plan
+from ....passes.schedule.plan import Dot, Panel, Plan, Tiles
+from ...core.backend import Machine
+from .elementwise import outer_loops, output_vector
+from .matmul import block_loop, check_contraction, row_loop
+from .reduction import reduction_order
+
+#: Eight tiles: four of sums, two of each factor; where there are rows for one alone, three columns.
+_STEP, _COLUMNS_OF_ONE = 2, 3
+#: Fewer rows, or columns, leave most of a tile empty.
+_FEWEST = 6
+#: Rows that are worth a copy of columns at each call.
+_WORTH_COPY = 32
+
+
+def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
+    """Rows are copied to tiles, columns inside run over blocks that a core's own cache has room for."""
+    sides = {each.rows for each in machine.dots if each.rows > 1}
+    if not sides:
+        raise Decline("the machine has no tiles")
+    check_contraction(op)
+    kinds, _ = factor_kinds(op)
+    (instruction, *_) = instructions_for(op, machine, rows=max(sides))
+    vector = output_vector(op)
+    rows = row_loop(op, vector)
+    columns = [operand for operand in kinds if op.uses(operand, vector)]
+    if rows is None or len(columns) != 1:
+        raise Decline("tiles need rows of one factor and columns of the other")
+    dim = op.last_dim(next(operand for operand in kinds if operand != columns[0]))
+    sizes = [op.sizes[each] for each in op.reductions]
+    known = [size for size in (op.sizes[rows], op.sizes[vector]) if size is not None]
+    steps = math.prod(size or 0 for size in sizes)
+    if dim not in op.reductions or min([*known, steps]) < _FEWEST:
+        raise Decline(f"tiles need rows of sums of known sizes, and sizes of {_FEWEST} at least")
+    if not op.is_contiguous(columns[0], vector) and (op.sizes[rows] or 0) < _WORTH_COPY:
+        raise Decline(f"tiles of columns that lie across rows are copied at each call, for {_WORTH_COPY} rows at least")
+    # A convolution's columns are blocks of channels, each a tile's, which lie as they are read.
+    is_of_taps = steps != op.sizes[dim]
+    through = block_loop(op, vector, rows) if is_of_taps else vector
+    if through is None:
+        raise Decline("tiles need columns in blocks where a sum has several loops")
+    tile = _tile(op, rows, through, instruction.rows, 1 if is_of_taps else instruction.lanes)
+    row_bytes = steps * 4 // instruction.group
+    if row_bytes * instruction.rows * tile[rows] > machine.own_cache // 2:
+        raise Decline("tiles of rows have no room in a core's own cache")
+    inside = [rows, *([through] if is_of_taps else []), vector]
+    step = tile[through] * instruction.lanes
+    plan = Plan(
+        (*(each for each in outer_loops(op) if each not in inside), *inside, *reduction_order(op)),
+        len(op.reductions),
+        vector,
+        instruction.lanes,
+        tile,
+        () if is_of_taps else _blocks(op, vector, row_bytes, step, machine),
+        panel=None if is_of_taps else Panel(columns[0], dim, steps),
+        dot=Dot(dim, instruction.group),
+        tiles=Tiles(rows, instruction.rows),
+    )
+    check_plan(op, plan, machine)
+    return plan
+
+
+def _tile(op: StructuredOp, rows: int, columns: int, side: int, points: int) -> dict[int, int]:
+    """Tiles of one step: of rows, and of columns, of which a tile has so many points of a loop."""
+    sizes = ((rows, side), (columns, points))
+    known = {dim: -(-size // each) for dim, each in sizes if (size := op.sizes[dim]) is not None}
+    height = min(known.get(rows, _STEP), _STEP)
+    return {rows: height, columns: min(known.get(columns, _STEP), _STEP if height > 1 else _COLUMNS_OF_ONE)}
+
+
+def _blocks(op: StructuredOp, vector: int, row_bytes: int, step: int, machine: Machine) -> tuple[tuple[int, int], ...]:
+    """Columns that stay in the cache while all rows pass by; none where all of them do."""
+    fitting = max(machine.own_cache // 2 // (row_bytes * step), 1) * step
+    size = op.sizes[vector]
+    return () if size is not None and size <= fitting else ((vector, fitting),)
