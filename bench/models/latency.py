@@ -49,8 +49,9 @@ import relax_mlir as rx
 
 #: The eight whose geomean is a goal; the others' operators are no products for the greater part.
 _EIGHT = ("resnet18", "resnet50", "mobilenet_v2", "bert", "gpt2", "vit", "llama", "mlp")
-#: How far from onnxruntime, of the largest number of a result. What is rounded to a byte in another order moves by one.
-_TOLERANCE = {"f32": 1e-4, "bf16": 5e-2, "int8": 1e-1}
+#: How far from onnxruntime, of the largest number of a result. What is rounded to a byte in another order moves by one,
+#: which later layers make more of: int8 may be as far from onnxruntime's int8 as that is from its f32.
+_TOLERANCE = {"f32": 1e-4, "bf16": 5e-2, "int8": 2e-2}
 #: Seconds: to let others' threads go to sleep, to warm up, to measure.
 _PAUSE, _WARM, _MEASURED = 0.05, 0.05, 0.08
 _LEAST_TURNS, _MOST_TURNS = 3, 7
@@ -136,7 +137,7 @@ def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, w
         works[case.model.name] = work_of_model(module)
     program = rx.compile(module, precision="bf16" if case.precision == "bf16" else "f32")
     expected = run_of(ONNXRUNTIME, case, path, inputs, max(arguments.threads))()
-    _check(case, program["main"](*given), expected)
+    _check(program["main"](*given), expected, _tolerance(case, exported, expected, inputs))
     runs: dict[tuple[str, int], Run] = {}
     for threads in arguments.threads:
         runs[OURS, threads] = _ours(program, given, threads)
@@ -157,15 +158,29 @@ def _ours(program: rx.runtime.Executable, given: Sequence[Any], threads: int) ->
     return run
 
 
-def _check(case: Case, results: Any, expected: Sequence[Any]) -> None:
-    for got, right in zip(results if len(expected) > 1 else [results], expected, strict=True):
+def _check(results: Any, expected: Sequence[Any], tolerance: float) -> None:
+    apart = _apart(results if len(expected) > 1 else [results], expected)
+    if not apart <= tolerance:
+        raise Unmeasured(f"differs from onnxruntime by {apart:.1e} of the largest number, allowed are {tolerance:.1e}")
+
+
+def _tolerance(case: Case, exported: Path, expected: Sequence[Any], inputs: Mapping[str, Any]) -> float:
+    if case.precision != "int8":
+        return _TOLERANCE[case.precision]
+    exact = run_of(ONNXRUNTIME, case._replace(precision="f32"), exported, inputs, 1)()
+    return max(_apart(expected, exact), _TOLERANCE["int8"])
+
+
+def _apart(results: Sequence[Any], expected: Sequence[Any]) -> float:
+    """The largest difference, of the largest number of a result."""
+    apart = [0.0]
+    for got, right in zip(results, expected, strict=True):
         actual = to_numpy(got)
         if actual.shape != right.shape:
-            raise Unmeasured(f"gives {actual.shape}, onnxruntime {right.shape}")
-        apart = numpy.max(numpy.abs(actual.astype("float64") - right), initial=0.0)
-        largest = float(numpy.max(numpy.abs(right), initial=0.0)) or 1.0
-        if not apart <= _TOLERANCE[case.precision] * largest:
-            raise Unmeasured(f"differs from onnxruntime by {apart / largest:.1e} of the largest number")
+            return float("inf")
+        difference = numpy.max(numpy.abs(actual.astype("float64") - right), initial=0.0)
+        apart.append(float(difference) / (float(numpy.max(numpy.abs(right), initial=0.0)) or 1.0))
+    return float(numpy.max(apart))  # what is no number is the largest
 
 
 def _medians(runs: Mapping[tuple[str, int], Run], budget: float) -> Figures:
