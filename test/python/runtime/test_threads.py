@@ -278,6 +278,38 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("0 True\n", "", 0)
 
 
+def test_a_check_fails_in_the_child_of_a_process_whose_checks_fail(tmp_path: Path) -> None:
+    """What others do at the time of a fork, holding a lock of errors for instance, they do not go on with there."""
+    done = run(tmp_path, """
+        import signal, threading
+        def fails():
+            try:
+                program["main"](x, w[1:])
+            except ValueError:
+                return True
+        def fail_on():
+            while not is_over:
+                fails()
+        is_over, codes = [], set()
+        others = [threading.Thread(target=fail_on) for _ in range(4)]
+        for each in others:
+            each.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                os._exit(0 if fails() else 1)
+            codes.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            if codes != {0}:
+                break
+        is_over.append(True)
+        for each in others:
+            each.join()
+        print(codes)
+    """, PYTHONWARNINGS="ignore::DeprecationWarning")  # fmt: skip
+    assert (done.stdout, done.stderr, done.returncode) == ("{0}\n", "", 0)
+
+
 def test_a_process_ends_while_threads_look_for_work(tmp_path: Path) -> None:
     for _ in range(3):
         done = run(tmp_path, "assert works()")
