@@ -93,15 +93,15 @@ $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
 # Figures are of one thread, but where a program sets another number.
 bench-models: export RELAX_NUM_THREADS = 1
 bench-models: env models $(MODELS)/env-peers ## those models beside other compilers: results, times, and what is a goal
-	@rm -f $(GOALS)
-	@$(BIN)/python bench/models/compare.py $(MODELS)
-	@$(BIN)/python bench/models/latency.py $(MODELS) --goals=$(GOALS)
-	@$(BIN)/python bench/decode.py $(MODELS) --goals=$(GOALS)
-	@$(BIN)/python bench/few_bits.py --goals=$(GOALS)
-	@$(BIN)/python bench/operators.py --goals=$(GOALS)
-	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
-	@$(BIN)/python bench/models/partition.py $(MODELS)
-	@cat $(GOALS)
+	@rm -f $(GOALS); status=0; \
+	$(BIN)/python bench/models/compare.py $(MODELS) || status=1; \
+	$(BIN)/python bench/models/latency.py $(MODELS) --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/decode.py $(MODELS) --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/few_bits.py --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/operators.py --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python || status=1; \
+	$(BIN)/python bench/models/partition.py $(MODELS) || status=1; \
+	cat $(GOALS); exit $$status
 
 fuzz: env ## for five minutes mutated inputs and models, random graphs beside other implementations, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60
