@@ -18,6 +18,7 @@ DRAW := $(shell date +%s)
 
 # The models of bench/models and the environments that they need.
 MODELS := build/models
+GOALS := $(MODELS)/goals.md
 
 # Setuptools' lenient editable install: new files are seen at once, and it works in the repository's root as well,
 # where the strict one finds only the front door. Its import hook costs 8 ms in `python -c pass`, less than 1 ms in
@@ -91,11 +92,16 @@ $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
 
 # Figures are of one thread, but where a program sets another number.
 bench-models: export RELAX_NUM_THREADS = 1
-bench-models: env models $(MODELS)/env-peers ## compare those models with onnxruntime, and compile times with other compilers
-	@$(BIN)/python bench/models/compare.py $(MODELS)
-	@$(BIN)/python bench/models/latency.py $(MODELS)
-	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
-	@$(BIN)/python bench/models/partition.py $(MODELS)
+bench-models: env models $(MODELS)/env-peers ## those models beside other compilers: results, times, and what is a goal
+	@rm -f $(GOALS); status=0; \
+	$(BIN)/python bench/models/compare.py $(MODELS) || status=1; \
+	$(BIN)/python bench/models/latency.py $(MODELS) --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/decode.py $(MODELS) --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/few_bits.py --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/operators.py --goals=$(GOALS) || status=1; \
+	$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python || status=1; \
+	$(BIN)/python bench/models/partition.py $(MODELS) || status=1; \
+	cat $(GOALS); exit $$status
 
 fuzz: env ## for five minutes mutated inputs and models, random graphs beside other implementations, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60

@@ -2,11 +2,11 @@
 """Tokens a second of models that go on with a text, one token a call, beside onnxruntime and, where it is installed,
 OpenVINO (f32).
 
-python bench/decode.py [build/models] [--threads 1 2] [--contexts 64 512 2048]      (models exported by `make models`)
+python bench/decode.py [build/models] [--threads 1 2] [--contexts 64 512 2048] [--turns 7]
 
-Before each token there are so many others. All run in turns in this process; figures are medians of turns, ratios
-above 1 say that this project is faster. The floor is the time to read weights, keys and values once, as fast as a
-product of one row with 256 MB of weights reads these.
+Models are exported by `make models`. Before each token there are so many others. All run in turns in this process;
+figures are medians of turns, ratios above 1 say that this project is faster. The floor is the time to read weights,
+keys and values once, as fast as a product of one row with 256 MB of weights reads these.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy
 
 import relax_mlir as rx
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
-from latency import onnxruntime_session
+from compare import onnxruntime_session
+from floors import stream
+from goals import add_option, judge
+from runs import ONNXRUNTIME, OPENVINO, OURS, Run, find_openvino, openvino_run
 from zoo import DECODERS, PAST, Exported
 
-_TURNS, _TOKENS = 7, 12
+_TOKENS = 12
 #: Seconds, for others' threads to go to sleep.
 _PAUSE = 0.05
 #: What is decoded: it makes no difference.
 _TOKEN = numpy.array([[7]])
-
-Run = Callable[[], object]
 
 
 def main() -> None:
@@ -41,8 +41,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/models"))
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--contexts", type=int, nargs="+", default=[64, 512, 2048])
+    parser.add_argument("--turns", type=int, default=7)
+    add_option(parser)
     arguments = parser.parse_args()
-    reader = _reader()
+    version = find_openvino(arguments.folder)
+    print(version or "OpenVINO is not installed, its figures are missing: pip install openvino")
+    shares, ratios = dict[str, float](), dict[str, float]()
     for model in DECODERS:
         path = arguments.folder / f"{model.name}.onnx"
         if not path.exists():
@@ -52,14 +56,20 @@ def main() -> None:
         weights = _weights_read(program, path)
         for threads in arguments.threads:
             program.threads = threads
-            speed = _bytes_a_second(*reader, threads)
             for context in arguments.contexts:
-                found = _measured(_runs(model, path, program, context, threads))
-                read = weights + _kept_bytes(model, context)
-                print(_row(model, context, threads, found, read / speed), flush=True)
+                print(f"{time.strftime('%H:%M:%S')} {model.name} {context} x{threads}", file=sys.stderr, flush=True)
+                found = _measured(_runs(model, path, program, context, threads, bool(version)), arguments.turns)
+                floor = (weights + _kept_bytes(model, context)) / stream(threads)
+                print(_row(model, context, threads, found, floor), flush=True)
+                label = f"{model.name} {context} x{threads}"
+                shares[label], ratios[label] = floor / found[OURS], found[OURS] / found[ONNXRUNTIME]
+    judge(arguments.goals, "decode step, share of memory's speed", 0.8, shares, at_least=True)
+    judge(arguments.goals, "decode step to onnxruntime", 1.0, ratios)
 
 
-def _runs(model: Exported, path: Path, program: rx.runtime.Executable, context: int, threads: int) -> dict[str, Run]:
+def _runs(
+    model: Exported, path: Path, program: rx.runtime.Executable, context: int, threads: int, with_openvino: bool
+) -> dict[str, Run]:
     """Each decodes one token behind so many others."""
     step, cache = program["main"], program["main"].cache(room=context + 1)  # type: ignore[attr-defined]
     step(numpy.full((1, context), 7), cache)
@@ -71,30 +81,19 @@ def _runs(model: Exported, path: Path, program: rx.runtime.Executable, context: 
     past = {name: cache[name].copy() for name in cache.names}
     feeds = {model.inputs[0].name: _TOKEN, **past}
     theirs = onnxruntime_session(path, threads)
-    runs: dict[str, Run] = {"ours": ours, "onnxruntime": lambda: theirs.run(None, feeds)}
-    request = _openvino(path, threads)
-    if request is not None:
-        runs["OpenVINO"] = lambda: request(list(feeds.values()))
+    runs: dict[str, Run] = {OURS: ours, ONNXRUNTIME: lambda: theirs.run(None, feeds)}
+    if with_openvino:
+        # Keys and values are f32 as well: its default keeps them in 8 bits.
+        runs[OPENVINO] = openvino_run(path, feeds, threads, "f32")
     expected, got = theirs.run(None, feeds)[0], ours()
     assert numpy.abs(expected - got).max() < 1e-3, "results differ"
     return runs
 
 
-def _openvino(path: Path, threads: int) -> Callable[[Sequence[Any]], object] | None:
-    try:
-        import openvino
-    except ImportError:
-        return None
-    how = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
-    # Keys and values are f32 as well: its default keeps them in 8 bits.
-    request = openvino.Core().compile_model(path, "CPU", how).create_infer_request()
-    return lambda values: request.infer(list(values))
-
-
-def _measured(runs: Mapping[str, Run]) -> dict[str, float]:
+def _measured(runs: Mapping[str, Run], turns: int) -> dict[str, float]:
     """Seconds for a token."""
     found: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(_TURNS):
+    for _ in range(turns):
         for name, run in runs.items():
             time.sleep(_PAUSE)
             run()
@@ -121,32 +120,10 @@ def _kept_bytes(model: Exported, context: int) -> int:
     return sum(4 * int(numpy.prod(model.shape(each, sizes))) for each in model.inputs[1:])
 
 
-def _reader(megabytes: int = 256) -> tuple[rx.runtime.Executable, int]:
-    """A product of one row with weights that no cache holds, and their bytes."""
-    depth = 1024
-    weights = numpy.ones((depth, (megabytes << 20) // (4 * depth)), "float32")
-    module = rx.Module()
-    with module.function("main", {"x": rx.tensor(("rows", depth))}) as f:
-        (x,) = f
-        f.returns(rx.relax.matmul(x, rx.relax.const(weights)))
-    return rx.compile(module), weights.nbytes
-
-
-def _bytes_a_second(reader: rx.runtime.Executable, count: int, threads: int) -> float:
-    """How fast so many threads read weights, at best."""
-    reader.threads = threads
-    x, seconds = numpy.ones((1, 1024), "float32"), []
-    for _ in range(9):
-        start = time.perf_counter()
-        reader["main"](x)
-        seconds.append(time.perf_counter() - start)
-    return count / min(seconds)
-
-
 def _row(model: Exported, context: int, threads: int, found: Mapping[str, float], floor: float) -> str:
-    own = found["ours"]
+    own = found[OURS]
     parts = [f"{model.name:<13} {context:>5} x{threads}  ours {1 / own:7.1f} ({floor / own:4.0%} of the floor)"]
-    parts += [f"{name} {1 / each:7.1f} ({each / own:.2f})" for name, each in found.items() if name != "ours"]
+    parts += [f"{name} {1 / each:7.1f} ({each / own:.2f})" for name, each in found.items() if name != OURS]
     return "  ".join(parts)
 
 

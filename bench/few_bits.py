@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import relax_mlir as rx
 from relax_mlir import relax
+
+sys.path.insert(0, str(Path(__file__).parent / "models"))
+from goals import add_option, judge
 
 SIZE = 4096
 ROUNDS = 25
@@ -120,6 +124,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="how many; one after the other")
     parser.add_argument("--only", default="", help="the cases with this in their names")
+    add_option(parser)
     options = parser.parse_args()
     head = "".join(f"{each:>9}" for each in ("threads", "ms", "ort ms", "/ort", "GB/s", "stream", "share", "GFLOP/s"))
     print(f"{'':<42}{head}")
@@ -132,6 +137,11 @@ def main() -> None:
             digits = (3, 3, 2, 1, 1, 2, 0)
             shown = "".join(f"{cell:9.{places}f}" for cell, places in zip(cells, digits, strict=True))
             print(f"{case.name:<42}{threads:9}{shown}", flush=True)
+    rows = {name: each for name, each in figures.items() if name.startswith("1x")}
+    shares = {name: each["share"] for name, each in rows.items() if " x16" in name}
+    judge(options.goals, "1x4096x4096 of few bits, share of memory's speed", 0.8, shares, at_least=True)
+    ratios = {name: each["ms"] / each["ort"] for name, each in rows.items()}
+    judge(options.goals, "1x4096x4096 of few bits to onnxruntime", 1.0, ratios)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 

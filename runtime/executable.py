@@ -94,7 +94,7 @@ class Executable:
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        self._limit.threads = checked_threads(threads, f"executable.threads = {threads!r}")
+        self._limit.threads = checked_threads(threads, "executable.threads = ")
 
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""

@@ -22,6 +22,7 @@ VARIABLE = "RELAX_NUM_THREADS"
 #: The caller and as many workers as the pool has room for (pool.mlir).
 MOST_THREADS = 256
 
+_FAILED = "__relax_pool_failed"
 _lock = threading.Lock()
 _pool: list[Any] = []
 
@@ -32,14 +33,17 @@ def usual_threads(environment: Mapping[str, str] = os.environ) -> int:
     Raises RelaxError for a variable that is no number of threads.
     """
     said = environment.get(VARIABLE, "").strip()
-    return checked_threads(said, f"{VARIABLE}={said}") if said else min(usable_cores(), MOST_THREADS)
+    return checked_threads(said, f"{VARIABLE}=") if said else min(usable_cores(), MOST_THREADS)
 
 
-def checked_threads(threads: int | str, what: str) -> int:
-    """A number of threads. Raises RelaxError for anything else."""
-    text = "" if isinstance(threads, bool) else str(threads)
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_THREADS:
-        raise RelaxError(f"{what}: expected a number of threads from 1 to {MOST_THREADS}")
+def checked_threads(threads: int | str, where: str) -> int:
+    """A number of threads; `where` is what stands before it. Raises RelaxError for anything else."""
+    # Python refuses to write, and to read, numbers of thousands of digits.
+    is_huge = isinstance(threads, int) and threads.bit_length() > 64
+    text = "a number of many digits" if is_huge else str(threads)
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= MOST_THREADS:
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise RelaxError(f"{where}{shown}: expected a number of threads from 1 to {MOST_THREADS}")
     return int(text)
 
 
@@ -116,3 +120,14 @@ def pool_of_process(load: Callable[[], Any]) -> Any:
 def working_threads() -> int:
     """How many threads the pool has started, beside those that call."""
     return int(_pool[0].get_function("__relax_pool_workers")()) if _pool else 0
+
+
+def notes_on_threads(allowed: int) -> list[str]:
+    """What a program that has so many threads should know, after it has run."""
+    cores, notes = usable_cores(), []
+    if allowed > cores:
+        notes.append(f"{allowed} threads were asked for, and this process may use {cores} core" + "s" * (cores > 1))
+    # Programs of earlier versions have a pool that does not tell.
+    if _pool and _pool[0].implements_function(_FAILED) and _pool[0].get_function(_FAILED)():
+        notes.append(f"the system had no more threads to give: {working_threads() + 1} of {allowed} work")
+    return notes

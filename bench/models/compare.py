@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy
@@ -45,7 +46,7 @@ def compare(model: Exported, folder: Path) -> Iterator[bool]:
         program.threads = 1
         main_function = program["main"]
         seconds = time.perf_counter() - start
-        session = one_thread_session(path)
+        session = onnxruntime_session(path)
         for sizes in variants:
             yield _compare_at(model, path.stem, sizes, main_function, session, seconds)
 
@@ -77,10 +78,14 @@ def random_inputs(model: Exported, sizes: dict[str, int]) -> dict[str, Any]:
     return made
 
 
-def one_thread_session(path: Path) -> Any:
+def onnxruntime_session(path: Path, threads: int = 1, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
+    """`sizes` are told of what varies in the model."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    for name, size in sizes.items():
+        options.add_free_dimension_override_by_name(name, size)
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 

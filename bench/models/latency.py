@@ -1,135 +1,199 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times each exported model on one thread and on two, beside onnxruntime and, where it is installed, OpenVINO (f32).
+"""Times the exported models, static and of run-time sizes, by threads, precisions and batches, beside onnxruntime and
+OpenVINO (f32 forced, and as it is by default).
 
-python bench/models/latency.py build/models [name ...] [--threads 1 2] [--precision int8]   (exported by export.py)
+python bench/models/latency.py build/models [--models bert vit] [--threads 1 2] [--precision f32 bf16] [--batch 1 8]
 
-int8: the static models, quantized by onnxruntime's tools with random calibration into build/models/<name>_int8.onnx
-(QDQ, unsigned activations, signed weights with a scale for each channel). All take that file.
+The models are exported by export.py. bf16: f32 models, computed in bf16 where that is faster. int8: the models,
+quantized by onnxruntime's tools with random calibration into build/models/<name>_int8.onnx (QDQ, unsigned activations,
+signed weights with a scale for each channel). All of a row take the same file, and have to give what onnxruntime gives.
 
-All run in turns in this process, each for a while before it is timed: threads of the one before look for work for some
-time. Figures are medians of turns, in milliseconds; ratios below 1 say that this project is faster.
+All of a row run in turns in this process, each for a while before it is timed: threads of the one before look for work
+for some time. Figures are medians of turns, in milliseconds; "to" is ours to the one on its left, below 1 where this
+project is faster. "floor" is the share of what is reached that the machine allows: arithmetic (F) or memory (B).
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import itertools
 import statistics
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy
 import onnxruntime
-from compare import random_inputs
-from zoo import ZOO, Exported
+from floors import Work, floor, peak, stream, work_of_model
+from goals import add_option, judge
+from relax_mlir.runtime import to_numpy
+from runs import (
+    ONNXRUNTIME,
+    OPENVINO,
+    OPENVINO_DEFAULT,
+    OURS,
+    PEERS,
+    Case,
+    Run,
+    find_openvino,
+    model_file,
+    module_of,
+    run_of,
+)
+from zoo import ZOO
 
 import relax_mlir as rx
 
-_TURNS = 7
+#: The eight whose geomean is a goal; the others' operators are no products for the greater part.
+_EIGHT = ("resnet18", "resnet50", "mobilenet_v2", "bert", "gpt2", "vit", "llama", "mlp")
+#: How far from onnxruntime, of the largest number of a result. What is rounded to a byte in another order moves by one,
+#: which later layers make more of: int8 may be as far from onnxruntime's int8 as that is from its f32.
+_TOLERANCE = {"f32": 1e-4, "bf16": 5e-2, "int8": 2e-2}
 #: Seconds: to let others' threads go to sleep, to warm up, to measure.
 _PAUSE, _WARM, _MEASURED = 0.05, 0.05, 0.08
+_LEAST_TURNS, _MOST_TURNS = 3, 7
+#: What two threads should gain on is above this many milliseconds.
+_LARGE = 10.0
 
-Runs = dict[tuple[str, int], Callable[[], object]]
+Figures = dict[tuple[str, int], float]
 
 
-def main() -> None:
+class Row(NamedTuple):
+    case: Case
+    #: Milliseconds by who, and threads.
+    found: Figures
+    #: How much of the floor ours reaches, and of which, by threads.
+    shares: dict[int, tuple[float, str]]
+
+
+def main() -> int:
+    arguments = _arguments()
+    version = find_openvino(arguments.folder)
+    print(f"beside onnxruntime {onnxruntime.__version__}" + (f" and {version}" if version else ""))
+    if not version:
+        print("OpenVINO is not installed, its columns are missing: pip install openvino")
+    absent = set() if version else {OPENVINO, OPENVINO_DEFAULT}
+    failed, rows = 0, list[Row]()
+    for precision, batch in itertools.product(arguments.precision, arguments.batch):
+        peers = [who for who in PEERS[precision] if who not in absent]
+        print(_head(precision, batch, peers, arguments.threads), flush=True)
+        table, works = list[Row](), dict[str, Work | None]()
+        for case in _cases(precision, batch, arguments.models):
+            print(f"{time.strftime('%H:%M:%S')} {precision} batch {batch} {case.name}", file=sys.stderr, flush=True)
+            try:
+                table.append(_measured(case, peers, arguments, works))
+            except (rx.RelaxError, Unmeasured) as error:
+                failed += 1
+                print(f"{case.name:<22}{error}", flush=True)
+            else:
+                print(_row(case.name, table[-1].found, table[-1].shares), flush=True)
+            gc.collect()
+        if table:
+            print(_row("geomean", _geomeans(table), {}))
+        rows += table
+    print()
+    _judge(rows, arguments.goals)
+    return 1 if failed else 0
+
+
+class Unmeasured(Exception):
+    """There is no model, or its results are too far from onnxruntime's."""
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("--models", nargs="+", choices=[model.name for model in ZOO], help="only these")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--precision", choices=("f32", "int8"), default="f32")
-    arguments = parser.parse_args()
-    ratios: dict[tuple[str, int], list[float]] = {}
+    parser.add_argument("--precision", nargs="+", choices=list(PEERS), default=list(PEERS))
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="1: as the model is exported")
+    parser.add_argument("--seconds", type=float, default=4, help="how long a row is measured, about")
+    parser.add_argument("--quick", action="store_true", help="one turn of each row: to see whether all works")
+    add_option(parser)
+    return parser.parse_args()
+
+
+def _cases(precision: str, batch: int, names: Sequence[str] | None) -> Iterator[Case]:
+    """What a detector selects is other boxes where scores are rounded: in f32 alone there are more than the eight."""
+    with_others = precision == "f32" and (batch == 1 or names)
     for model in ZOO:
-        if not arguments.names or model.name in arguments.names:
-            find = _variants if arguments.precision == "f32" else _quantized
-            for path, sizes in find(model, arguments.folder):
-                found = _measured(_runs(path, random_inputs(model, sizes), arguments.threads))
-                print(_row(path.stem, found, ratios), flush=True)
-    for (peer, threads), each in ratios.items():
-        print(f"geomean to {peer}, {threads} thread(s): {statistics.geometric_mean(each):.2f} of {len(each)}")
+        if (with_others or model.name in _EIGHT) and (not names or model.name in names):
+            for is_dynamic in (False, True):
+                yield Case(model, is_dynamic, 0 if batch == 1 else batch, precision)
 
 
-def _variants(model: Exported, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
-    for suffix in ("", "_dynamic"):
-        path = folder / f"{model.name}{suffix}.onnx"
-        if path.exists():
-            yield path, model.sizes[0]
+# ---- one row ----
 
 
-def _quantized(model: Exported, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
-    source, path = folder / f"{model.name}.onnx", folder / f"{model.name}_int8.onnx"
-    if not source.exists():
-        return
-    if not path.exists():
-        from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-
-        class Random(CalibrationDataReader):  # type: ignore[misc]
-            """One input says how large numbers get."""
-
-            def __init__(self) -> None:
-                self._inputs = iter([random_inputs(model, model.sizes[0])])
-
-            def get_next(self) -> dict[str, Any] | None:
-                return next(self._inputs, None)
-
-        partial = path.with_suffix(".partial")
-        quantize_static(
-            source,
-            partial,
-            Random(),
-            quant_format=QuantFormat.QDQ,
-            per_channel=True,
-            activation_type=QuantType.QUInt8,
-            weight_type=QuantType.QInt8,
-        )
-        partial.rename(path)
-    yield path, model.sizes[0]
+def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, works: dict[str, Work | None]) -> Row:
+    """`works` are those of static models, which come first."""
+    exported = case.path(arguments.folder)
+    if not exported.exists():
+        raise Unmeasured(f"{exported} is not there: make models")
+    path, inputs = model_file(case, exported), case.inputs()
+    module, given = module_of(case, path), list(inputs.values())
+    if not case.is_dynamic:
+        works[case.model.name] = work_of_model(module)
+    program = rx.compile(module, precision="bf16" if case.precision == "bf16" else "f32")
+    expected = run_of(ONNXRUNTIME, case, path, inputs, max(arguments.threads))()
+    _check(program["main"](*given), expected, _tolerance(case, exported, expected, inputs))
+    runs: dict[tuple[str, int], Run] = {}
+    for threads in arguments.threads:
+        runs[OURS, threads] = _ours(program, given, threads)
+        runs |= {(who, threads): run_of(who, case, path, inputs, threads) for who in peers}
+    found = _medians(runs, 0 if arguments.quick else arguments.seconds)
+    work = works.get(case.model.name)
+    ends = sum(array.nbytes for array in (*given, *expected))
+    return Row(case, found, _shares(case, work, ends, found) if work else {})
 
 
-def _runs(path: Path, inputs: Mapping[str, Any], threads: Sequence[int]) -> Runs:
-    program = rx.compile(rx.from_onnx(path))
-    given = list(inputs.values())
-    runs: Runs = {}
-    for count in threads:
+def _ours(program: rx.runtime.Executable, given: Sequence[Any], threads: int) -> Run:
+    main = program["main"]
 
-        def ours(count: int = count) -> object:
-            program.threads = count
-            return program["main"](*given)
+    def run() -> object:
+        program.threads = threads
+        return main(*given)
 
-        runs["ours", count] = ours
-        session = onnxruntime_session(path, count)
-        runs["onnxruntime", count] = lambda session=session: session.run(None, dict(inputs))  # type: ignore[misc]
-        request = _openvino(path, count, given)
-        if request is not None:
-            runs["OpenVINO", count] = request
-    return runs
+    return run
 
 
-def onnxruntime_session(path: Path, threads: int) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+def _check(results: Any, expected: Sequence[Any], tolerance: float) -> None:
+    apart = _apart(results if len(expected) > 1 else [results], expected)
+    if not apart <= tolerance:
+        raise Unmeasured(f"differs from onnxruntime by {apart:.1e} of the largest number, allowed are {tolerance:.1e}")
 
 
-def _openvino(path: Path, threads: int, given: Sequence[Any]) -> Callable[[], object] | None:
-    try:
-        import openvino
-    except ImportError:
-        return None
-    how = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
-    request = openvino.Core().compile_model(path, "CPU", how).create_infer_request()
-    return lambda: request.infer(list(given))
+def _tolerance(case: Case, exported: Path, expected: Sequence[Any], inputs: Mapping[str, Any]) -> float:
+    if case.precision != "int8":
+        return _TOLERANCE[case.precision]
+    exact = run_of(ONNXRUNTIME, case._replace(precision="f32"), exported, inputs, 1)()
+    return max(_apart(expected, exact), _TOLERANCE["int8"])
 
 
-def _measured(runs: Runs) -> dict[tuple[str, int], float]:
-    """Milliseconds of each."""
-    found: dict[tuple[str, int], list[float]] = {key: [] for key in runs}
+def _apart(results: Sequence[Any], expected: Sequence[Any]) -> float:
+    """The largest difference, of the largest number of a result."""
+    apart = [0.0]
+    for got, right in zip(results, expected, strict=True):
+        actual = to_numpy(got)
+        if actual.shape != right.shape:
+            return float("inf")
+        difference = numpy.max(numpy.abs(actual.astype("float64") - right), initial=0.0)
+        apart.append(float(difference) / (float(numpy.max(numpy.abs(right), initial=0.0)) or 1.0))
+    return float(numpy.max(apart))  # what is no number is the largest
+
+
+def _medians(runs: Mapping[tuple[str, int], Run], budget: float) -> Figures:
+    """Milliseconds of a call of each, in as many turns as fit into so many seconds."""
     for run in runs.values():
         run()
-    for _ in range(_TURNS):
+    once = {key: _seconds_of_call(run, 0) for key, run in runs.items()}
+    of_a_turn = sum(_PAUSE + max(_WARM, seconds) + max(_MEASURED, seconds) for seconds in once.values())
+    turns = min(max(int(budget / of_a_turn), _LEAST_TURNS), _MOST_TURNS) if budget else 1
+    found: dict[tuple[str, int], list[float]] = {key: [] for key in runs}
+    for _ in range(turns):
         for key, run in runs.items():
             time.sleep(_PAUSE)
             _seconds_of_call(run, _WARM)
@@ -137,25 +201,102 @@ def _measured(runs: Runs) -> dict[tuple[str, int], float]:
     return {key: statistics.median(each) * 1e3 for key, each in found.items()}
 
 
-def _seconds_of_call(run: Callable[[], object], most: float) -> float:
+def _seconds_of_call(run: Run, least: float) -> float:
     calls, start = 0, time.perf_counter()
-    while calls < 2 or time.perf_counter() - start < most:
+    while not calls or time.perf_counter() - start < least:
         run()
         calls += 1
     return (time.perf_counter() - start) / calls
 
 
-def _row(name: str, found: Mapping[tuple[str, int], float], ratios: dict[tuple[str, int], list[float]]) -> str:
-    parts = [f"{name:<22}"]
+def _shares(case: Case, work: Work, ends: int, found: Figures) -> dict[int, tuple[float, str]]:
+    floors = {threads: floor(work, ends, case.precision, threads) for who, threads in found if who == OURS}
+    return {threads: (least * 1e3 / found[OURS, threads], by) for threads, (least, by) in floors.items()}
+
+
+# ---- tables ----
+
+
+def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[int]) -> str:
+    told = f"{precision}, batch {batch}" + (", of the mlp 32" if batch == 1 else "")
+    width, columns = 17 + 21 * len(peers), ""
+    for count in threads:
+        told += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
+        columns += f"{'ours':>10}{'floor':>7}" + "".join(f"{who:>14}{'to':>7}" for who in peers)
+    above = "".join(_threads(count).rjust(width) for count in threads)
+    return f"\n{told}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
+
+
+def _row(name: str, found: Figures, shares: Mapping[int, tuple[float, str]]) -> str:
+    """By threads: ours, its share of the floor, each peer's, and ours to that."""
+    cells = [f"{name:<22}"]
     for (who, threads), milliseconds in found.items():
-        ratio = ""
-        if who != "ours":
-            value = found["ours", threads] / milliseconds
-            ratios.setdefault((who, threads), []).append(value)
-            ratio = f" ({value:.2f})"
-        parts.append(f"{who} x{threads} {milliseconds:.2f}{ratio}")
-    return "  ".join(parts)
+        cells.append(f"{milliseconds:{10 if who == OURS else 14}.2f}")
+        if who != OURS:
+            cells.append(f"{found[OURS, threads] / milliseconds:7.2f}")
+        elif threads in shares:
+            cells.append(f"{shares[threads][0]:6.0%}{shares[threads][1]}")
+        else:
+            cells.append(f"{'-':>7}")
+    return "".join(cells)
+
+
+def _geomeans(rows: Sequence[Row]) -> Figures:
+    return {key: statistics.geometric_mean(row.found[key] for row in rows) for key in rows[0].found}
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread" + "s" * (count > 1)
+
+
+# ---- goals ----
+
+
+def _judge(rows: Sequence[Row], path: Path | None) -> None:
+    exact = [row for row in rows if row.case.precision == "f32"]
+    for threads in dict.fromkeys(threads for row in rows for _, threads in row.found):
+        eight = [row for row in exact if row.case.model.name in _EIGHT and not row.case.batch + row.case.is_dynamic]
+        ratios = [_ratio(row, OPENVINO, threads) for row in eight if (OPENVINO, threads) in row.found]
+        mean = {f"of {len(ratios)} models": statistics.geometric_mean(ratios)} if ratios else {}
+        judge(path, f"geomean to OpenVINO f32, {_threads(threads)}", 0.85, mean)
+    judge(path, "each model to onnxruntime", 1.0, _ratios(exact, ONNXRUNTIME))
+    judge(path, "dynamic variants to their static ones", 1.05, _dynamic_to_static(rows))
+    judge(path, "two threads over one, above 10 ms", 1.85, _gains(rows), at_least=True)
+    narrow = (("bf16", OPENVINO_DEFAULT, 0.95), ("int8", OPENVINO, 0.95), ("int8", ONNXRUNTIME, 1.0))
+    for precision, peer, limit in narrow:
+        of_precision = [row for row in rows if row.case.precision == precision]
+        judge(path, f"{precision} to {peer}", limit, _ratios(of_precision, peer))
+
+
+def _ratio(row: Row, who: str, threads: int) -> float:
+    return row.found[OURS, threads] / row.found[who, threads]
+
+
+def _ratios(rows: Sequence[Row], who: str) -> dict[str, float]:
+    return {_label(row, count): _ratio(row, who, count) for row in rows for peer, count in row.found if peer == who}
+
+
+def _dynamic_to_static(rows: Sequence[Row]) -> dict[str, float]:
+    static = {_label(row): row.found for row in rows if not row.case.is_dynamic}
+    found = {}
+    for row in rows:
+        other = static.get(_label(row._replace(case=row.case._replace(is_dynamic=False))), {})
+        for who, threads in other if row.case.is_dynamic else ():
+            if who == OURS:
+                found[_label(row, threads)] = row.found[who, threads] / other[who, threads]
+    return found
+
+
+def _gains(rows: Sequence[Row]) -> dict[str, float]:
+    pairs = [(row, row.found.get((OURS, 1)), row.found.get((OURS, 2))) for row in rows]
+    return {_label(row): one / two for row, one, two in pairs if one and two and one > _LARGE}
+
+
+def _label(row: Row, threads: int | None = None) -> str:
+    case = row.case
+    told = [case.name, case.precision if case.precision != "f32" else "", f"batch {case.batch}" if case.batch else ""]
+    return " ".join([*filter(None, told), *([f"x{threads}"] if threads else [])])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
-from compare import TOLERANCE, one_thread_session, random_inputs
+from compare import TOLERANCE, onnxruntime_session, random_inputs
 from zoo import ZOO, Exported
 
 import relax_mlir as rx
@@ -77,7 +77,7 @@ def compare(model: Exported, path: Path) -> Iterator[bool]:
         yield False
         return
     inputs = random_inputs(model, model.sizes[0])
-    session = one_thread_session(path)
+    session = onnxruntime_session(path)
     expected = session.run(None, inputs)
     variants = [made(path, plan, list(inputs.values())) for plan in PLANS]
     variants.append(Variant("onnxruntime itself", lambda: session.run(None, inputs), expected, 0, 0, 0.0))

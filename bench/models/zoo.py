@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 #: A size that only the run tells, with the largest that the exporter is told of.
@@ -203,6 +204,15 @@ def _cached(model: Any) -> Any:
     return Cached().eval()
 
 
+def mlp() -> Any:
+    """Three layers and a classifier."""
+    import torch
+
+    sizes = [784, 1024, 1024, 512]
+    layers = [each for size in pairwise(sizes) for each in (torch.nn.Linear(*size), torch.nn.ReLU())]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(512, 10)).eval()
+
+
 def lstm() -> Any:
     """Two layers, both directions, and a projection of each step."""
     import torch
@@ -282,6 +292,7 @@ def translations() -> dict[Any, Any]:
 _LIBRARIES: list[Any] = []
 
 _PICTURE = (Input("pixel_values", (BATCH, 3, 224, 224)),)
+_VECTORS = (Input("x", (BATCH, 784)),)
 _SMALL_PICTURE = (Input("image", (BATCH, 3, 128, 128)),)
 _FRAMES = (Input("x", (BATCH, FRAMES, 64)),)
 _TOKENS = (Input("input_ids", (BATCH, SEQUENCE), "int64", 1000),)
@@ -295,6 +306,7 @@ ZOO: tuple[Exported, ...] = (
     Exported("gpt2", gpt2, _TOKENS, ("logits",), _text_sizes((1, 64), (2, 33), (3, 8))),
     Exported("vit", vit, _PICTURE, ("logits",), _picture_sizes(1, 2, 3)),
     Exported("llama", llama, _TOKENS, ("logits",), _text_sizes((1, 64), (2, 33), (3, 100))),
+    Exported("mlp", mlp, _VECTORS, ("logits",), _picture_sizes(32, 3, 7)),
     Exported("lstm", lstm, _FRAMES, ("tags",), _frame_sizes((1, 50), (3, 17), (2, 80)), is_traced=True),
     Exported("detector", detector, _SMALL_PICTURE, ("boxes", "scores", "selected"), _picture_sizes(1, 2, 4)),
 )

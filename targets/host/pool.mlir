@@ -423,6 +423,20 @@ llvm.func @__tvm_ffi___relax_pool(%handle: !ptr, %args: !ptr, %count: i32, %resu
 
 // How many workers there are, of those that this process has begun.
 llvm.func @__tvm_ffi___relax_pool_workers(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %workers_at = llvm.mlir.constant(8 : i64) : i64
+  %status = llvm.call @tell(%workers_at, %result) : (i64, !ptr) -> i32
+  llvm.return %status : i32
+}
+
+// Whether the system had no thread to give when one more was asked for.
+llvm.func @__tvm_ffi___relax_pool_failed(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %failed_at = llvm.mlir.constant(16 : i64) : i64
+  %status = llvm.call @tell(%failed_at, %result) : (i64, !ptr) -> i32
+  llvm.return %status : i32
+}
+
+// A number of the state, as a result; 0 where nothing has been shared yet.
+llvm.func internal @tell(%offset: i64, %result: !ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32  %int_kind = llvm.mlir.constant(1 : i64) : i64
   %c0 = llvm.mlir.constant(0 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %payload = llvm.getelementptr %result[8] : (!ptr) -> !ptr, i8
@@ -433,9 +447,9 @@ llvm.func @__tvm_ffi___relax_pool_workers(%handle: !ptr, %args: !ptr, %count: i3
   %is_none = llvm.icmp "eq" %state, %null : !ptr
   llvm.cond_br %is_none, ^end, ^read
 ^read:
-  %count_at = llvm.getelementptr %state[8] : (!ptr) -> !ptr, i8
-  %workers = llvm.load %count_at : !ptr -> i64
-  llvm.store %workers, %payload : i64, !ptr
+  %number_at = llvm.getelementptr %state[%offset] : (!ptr, i64) -> !ptr, i8
+  %number = llvm.load %number_at : !ptr -> i64
+  llvm.store %number, %payload : i64, !ptr
   llvm.br ^end
 ^end:
   llvm.return %ok : i32

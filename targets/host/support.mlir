@@ -14,6 +14,8 @@
 !tensor = !llvm.struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>
 // DLManagedTensorVersioned: version, context, deleter, flags, the tensor.
 !managed = !llvm.struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>
+// TVMFFIByteArray: what it has, and how many bytes.
+!bytes = !llvm.struct<(ptr, i64)>
 // A number and whether it has overflown; type index, rank and element type of an argument.
 !checked = !llvm.struct<(i64, i1)>
 !kind = !llvm.struct<(i64, i64, i64)>
@@ -24,9 +26,11 @@ llvm.func @free(!ptr)
 llvm.func @snprintf(!ptr, i64, !ptr, ...) -> i32
 llvm.func @clock_gettime(i32, !ptr) -> i32
 llvm.func @pthread_self() -> i64
+llvm.func @strlen(!ptr) -> i64
 llvm.func @TVMFFIDataTypeToString(!ptr, !ptr) -> i32
 llvm.func @TVMFFIEnvGetDLPackManagedTensorAllocator() -> !ptr
 llvm.func @TVMFFIEnvTensorAlloc(!ptr, !ptr) -> i32
+llvm.func @TVMFFIErrorCreate(!ptr, !ptr, !ptr, !ptr) -> i32
 llvm.func @TVMFFIErrorMoveFromRaised(!ptr)
 llvm.func @TVMFFIErrorSetRaised(!ptr)
 llvm.func @TVMFFIErrorSetRaisedFromCStr(!ptr, !ptr)
@@ -53,6 +57,34 @@ llvm.func hidden @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64
   %buffer = llvm.alloca %size x i8 : (i64) -> !ptr
   %length = llvm.call @snprintf(%buffer, %size, %format, %where, %a, %b, %c, %d)
     vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!ptr, i64, !ptr, !ptr, i64, i64, i64, i64) -> i32
+  // Without a backtrace: nobody reads that of compiled code, and tvm-ffi makes it under a lock, which another thread may
+  // hold when a process is forked.
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %most = llvm.mlir.constant(2047 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32
+  %nothing = llvm.mlir.zero : !bytes
+  %slot = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %no_backtrace = llvm.alloca %c1 x !bytes : (i64) -> !ptr
+  %name = llvm.alloca %c1 x !bytes : (i64) -> !ptr
+  %message = llvm.alloca %c1 x !bytes : (i64) -> !ptr
+  %name_length = llvm.call @strlen(%kind) : (!ptr) -> i64
+  %printed = llvm.sext %length : i32 to i64
+  %written = llvm.intr.umin(%printed, %most) : (i64, i64) -> i64
+  %name_text = llvm.insertvalue %kind, %nothing[0] : !bytes
+  %name_whole = llvm.insertvalue %name_length, %name_text[1] : !bytes
+  %message_text = llvm.insertvalue %buffer, %nothing[0] : !bytes
+  %message_whole = llvm.insertvalue %written, %message_text[1] : !bytes
+  llvm.store %nothing, %no_backtrace : !bytes, !ptr
+  llvm.store %name_whole, %name : !bytes, !ptr
+  llvm.store %message_whole, %message : !bytes, !ptr
+  %created = llvm.call @TVMFFIErrorCreate(%name, %message, %no_backtrace, %slot) : (!ptr, !ptr, !ptr, !ptr) -> i32
+  %is_created = llvm.icmp "eq" %created, %ok : i32
+  llvm.cond_br %is_created, ^raise, ^leave_it
+^raise:
+  %error = llvm.load %slot : !ptr -> !ptr
+  llvm.call @TVMFFIErrorSetRaised(%error) : (!ptr) -> ()
+  %released = llvm.call @TVMFFIObjectDecRef(%error) : (!ptr) -> i32
+  llvm.return %status : i32
+^leave_it:
   llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!ptr, !ptr) -> ()
   llvm.return %status : i32
 }

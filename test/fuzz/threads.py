@@ -1,27 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls programs with shared loops from eight threads at once, for so many seconds: random sizes, grains and numbers of
-threads, checks that fail in the middle, programs that come and go.
+threads, checks that fail in the middle, sums and products of floats, programs that come and go, forks in between.
 
 python test/fuzz/threads.py [--seconds 60] [--seed 0]
 
-Every call must give what one thread gives, or the failure that one thread meets first. Exit code 1 where it does not.
+Every call must give what one thread gives, to the bit, or the failure that one thread meets first; in a forked process
+too. Exit code 1 where it does not, or where a child does not end.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
+import signal
 import sys
 import threading
 import time
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy
+from relax_mlir.runtime.threads import working_threads
 
 import relax_mlir as rx
+from relax_mlir import relax
 
-_CALLERS, _PROGRAMS, _CALLS_OF_ONE = 8, 6, 500
+_CALLERS, _PROGRAMS, _CALLS_OF_ONE, _CALLS_OF_CHILD = 8, 6, 500, 20
+_THREADS = (1, 2, 3, 8, 40)
+_SHARE_OF_FLOATS = 0.4
+#: Seconds, for a child's calls on a busy machine.
+_PATIENCE = 120
+_FLOATS: dict[str, Callable[[Any], Any]] = {
+    "sums of columns": lambda x: relax.sum(x, axis=[0]),
+    "the sum": relax.sum,
+    "softmax": relax.nn.softmax,
+    "a product with itself": lambda x: relax.matmul(relax.permute_dims(x), x),
+    "functions": lambda x: relax.exp(relax.tanh(x)),
+}
 _LIMIT = 1000
 _TEXT = """
 func.func @main(%x: tensor<SIZExi64>) -> tensor<SIZExi64> {
@@ -50,8 +68,8 @@ func.func private @check(%a: memref<SIZExi64>, %b: memref<SIZExi64>) attributes 
 """
 
 
-class Program:
-    """A program, and what it must give."""
+class Checked:
+    """A loop over integers with a check in it, in random grains; what it must give is computed here."""
 
     def __init__(self, chance: random.Random) -> None:
         self.size, self.rounds = chance.randint(1, 3000), chance.choice((0, 1, 20, 300))
@@ -67,7 +85,7 @@ class Program:
         given = numpy.random.default_rng(chance.random().hex().encode()[-1]).integers(0, _LIMIT, self.size)
         failing = chance.sample(range(self.size), min(chance.choice((0, 0, 0, 1, 3)), self.size))
         given[failing] = [_LIMIT + place for place in failing]
-        self.executable.threads = chance.choice((1, 2, 3, 8, 40))
+        self.executable.threads = chance.choice(_THREADS)
         try:
             found: Any = numpy.from_dlpack(self.executable["main"](given))
         except ValueError as error:
@@ -83,17 +101,65 @@ class Program:
         return "" if (found == expected).all() else f"{(found != expected).sum()} elements differ"
 
 
+class Computed:
+    """What depends on the order of sums, as plans share it; one thread said what it must give."""
+
+    def __init__(self, chance: random.Random) -> None:
+        name, build = chance.choice(list(_FLOATS.items()))
+        shape = chance.randint(1, 1500), chance.choice((1, 63, 256, 700))
+        module = rx.Module()
+        with module.function("main", [rx.tensor(shape)]) as f:
+            f.returns(build(*f))
+        self.told = f"{name} of {shape}"
+        self.executable = rx.compile(module, "llvm{cores=4}")
+        self._given = numpy.random.default_rng(shape).standard_normal(shape, dtype=numpy.float32)
+        self.executable.threads = 1
+        self._expected = self._result()
+
+    def _result(self) -> bytes:
+        return numpy.from_dlpack(self.executable["main"](self._given)).tobytes()
+
+    def call(self, chance: random.Random) -> str:
+        self.executable.threads = chance.choice(_THREADS)
+        return "" if self._result() == self._expected else "not the bits that one thread gives"
+
+
+Program = Checked | Computed
+
+
+def made(chance: random.Random) -> Program:
+    return (Computed if chance.random() < _SHARE_OF_FLOATS else Checked)(chance)
+
+
+def problem_of_child(program: Program, chance: random.Random) -> str:
+    """What is wrong with calls in a forked process, which has no threads but the one that forks."""
+    child = os.fork()
+    if child == 0:
+        # Whatever happens, none of the parent's own work goes on in the child.
+        status = 1
+        try:
+            signal.alarm(_PATIENCE)
+            is_fresh = working_threads() == 0
+            status = 0 if is_fresh and not any(program.call(chance) for _ in range(_CALLS_OF_CHILD)) else 2
+        finally:
+            os._exit(status)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return f"a forked process ended with {code}" if code else ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     calls, problems = [0] * _CALLERS, list[str]()
-    chance = random.Random(arguments.seed)
-    programs = [Program(chance) for _ in range(_PROGRAMS)]
+    chance, children = random.Random(arguments.seed), 0
+    programs = [made(chance) for _ in range(_PROGRAMS)]
+    warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
     end = time.monotonic() + arguments.seconds
 
     def caller(number: int) -> None:
+        nonlocal children
         own = random.Random(f"{arguments.seed} {number}")
         # Each is there once, however busy the machine is.
         while not calls[number] or time.monotonic() < end and not problems:
@@ -106,14 +172,18 @@ def main() -> int:
                     problems.append(f"{program.told}: {problem}")
                     return
             if number == 0:
-                programs[place] = Program(own)
+                children += 1
+                problem = problem_of_child(program, own)
+                if problem:
+                    problems.append(f"{program.told}: {problem}")
+                programs[place] = made(own)
 
     threads = [threading.Thread(target=caller, args=(number,)) for number in range(_CALLERS)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    print(f"{sum(calls)} calls from {_CALLERS} threads")
+    print(f"{sum(calls)} calls from {_CALLERS} threads, {children} forks")
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
 from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls, percentile
+from ...runtime.threads import notes_on_threads
 from ...support.array_files import write_npz
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
@@ -60,7 +61,7 @@ class Driver:
         announce(f"running {name}")
         call = _caller(executable[name].packed, name, inputs)
         results, notes = outputs.named_arrays(signature, call())
-        self._note(notes)
+        self._note([*notes, *notes_on_threads(executable.threads)])
         self._show(results, arguments)
         self._keep(results, arguments)
         if arguments["benchmark"]:

@@ -24,7 +24,7 @@ OPTIONS: dict[str, Option] = {
     "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
-    "threads": Option("number", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
+    "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
     "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
     "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile", "n"),
@@ -60,5 +60,5 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments["repeat"] == 0:
         raise RelaxError("option --repeat expects at least 1")
     if arguments["threads"] is not None:
-        checked_threads(arguments["threads"], f"option --threads={arguments['threads']}")
+        checked_threads(arguments["threads"], "option --threads=")
     return arguments

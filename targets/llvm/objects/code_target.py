@@ -148,7 +148,7 @@ def _cores(text: str, is_this: bool) -> int:
     if not text:
         return host_cores() if is_this else 1
     if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 9):
-        raise RelaxError(f"cores={text}: expected how many there are, at least 1")
+        raise RelaxError(f"cores={text}: expected how many there are, at least 1 and less than 100000000")
     return int(text)
 
 

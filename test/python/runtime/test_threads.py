@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import subprocess
 import sys
 import textwrap
@@ -277,6 +278,38 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("0 True\n", "", 0)
 
 
+def test_a_check_fails_in_the_child_of_a_process_whose_checks_fail(tmp_path: Path) -> None:
+    """What others do at the time of a fork, holding a lock of errors for instance, they do not go on with there."""
+    done = run(tmp_path, """
+        import signal, threading
+        def fails():
+            try:
+                program["main"](x, w[1:])
+            except ValueError:
+                return True
+        def fail_on():
+            while not is_over:
+                fails()
+        is_over, codes = [], set()
+        others = [threading.Thread(target=fail_on) for _ in range(4)]
+        for each in others:
+            each.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                os._exit(0 if fails() else 1)
+            codes.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            if codes != {0}:
+                break
+        is_over.append(True)
+        for each in others:
+            each.join()
+        print(codes)
+    """, PYTHONWARNINGS="ignore::DeprecationWarning")  # fmt: skip
+    assert (done.stdout, done.stderr, done.returncode) == ("{0}\n", "", 0)
+
+
 def test_a_process_ends_while_threads_look_for_work(tmp_path: Path) -> None:
     for _ in range(3):
         done = run(tmp_path, "assert works()")
@@ -318,14 +351,50 @@ def test_absurd_numbers_of_threads(absurd: str) -> None:
 
 
 def test_what_is_no_number_of_threads() -> None:
-    for wrong in (0, -3, 1.5, True, None, 1 << 70):
+    for wrong in (0, -3, 1.5, True, None, 1 << 70, 10**5000, -(10**5000), b"2", "", [2]):
         with pytest.raises(RelaxError, match="expected a number of threads"):
             layer().threads = wrong  # type: ignore[assignment]
 
 
-def test_a_variable_that_is_no_number_is_named_by_tools(tmp_path: Path) -> None:
-    done = run(tmp_path, "", RELAX_NUM_THREADS="two")
-    assert "RELAX_NUM_THREADS=two: expected a number of threads from 1 to 256" in done.stderr
+@pytest.mark.parametrize(("said", "shown"), [("two", "two"), ("9" * 5000, "9" * 40 + "..."), ("-1", "-1")])
+def test_a_variable_that_is_no_number_is_named(tmp_path: Path, said: str, shown: str) -> None:
+    done = run(tmp_path, "", RELAX_NUM_THREADS=said)
+    told = f"RelaxError: RELAX_NUM_THREADS={shown}: expected a number of threads from 1 to 256"
+    assert done.stderr.rstrip().endswith(told)
+
+
+def relax_run(tmp_path: Path, *options: str, limit: Callable[[], None] | None = None) -> tuple[int, str]:
+    """Its exit code and standard error, in a process that `limit` was called in."""
+    path = tmp_path / "layer.rxa"
+    layer().save(path)
+    command = [str(Path(sys.executable).with_name("relax-run")), str(path), "--shape=arg0:200,256", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, preexec_fn=limit,
+                          env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("absurd", ["0", "-1", "1e9", "many", "", "257", "9" * 30])
+def test_absurd_numbers_of_threads_of_relax_run(tmp_path: Path, absurd: str) -> None:
+    told = f"relax-run: error: option --threads={absurd}: expected a number of threads from 1 to 256\n"
+    assert relax_run(tmp_path, f"--threads={absurd}") == (1, told)
+
+
+def test_more_threads_than_cores_are_told_of(tmp_path: Path) -> None:
+    one_core = {min(os.sched_getaffinity(0))}
+    told = "relax-run: note: 256 threads were asked for, and this process may use 1 core\n"
+    assert relax_run(tmp_path, "--threads=256", limit=lambda: os.sched_setaffinity(0, one_core)) == (0, told)
+
+
+def test_a_system_without_threads_to_give_is_told_of(tmp_path: Path) -> None:
+    """A thread's stack is as large as a process's may be, and there is no room for it."""
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (64 << 30, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, resource.RLIM_INFINITY))
+
+    code, told = relax_run(tmp_path, "--threads=4", limit=little_room)
+    assert code == 0
+    assert told.endswith("relax-run: note: the system had no more threads to give: 1 of 4 work\n")
 
 
 @pytest.mark.parametrize(
