@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has convolutions of 3x3 taps work by Winograd's minimal filtering, where the target's option asks for it.
+
+Known kernels are transformed here, and take (m + 2)^2 / 9 of their memory. What is added to the result, and a relu,
+becomes part of the convolution. Where a kernel is large and there are few tiles for it, reading it takes as long as the
+products that are saved: such convolutions stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from ....bindings.ir import Operation, OpView, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import is_used_once, operations_in, users_of
+from ....bindings.rewriting import replace_op
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import Dim
+from ....dialects.relax import dialect as relax
+from ....dialects.relax.infer.windows import windows_of
+from ....dialects.relax.winograd import TAPS, TILES
+from ....dialects.core.verifier import call_of
+from ....passes.canonicalize.constants import elements_of
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.layout.conversion import constant_like
+from ...core.backend import Machine
+from ...core.registry import parse_target
+from ..objects.code_target import code_target, machine
+from ..winograd import transform_kernel
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: Vectors of a panel, where they divide the channels.
+_VECTORS = 2
+#: Tiles that are worked on at once, at most: of kernels that stay in a core's own cache, and of others, which are read
+#: again for each such block.
+_FEW_TILES, _MANY_TILES = 16, 49
+#: Tiles along a side of an image whose size is not known.
+_ORDINARY_PLACES = 14
+#: What a core does in a nanosecond of products, and how long it takes to transform a tile of a vector's channels, for
+#: each of its points; what memory gives to all cores in a nanosecond.
+_FLOPS, _TRANSFORM, _BYTES = 230.0, 1.0, 30.0
+#: Of the time that direct sums take; with more the error is not worth it.
+_MOST = 0.85
+
+
+@register_pass
+@dataclass(frozen=True)
+class Winograd(Pass):
+    """Has convolutions of 3x3 taps take fewer products, where the target's option asks for it."""
+
+    name: ClassVar[str] = "llvm-winograd"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    #: With its options: llvm{winograd=4}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Operation) -> None:
+        chosen = parse_target(self.target)
+        most = code_target(chosen).winograd
+        if not most:
+            return
+        processor = machine(chosen)
+        for operation in operations_in(op):
+            if operation.name == "relax.nn.conv2d":
+                _rewrite(operation.opview, most, processor)
+
+
+class _Sizes(NamedTuple):
+    """Of a convolution; images' where they are known."""
+
+    channels: int
+    outputs: int
+    lanes: int
+    batch: Dim
+    places: tuple[Dim, ...]
+
+    def tiles(self, step: int) -> int | None:
+        known = [size for size in self.places if isinstance(size, int)]
+        if not isinstance(self.batch, int) or len(known) < len(self.places):
+            return None
+        return self.batch * math.prod(-(-size // step) for size in known)
+
+    def assumed(self) -> _Sizes:
+        known = tuple(size if isinstance(size, int) else _ORDINARY_PLACES for size in self.places)
+        return self._replace(batch=self.batch if isinstance(self.batch, int) else 1, places=known)
+
+
+def _rewrite(op: OpView, most: int, processor: Machine) -> None:
+    sizes = _sizes(op, processor)
+    step = None if sizes is None else _fastest(sizes, most, processor)
+    if sizes is None or step is None:
+        return
+    weight = elements_of(op.weight)
+    if weight is None:
+        return
+    bias, residual, relu, replaced = _epilogue(op)
+    lanes = sizes.lanes
+    columns = lanes * (_VECTORS if sizes.outputs % (_VECTORS * lanes) == 0 else 1)
+    tiles, rows = _at_once(sizes, step, columns // lanes, processor)
+    attributes = {"padding": _padding(op), "relu": relu, "rows": rows, "tiles": tiles}
+    with ir.InsertionPoint(replaced[-1]), op.operation.location:
+        panels = constant_like(op.weight, _panels(weight, step + TAPS - 1, columns))
+        added = None if bias is None else constant_like(op.weight, bias.reshape(-1, columns))
+        made = relax.ops["nn.conv2d_winograd"](op.data, panels, added, residual, **attributes)
+    *before, last = replaced
+    replace_op(last, [made])
+    for operation in reversed(before):
+        operation.erase()
+
+
+def _padding(op: OpView) -> list[int]:
+    windows = windows_of(call_of(op.definition, op.operation)).values()
+    return [*(window.before for window in windows), *(window.after for window in windows)]
+
+
+def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
+    """None where a convolution cannot be computed so."""
+    lanes = processor.lanes(32)
+    layouts = (f"NCHW{lanes}c", f"OIHW{lanes}i{lanes}o", f"NCHW{lanes}c")
+    if (op.data_layout, op.kernel_layout, op.out_layout or op.data_layout) != layouts or op.groups != 1:
+        return None
+    data, weight, result = (decode(value.type) for value in (op.data, op.weight, op.result))
+    infos = [info for info in (data, weight, result) if isinstance(info, TensorInfo)]
+    if len(infos) < 3 or any(info.dtype != "f32" or info.shape is None for info in infos):
+        return None
+    windows = windows_of(call_of(op.definition, op.operation)).values()
+    is_plain = all((window.taps, window.stride, window.gap) == (TAPS, 1, 1) for window in windows)
+    if not is_plain or any(side not in (0, 1) for side in _padding(op)):
+        return None
+    outer, inner, *_ = weight.shape
+    batch, _, *places, _ = result.shape
+    return _Sizes(inner * lanes, outer * lanes, lanes, batch, tuple(places))
+
+
+# ---- which is the fastest ----
+
+
+def _fastest(sizes: _Sizes, most: int, processor: Machine) -> int | None:
+    """Results along a side of a tile; None where direct sums are about as fast."""
+    known = sizes.assumed()
+    times = {step: _nanoseconds(known, step, processor) for step in TILES if step <= most}
+    best = min(times, key=times.__getitem__)
+    places = known.batch * math.prod(known.places)
+    products = sizes.channels * sizes.outputs * TAPS * TAPS
+    direct = max(2 * products * places / _FLOPS / processor.cores, 4 * products / _BYTES)
+    return best if times[best] < _MOST * direct else None
+
+
+def _nanoseconds(sizes: _Sizes, step: int, processor: Machine) -> float:
+    """About how long it takes: what is computed, or reading the kernel where that takes longer."""
+    tiles, points = sizes.tiles(step), (step + TAPS - 1) ** 2
+    products = sizes.channels * sizes.outputs * points
+    vectors = (sizes.channels + sizes.outputs) // sizes.lanes
+    computing = tiles * (2 * products / _FLOPS + _TRANSFORM * points * vectors)
+    return max(computing / processor.cores, 4 * products / _BYTES)
+
+
+def _at_once(sizes: _Sizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
+    """How many tiles are worked on at once, and how many of them are multiplied in registers."""
+    points = (step + TAPS - 1) ** 2
+    is_small = 4 * points * sizes.channels * sizes.outputs <= processor.own_cache * 3 // 4
+    limit = _FEW_TILES if is_small else _MANY_TILES
+    most = max(processor.registers * 5 // 8 // vectors, 1)
+    count = sizes.tiles(step)
+    if count is None:
+        rows = min(most, 8)
+        return limit // rows * rows, rows
+    tiles = next((each for each in range(min(limit, count), limit // 2, -1) if count % each == 0), min(limit, count))
+    rows = next((each for each in range(most, most // 2, -1) if tiles % each == 0), -(-tiles // -(-tiles // most)))
+    return max(tiles, 1), max(rows, 1)
+
+
+# ---- what becomes part of it ----
+
+
+def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Operation]]:
+    """What is added for each channel, the tensor that is added, whether a relu follows, and the operations for that."""
+    bias, residual = None, None
+    found = [op.operation]
+    while (user := _next(found[-1])) is not None:
+        if user.name == "relax.nn.relu":
+            return bias, residual, True, [*found, user]
+        (other,) = [each for each in user.operands if each != found[-1].results[0]] or [None]
+        if other is None:
+            break
+        channels = _by_channel(other, op) if bias is None and residual is None else None
+        if channels is not None:
+            bias = channels
+        elif residual is None and other.type == op.result.type:
+            residual = other
+        else:
+            break
+        found.append(user)
+    return bias, residual, False, found
+
+
+def _next(operation: Operation) -> Operation | None:
+    """The only user, where it may become part of the convolution."""
+    (result,) = operation.results
+    if not is_used_once(result):
+        return None
+    (user,) = users_of(result)
+    is_in_place = user.name in ("relax.add", "relax.nn.relu") and user.results[0].type == result.type
+    return user if is_in_place and user.block == operation.block else None
+
+
+def _by_channel(value: Value, op: OpView) -> ndarray | None:
+    """The elements of a constant that has one for each channel."""
+    import numpy
+
+    elements = elements_of(value)
+    if elements is None:
+        return None
+    _, blocks, _, _, lanes = op.result.type.shape
+    if elements.dtype != "float32" or elements.shape not in ((1, blocks, 1, 1, lanes), (blocks, 1, 1, lanes)):
+        return None
+    return numpy.ascontiguousarray(elements)
+
+
+def _panels(weight: ndarray, side: int, columns: int) -> ndarray:
+    """[panels, points, channels, columns], of OIHW16i16o; transformed in f64."""
+    import numpy
+
+    outer, inner, *_, lanes, _ = weight.shape
+    transform = transform_kernel(side)
+    taps = weight.transpose(0, 5, 1, 4, 2, 3).reshape(-1, TAPS * TAPS).astype("float64")
+    points = (taps @ numpy.kron(transform, transform).T).astype("float32")
+    panels = points.reshape(outer * lanes // columns, columns, inner * lanes, side * side)
+    return numpy.ascontiguousarray(panels.transpose(0, 3, 2, 1))
