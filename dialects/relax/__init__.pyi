@@ -690,6 +690,20 @@ class _nn:
         """Transposed convolution over H and W."""
 
     @staticmethod
+    def conv2d_winograd(
+        data: Value,
+        weight: Value,
+        bias: Value | None = ...,
+        residual: Value | None = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        relu: bool = ...,
+        rows: SupportsIndex = ...,
+        tiles: SupportsIndex = ...,
+        **at: Unpack[At],
+    ) -> Value:
+        """conv2d of blocks of channels, NCHW16c, with a kernel of 3x3 taps that is transformed: [panels, points of a tile, channels, columns]."""
+
+    @staticmethod
     def conv3d(
         data: Value,
         weight: Value,

@@ -1,90 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The transforms of Winograd's convolutions with 3 taps, by polynomials' values at 0, at pairs +p and -p, and at infinity.
+"""The transforms of Winograd's convolutions with 3 taps: values of polynomials at 0, at pairs +p and -p, at infinity.
 
-The points of 4 results keep errors as small as those of direct sums.
+Errors grow with what the transforms multiply by. For 4 results a side the points 5/8 and 3/2 keep them about as small
+as those of direct sums; with 1 and 2, as they are often given, they would be six times as large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...bindings.mlir import ir
-from ...emit.arithmetic import result_of
-from ...emit.numbers import Number, number
+from ...emit.numbers import Number
+from ...emit.vectors import multiply_add
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: By the side of a transformed tile: the positive ones of the points beside 0 and infinity.
-POINTS = {4: (1.0,), 6: (0.625, 1.5)}
-
-
-def _polynomial(squares: Sequence[float]) -> list[float]:
-    """The coefficients of the product of (x - square), the constant first."""
-    found = [1.0]
-    for square in squares:
-        found = [low - square * high for low, high in zip([0.0, *found], [*found, 0.0], strict=True)]
-    return found
+#: By the side of a tile that is transformed: of the pairs the points above 0.
+_POINTS = {4: (1.0,), 6: (0.625, 1.5)}
 
 
 def transform_data(values: Sequence[Number]) -> list[Number]:
-    pairs = POINTS[len(values)]
-    squares = [each * each for each in pairs]
-    even, odd = list(values[::2]), list(values[1::2])
-    whole = _polynomial(squares)
+    """A row of a tile: what is multiplied with a transformed kernel's."""
+    points = _POINTS[len(values)]
+    even, odd = values[::2], values[1::2]
+    whole = _coefficients(points)
     found = [_sum(whole, even)]
-    for place, point in enumerate(pairs):
-        rest = _polynomial(squares[:place] + squares[place + 1 :])
-        high, low = _sum(rest, even[1:]), _sum(rest, odd[:-1])
-        found += _plus_and_minus(high, low, point)
+    for point in points:
+        others = _coefficients([other for other in points if other != point])
+        middle, side = _sum(others, even[1:]), _sum(others, odd[:-1])
+        found += [_sum([1.0, factor], [middle, side]) for factor in (point, -point)]
     return [*found, _sum(whole, odd)]
 
 
 def transform_back(values: Sequence[Number]) -> list[Number]:
-    pairs = POINTS[len(values)]
-    first, *between, last = values
-    sums = [x + y for x, y in zip(between[::2], between[1::2], strict=True)]
-    differences = [x - y for x, y in zip(between[::2], between[1::2], strict=True)]
+    """The results along a row, of its products."""
+    points = _POINTS[len(values)]
+    first, *pairs, last = values
+    above, below = pairs[::2], pairs[1::2]
+    sums = [x + y for x, y in zip(above, below, strict=True)]
+    differences = [x - y for x, y in zip(above, below, strict=True)]
     found = [
-        _sum([point**power for point in pairs], differences if power % 2 else sums)
-        for power in range(len(values) - 2)
+        _sum([point**power for point in points], differences if power % 2 else sums) for power in range(len(values) - 2)
     ]
-    found[0] = found[0] + first
-    found[-1] = found[-1] + last
+    return [found[0] + first, *found[1:-1], found[-1] + last]
+
+
+def transform_of_kernel(side: int) -> ndarray:
+    """The matrix that a column of 3 taps is multiplied with."""
+    import numpy
+
+    points = [0.0, *(sign * point for point in _POINTS[side] for sign in (1, -1))]
+    rows = []
+    for point in points:
+        distances = numpy.prod([point - other for other in points if other != point])
+        rows.append([point**power / distances for power in range(3)])
+    return numpy.array([*rows, [0.0, 0.0, 1.0]])
+
+
+def _coefficients(points: Sequence[float]) -> list[float]:
+    """Those of the product of x^2 - point^2, of even powers, the constant first."""
+    found = [1.0]
+    for point in points:
+        found = [below - point * point * own for below, own in zip([0.0, *found], [*found, 0.0], strict=True)]
     return found
 
 
 def _sum(factors: Sequence[float], values: Sequence[Number]) -> Number:
-    """Terms with a factor of one first: the others are multiplied and added in one."""
+    """The products' sum; the terms without a factor first, to which the others are added as they are multiplied."""
     terms = sorted(zip(factors, values, strict=True), key=lambda term: abs(term[0]) != 1)
-    (factor, value), *rest = terms
-    total = value if factor == 1 else value * factor
+    (factor, total), *rest = terms
+    if factor != 1:
+        total = total * factor
     for factor, value in rest:
-        total = total + value if factor == 1 else total - value if factor == -1 else multiply_add(value, factor, total)
+        total = _added(total, factor, value)
     return total
 
 
-def _plus_and_minus(high: Number, low: Number, point: float) -> list[Number]:
-    if point == 1:
-        return [high + low, high - low]
-    return [multiply_add(low, point, high), multiply_add(low, -point, high)]
-
-
-def multiply_add(x: Number, y: Any, z: Number) -> Number:
-    """x * y + z, rounded once where the machine can."""
-    fast = ir.Attribute.parse("#arith.fastmath<contract>")
-    multiplied = result_of("arith.mulf", [x, x.beside(y)], x.type, fastmath=fast)
-    return number(result_of("arith.addf", [multiplied, z], x.type, fastmath=fast))
-
-
-def transform_kernel(side: int) -> ndarray:
-    """What 3 taps are multiplied with: [side, 3]."""
-    import numpy
-
-    points = [0.0, *(sign * point for point in POINTS[side] for sign in (1, -1))]
-    rows = []
-    for point in points:
-        others = numpy.prod([point - other for other in points if other != point])
-        rows.append([point**power / others for power in range(3)])
-    return numpy.array([*rows, [0.0, 0.0, 1.0]])
+def _added(total: Number, factor: float, value: Number) -> Number:
+    if abs(factor) != 1:
+        return multiply_add(value, factor, total)
+    return total + value if factor == 1 else total - value

@@ -22,7 +22,7 @@ OPTIONS = (
     TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
     TargetOption("caches", "a core's data caches, innermost first: 32K,1M; else this machine's, of others 32K,512K"),
     TargetOption("cores", "how many cores there are; else this machine's, 1 of others"),
-    TargetOption("winograd", "3x3 convolutions with fewer products, by tiles of so many results a side: 2, 4; else none"),
+    TargetOption("winograd", "results a side of tiles by which 3x3 convolutions take fewer products: 2, 4; else none"),
 )
 _ENVIRONMENTS = ("gnu", "musl")
 

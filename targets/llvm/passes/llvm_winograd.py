@@ -9,7 +9,6 @@ products that are saved: such convolutions stay as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -20,10 +19,10 @@ from ....bindings.rewriting import replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim
+from ....dialects.core.verifier import call_of
 from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.winograd import TAPS, TILES
-from ....dialects.core.verifier import call_of
 from ....passes.canonicalize.constants import elements_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -31,7 +30,7 @@ from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine
 from ...core.registry import parse_target
 from ..objects.code_target import code_target, machine
-from ..winograd import transform_kernel
+from ..winograd import transform_of_kernel
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -233,7 +232,7 @@ def _panels(weight: ndarray, side: int, columns: int) -> ndarray:
     import numpy
 
     outer, inner, *_, lanes, _ = weight.shape
-    transform = transform_kernel(side)
+    transform = transform_of_kernel(side)
     taps = weight.transpose(0, 5, 1, 4, 2, 3).reshape(-1, TAPS * TAPS).astype("float64")
     points = (taps @ numpy.kron(transform, transform).T).astype("float32")
     panels = points.reshape(outer * lanes // columns, columns, inner * lanes, side * side)
