@@ -701,7 +701,7 @@ class _nn:
         tiles: SupportsIndex = ...,
         **at: Unpack[At],
     ) -> Value:
-        """conv2d of blocks of channels, NCHW16c, with a kernel of 3x3 taps that is transformed: [panels, points of a tile, channels, columns]."""
+        """conv2d of 3x3 taps, of NCHW4c and the like, with a kernel that is transformed: [panels, points of a tile, channels, columns]. A number for each column is added, then residual."""
 
     @staticmethod
     def conv3d(

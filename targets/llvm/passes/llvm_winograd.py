@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ....bindings.ir import Operation, OpView, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import is_used_once, operations_in, users_of
+from ....bindings.navigation import is_used_once, made_by, operations_in, users_of
 from ....bindings.rewriting import replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
@@ -42,9 +42,9 @@ _VECTORS = 2
 _FEW_TILES, _MANY_TILES = 16, 49
 #: Tiles along a side of an image whose size is not known.
 _ORDINARY_PLACES = 14
-#: What a core does in a nanosecond of products, and how long it takes to transform a tile of a vector's channels, for
-#: each of its points; what memory gives to all cores in a nanosecond.
-_FLOPS, _TRANSFORM, _BYTES = 230.0, 1.0, 30.0
+#: What a core does in a nanosecond of products, for each lane; how long it takes to transform a tile of a vector's
+#: channels, for each of its points; what memory gives to all cores in a nanosecond.
+_FLOPS, _TRANSFORM, _BYTES = 14.0, 1.0, 30.0
 #: Of the time that direct sums take; with more the error is not worth it.
 _MOST = 0.85
 
@@ -69,10 +69,10 @@ class Winograd(Pass):
         most = code_target(chosen).winograd
         if not most:
             return
-        processor = machine(chosen)
+        processor, panels = machine(chosen), _Panels({})
         for operation in operations_in(op):
             if operation.name == "relax.nn.conv2d":
-                _rewrite(operation.opview, most, processor)
+                _rewrite(operation.opview, most, processor, panels)
 
 
 class _Sizes(NamedTuple):
@@ -95,23 +95,21 @@ class _Sizes(NamedTuple):
         return self._replace(batch=self.batch if isinstance(self.batch, int) else 1, places=known)
 
 
-def _rewrite(op: OpView, most: int, processor: Machine) -> None:
+def _rewrite(op: OpView, most: int, processor: Machine, panels: _Panels) -> None:
     sizes = _sizes(op, processor)
     step = None if sizes is None else _fastest(sizes, most, processor)
     if sizes is None or step is None:
-        return
-    weight = elements_of(op.weight)
-    if weight is None:
         return
     bias, residual, relu, replaced = _epilogue(op)
     lanes = sizes.lanes
     columns = lanes * (_VECTORS if sizes.outputs % (_VECTORS * lanes) == 0 else 1)
     tiles, rows = _at_once(sizes, step, columns // lanes, processor)
     attributes = {"padding": _padding(op), "relu": relu, "rows": rows, "tiles": tiles}
-    with ir.InsertionPoint(replaced[-1]), op.operation.location:
-        panels = constant_like(op.weight, _panels(weight, step + TAPS - 1, columns))
+    kernel = panels.of(op.weight, step + TAPS - 1, columns)
+    location = ir.Location.fused([each.location for each in replaced], context=op.operation.context)
+    with ir.InsertionPoint(replaced[-1]), location:
         added = None if bias is None else constant_like(op.weight, bias.reshape(-1, columns))
-        made = relax.ops["nn.conv2d_winograd"](op.data, panels, added, residual, **attributes)
+        made = relax.ops["nn.conv2d_winograd"](op.data, kernel, added, residual, **attributes)
     *before, last = replaced
     replace_op(last, [made])
     for operation in reversed(before):
@@ -137,6 +135,8 @@ def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
     is_plain = all((window.taps, window.stride, window.gap) == (TAPS, 1, 1) for window in windows)
     if not is_plain or any(side not in (0, 1) for side in _padding(op)):
         return None
+    if made_by(op.weight, "arith.constant", "relax.constant") is None:
+        return None
     outer, inner, *_ = weight.shape
     batch, _, *places, _ = result.shape
     return _Sizes(inner * lanes, outer * lanes, lanes, batch, tuple(places))
@@ -152,7 +152,7 @@ def _fastest(sizes: _Sizes, most: int, processor: Machine) -> int | None:
     best = min(times, key=times.__getitem__)
     places = known.batch * math.prod(known.places)
     products = sizes.channels * sizes.outputs * TAPS * TAPS
-    direct = max(2 * products * places / _FLOPS / processor.cores, 4 * products / _BYTES)
+    direct = max(2 * products * places / (_FLOPS * sizes.lanes) / processor.cores, 4 * products / _BYTES)
     return best if times[best] < _MOST * direct else None
 
 
@@ -161,23 +161,27 @@ def _nanoseconds(sizes: _Sizes, step: int, processor: Machine) -> float:
     tiles, points = sizes.tiles(step), (step + TAPS - 1) ** 2
     products = sizes.channels * sizes.outputs * points
     vectors = (sizes.channels + sizes.outputs) // sizes.lanes
-    computing = tiles * (2 * products / _FLOPS + _TRANSFORM * points * vectors)
+    computing = tiles * (2 * products / (_FLOPS * sizes.lanes) + _TRANSFORM * points * vectors)
     return max(computing / processor.cores, 4 * products / _BYTES)
 
 
 def _at_once(sizes: _Sizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
     """How many tiles are worked on at once, and how many of them are multiplied in registers."""
-    points = (step + TAPS - 1) ** 2
-    is_small = 4 * points * sizes.channels * sizes.outputs <= processor.own_cache * 3 // 4
-    limit = _FEW_TILES if is_small else _MANY_TILES
+    kernel = 4 * (step + TAPS - 1) ** 2 * sizes.channels * sizes.outputs
+    wanted = _FEW_TILES if kernel <= processor.own_cache * 3 // 4 else _MANY_TILES
     most = max(processor.registers * 5 // 8 // vectors, 1)
     count = sizes.tiles(step)
     if count is None:
-        rows = min(most, 8)
-        return limit // rows * rows, rows
-    tiles = next((each for each in range(min(limit, count), limit // 2, -1) if count % each == 0), min(limit, count))
-    rows = next((each for each in range(most, most // 2, -1) if tiles % each == 0), -(-tiles // -(-tiles // most)))
-    return max(tiles, 1), max(rows, 1)
+        return -(-wanted // most) * most, most
+    even = [each for each in range(_FEW_TILES // 2, _MANY_TILES + 1) if count % each == 0]
+    tiles = min(even, key=lambda each: abs(each - wanted)) if even else _evened(count, wanted)
+    rows = next((each for each in range(most, most // 2, -1) if tiles % each == 0), _evened(tiles, most))
+    return tiles, rows
+
+
+def _evened(count: int, most: int) -> int:
+    """So many at most that about as many are left for the last time."""
+    return max(-(-count // max(-(-count // most), 1)), 1)
 
 
 # ---- what becomes part of it ----
@@ -227,13 +231,28 @@ def _by_channel(value: Value, op: OpView) -> ndarray | None:
     return numpy.ascontiguousarray(elements)
 
 
-def _panels(weight: ndarray, side: int, columns: int) -> ndarray:
-    """[panels, points, channels, columns], of OIHW16i16o; transformed in f64."""
+class _Panels(NamedTuple):
+    """Kernels that are transformed, each once: [panels, points, channels, columns], of OIHW16i16o."""
+
+    made: dict[tuple[Value, int, int], Value]
+
+    def of(self, weight: Value, side: int, columns: int) -> Value:
+        key = weight, side, columns
+        if key not in self.made:
+            with ir.InsertionPoint.after(weight.owner), weight.owner.location:
+                self.made[key] = constant_like(weight, _transformed(weight, side, columns))
+        return self.made[key]
+
+
+def _transformed(weight: Value, side: int, columns: int) -> ndarray:
+    """In f64, rounded once."""
     import numpy
 
-    outer, inner, *_, lanes, _ = weight.shape
+    elements = elements_of(weight)
+    assert elements is not None
+    outer, inner, *_, lanes, _ = elements.shape
     transform = transform_of_kernel(side)
-    taps = weight.transpose(0, 5, 1, 4, 2, 3).reshape(-1, TAPS * TAPS).astype("float64")
+    taps = elements.transpose(0, 5, 1, 4, 2, 3).reshape(-1, TAPS * TAPS).astype("float64")
     points = (taps @ numpy.kron(transform, transform).T).astype("float32")
     panels = points.reshape(outer * lanes // columns, columns, inner * lanes, side * side)
     return numpy.ascontiguousarray(panels.transpose(0, 3, 2, 1))
