@@ -36,10 +36,10 @@ def conv2d_winograd(op: OpView, operands: list[Value], builder: RuleBuilder) -> 
     held = {name: value for name, value in by_name(op, operands).items() if value is not None}
     panels, points, channels, columns = builder.shape(held["weight"])
     batch, _, height, width, lanes = builder.result_shape()
-    sizes = [size for size in (panels, points, channels, columns, lanes) if isinstance(size, int)]
-    if len(sizes) < 5:
+    known = [panels, points, channels, columns, lanes]
+    if not all(isinstance(size, int) for size in known):
         return builder.decline("a size of the kernel is not known")
-    kernel = _Kernel(math.isqrt(sizes[1]) - TAPS + 1, *sizes, op.rows, op.tiles)  # type: ignore[arg-type]
+    kernel = _Kernel._make([*known, op.rows, op.tiles])
     wanted = {
         "data": (batch, kernel.blocks, None, None, lanes),
         "bias": (kernel.panels, kernel.columns),
@@ -64,8 +64,6 @@ def _has_shape(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:
 class _Kernel(NamedTuple):
     """Its sizes, and how many tiles are worked on."""
 
-    #: Results along a side of a tile.
-    step: int
     panels: int
     points: int
     channels: int
@@ -78,7 +76,13 @@ class _Kernel(NamedTuple):
 
     @property
     def side(self) -> int:
-        return self.step + TAPS - 1
+        """Of a tile that is transformed."""
+        return math.isqrt(self.points)
+
+    @property
+    def step(self) -> int:
+        """From one tile to the next: results along a side."""
+        return self.side - TAPS + 1
 
     @property
     def blocks(self) -> int:
@@ -232,7 +236,7 @@ class _Loops:
         kernel = self.kernel
         places = [(row, column * kernel.lanes) for row in range(rows) for column in range(kernel.vectors)]
 
-        def step(block: Number, lane: Number, totals: Sequence[Value]) -> list[Number]:
+        def step(block: Number, lane: Number, totals: Sequence[Value]) -> Sequence[Value]:
             at = block * kernel.lanes + lane
             starts = [column for _, column in places[: kernel.vectors]]
             columns = {start: self._get(self.weight, panel, point, at, start) for start in starts}
@@ -241,8 +245,8 @@ class _Loops:
             pairs = zip(places, totals, strict=True)
             return [multiply_add(columns[column], factors[row], total) for (row, column), total in pairs]
 
-        def some(block: Number, lane: Number, *totals: Value) -> list[Value]:
-            return functools.reduce(lambda made, ahead: step(block, lane + ahead, made), range(_STEPS), list(totals))
+        def some(block: Number, lane: Number, *totals: Value) -> Sequence[Value]:
+            return functools.reduce(lambda made, ahead: step(block, lane + ahead, made), range(_STEPS), totals)
 
         def each(block: Number, *totals: Value) -> list[Any]:
             return loops.for_range(0, kernel.lanes, functools.partial(some, block), *totals, step=_STEPS)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ....bindings.ir import Operation, OpView, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import is_used_once, made_by, operations_in, users_of
+from ....bindings.navigation import is_used_once, operations_in, users_of
 from ....bindings.rewriting import replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import Dim
 from ....dialects.core.verifier import call_of
 from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.windows import windows_of
@@ -69,33 +68,32 @@ class Winograd(Pass):
         most = code_target(chosen).winograd
         if not most:
             return
-        processor, panels = machine(chosen), _Panels({})
+        processor = machine(chosen)
+        kernels: _Kernels = {}
         for operation in operations_in(op):
             if operation.name == "relax.nn.conv2d":
-                _rewrite(operation.opview, most, processor, panels)
+                _rewrite(operation.opview, most, processor, kernels)
+
+
+#: Those that are transformed, by what they were, the side of a tile and the columns of a panel.
+_Kernels = dict[tuple[Value, int, int], Value]
 
 
 class _Sizes(NamedTuple):
-    """Of a convolution; images' where they are known."""
+    """Of a convolution; of pictures whose sizes are not known they are assumed."""
 
     channels: int
     outputs: int
     lanes: int
-    batch: Dim
-    places: tuple[Dim, ...]
+    batch: int
+    places: tuple[int, ...]
+    is_known: bool
 
-    def tiles(self, step: int) -> int | None:
-        known = [size for size in self.places if isinstance(size, int)]
-        if not isinstance(self.batch, int) or len(known) < len(self.places):
-            return None
-        return self.batch * math.prod(-(-size // step) for size in known)
-
-    def assumed(self) -> _Sizes:
-        known = tuple(size if isinstance(size, int) else _ORDINARY_PLACES for size in self.places)
-        return self._replace(batch=self.batch if isinstance(self.batch, int) else 1, places=known)
+    def tiles(self, step: int) -> int:
+        return self.batch * math.prod(-(-size // step) for size in self.places)
 
 
-def _rewrite(op: OpView, most: int, processor: Machine, panels: _Panels) -> None:
+def _rewrite(op: OpView, most: int, processor: Machine, kernels: _Kernels) -> None:
     sizes = _sizes(op, processor)
     step = None if sizes is None else _fastest(sizes, most, processor)
     if sizes is None or step is None:
@@ -105,7 +103,7 @@ def _rewrite(op: OpView, most: int, processor: Machine, panels: _Panels) -> None
     columns = lanes * (_VECTORS if sizes.outputs % (_VECTORS * lanes) == 0 else 1)
     tiles, rows = _at_once(sizes, step, columns // lanes, processor)
     attributes = {"padding": _padding(op), "relu": relu, "rows": rows, "tiles": tiles}
-    kernel = panels.of(op.weight, step + TAPS - 1, columns)
+    kernel = _kernel(op.weight, step + TAPS - 1, columns, kernels)
     location = ir.Location.fused([each.location for each in replaced], context=op.operation.context)
     with ir.InsertionPoint(replaced[-1]), location:
         added = None if bias is None else constant_like(op.weight, bias.reshape(-1, columns))
@@ -127,19 +125,21 @@ def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
     layouts = (f"NCHW{lanes}c", f"OIHW{lanes}i{lanes}o", f"NCHW{lanes}c")
     if (op.data_layout, op.kernel_layout, op.out_layout or op.data_layout) != layouts or op.groups != 1:
         return None
-    data, weight, result = (decode(value.type) for value in (op.data, op.weight, op.result))
-    infos = [info for info in (data, weight, result) if isinstance(info, TensorInfo)]
-    if len(infos) < 3 or any(info.dtype != "f32" or info.shape is None for info in infos):
+    infos = [decode(value.type) for value in (op.data, op.weight, op.result)]
+    if any(not isinstance(info, TensorInfo) or info.dtype != "f32" or info.shape is None for info in infos):
         return None
     windows = windows_of(call_of(op.definition, op.operation)).values()
     is_plain = all((window.taps, window.stride, window.gap) == (TAPS, 1, 1) for window in windows)
     if not is_plain or any(side not in (0, 1) for side in _padding(op)):
         return None
-    if made_by(op.weight, "arith.constant", "relax.constant") is None:
+    weight = elements_of(op.weight)
+    if weight is None:
         return None
     outer, inner, *_ = weight.shape
-    batch, _, *places, _ = result.shape
-    return _Sizes(inner * lanes, outer * lanes, lanes, batch, tuple(places))
+    batch, _, *places, _ = infos[2].shape  # type: ignore[union-attr, misc]
+    is_known = all(isinstance(size, int) for size in (batch, *places))
+    known = tuple(size if isinstance(size, int) else _ORDINARY_PLACES for size in places)
+    return _Sizes(inner * lanes, outer * lanes, lanes, batch if isinstance(batch, int) else 1, known, is_known)
 
 
 # ---- which is the fastest ----
@@ -147,10 +147,9 @@ def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
 
 def _fastest(sizes: _Sizes, most: int, processor: Machine) -> int | None:
     """Results along a side of a tile; None where direct sums are about as fast."""
-    known = sizes.assumed()
-    times = {step: _nanoseconds(known, step, processor) for step in TILES if step <= most}
+    times = {step: _nanoseconds(sizes, step, processor) for step in TILES if step <= most}
     best = min(times, key=times.__getitem__)
-    places = known.batch * math.prod(known.places)
+    places = sizes.tiles(1)
     products = sizes.channels * sizes.outputs * TAPS * TAPS
     direct = max(2 * products * places / (_FLOPS * sizes.lanes) / processor.cores, 4 * products / _BYTES)
     return best if times[best] < _MOST * direct else None
@@ -170,9 +169,9 @@ def _at_once(sizes: _Sizes, step: int, vectors: int, processor: Machine) -> tupl
     kernel = 4 * (step + TAPS - 1) ** 2 * sizes.channels * sizes.outputs
     wanted = _FEW_TILES if kernel <= processor.own_cache * 3 // 4 else _MANY_TILES
     most = max(processor.registers * 5 // 8 // vectors, 1)
-    count = sizes.tiles(step)
-    if count is None:
+    if not sizes.is_known:
         return -(-wanted // most) * most, most
+    count = sizes.tiles(step)
     even = [each for each in range(_FEW_TILES // 2, _MANY_TILES + 1) if count % each == 0]
     tiles = min(even, key=lambda each: abs(each - wanted)) if even else _evened(count, wanted)
     rows = next((each for each in range(most, most // 2, -1) if tiles % each == 0), _evened(tiles, most))
@@ -194,11 +193,8 @@ def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Oper
     while (user := _next(found[-1])) is not None:
         if user.name == "relax.nn.relu":
             return bias, residual, True, [*found, user]
-        (other,) = [each for each in user.operands if each != found[-1].results[0]] or [None]
-        if other is None:
-            break
-        channels = _by_channel(other, op) if bias is None and residual is None else None
-        if channels is not None:
+        (other,) = [each for each in user.operands if each != found[-1].results[0]]
+        if bias is None and residual is None and (channels := _by_channel(other, op)) is not None:
             bias = channels
         elif residual is None and other.type == op.result.type:
             residual = other
@@ -231,21 +227,20 @@ def _by_channel(value: Value, op: OpView) -> ndarray | None:
     return numpy.ascontiguousarray(elements)
 
 
-class _Panels(NamedTuple):
-    """Kernels that are transformed, each once: [panels, points, channels, columns], of OIHW16i16o."""
-
-    made: dict[tuple[Value, int, int], Value]
-
-    def of(self, weight: Value, side: int, columns: int) -> Value:
-        key = weight, side, columns
-        if key not in self.made:
-            with ir.InsertionPoint.after(weight.owner), weight.owner.location:
-                self.made[key] = constant_like(weight, _transformed(weight, side, columns))
-        return self.made[key]
+# ---- kernels ----
 
 
-def _transformed(weight: Value, side: int, columns: int) -> ndarray:
-    """In f64, rounded once."""
+def _kernel(weight: Value, side: int, columns: int, made: _Kernels) -> Value:
+    """The kernel transformed, for all convolutions that have it."""
+    key = weight, side, columns
+    if key not in made:
+        with ir.InsertionPoint.after(weight.owner), weight.owner.location:
+            made[key] = constant_like(weight, _panels(weight, side, columns))
+    return made[key]
+
+
+def _panels(weight: Value, side: int, columns: int) -> ndarray:
+    """[panels, points, channels, columns], of OIHW16i16o; computed in f64."""
     import numpy
 
     elements = elements_of(weight)
