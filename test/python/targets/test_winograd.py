@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy
@@ -19,8 +20,8 @@ from relax_mlir import relax
 
 #: Short vectors, so that few channels make blocks.
 TARGET = "llvm{{winograd={} vector-bytes=16 cores=1}}"
-#: Of the largest number that is met, times what a kernel's taps sum up to, so much is lost at most.
-ERRORS = {2: 4e-7, 4: 1.5e-6}
+#: Of the largest number that is met, times what a kernel's taps sum up to, so much is lost: three times what was seen.
+ERRORS = {2: 6e-8, 4: 3e-7}
 
 
 class Case(NamedTuple):
@@ -83,8 +84,8 @@ def compiled(module: rx.Module, step: int) -> Any:
     """The program, of which each convolution is one by tiles of so many results a side."""
     target = TARGET.format(step)
     lowered = rx.lower(module, target, pipeline=rx.stages(target).until("layouts"))
-    names = {name for name in ("relax.nn.conv2d", "relax.nn.conv2d_winograd") if f'"{name}"' in str(lowered)}
-    assert names == {"relax.nn.conv2d_winograd"}
+    found = set(re.findall(r'"(relax\.nn\.conv2d\w*)"', str(lowered)))
+    assert found == {"relax.nn.conv2d_winograd"}
     return rx.compile(module, target)
 
 
@@ -105,19 +106,19 @@ def check(case: Case, step: int, main: Any, *shape: int) -> None:
     assert lost(actual, expected, data, weight) < ERRORS[step] if actual.size else True
 
 
-#: Tiles that are whole and that are not, at each edge; of one vector and of two; with all that follows.
+#: Tiles that are whole and that are not, at each edge; panels of one vector and of two; with all that follows.
 CASES = [
-    (Case(32, 32), (1, 16, 16)),
-    (Case(32, 36, (0, 0, 0, 0), bias=True), (2, 12, 15)),
-    (Case(36, 32, (1, 0, 0, 1), bias=True, relu=True), (1, 17, 11)),
-    (Case(32, 40, (0, 1, 1, 0), residual=True), (3, 9, 9)),
-    (Case(40, 32, bias=True, residual=True, relu=True), (1, 10, 21)),
+    (4, Case(32, 32), (1, 16, 16)),
+    (2, Case(32, 32), (1, 16, 16)),
+    (2, Case(32, 36, (0, 0, 0, 0), bias=True), (2, 12, 15)),
+    (4, Case(36, 32, (1, 0, 0, 1), bias=True, relu=True), (1, 17, 11)),
+    (4, Case(32, 40, (0, 1, 1, 0), residual=True), (3, 9, 9)),
+    (2, Case(40, 32, bias=True, residual=True, relu=True), (1, 10, 21)),
 ]
 
 
-@pytest.mark.parametrize("step", [2, 4])
-@pytest.mark.parametrize(("case", "shape"), CASES)
-def test_known_sizes(case: Case, shape: tuple[int, ...], step: int) -> None:
+@pytest.mark.parametrize(("step", "case", "shape"), CASES)
+def test_known_sizes(step: int, case: Case, shape: tuple[int, ...]) -> None:
     _, weight, bias = case.arrays(*shape)
     check(case, step, compiled(case.module(weight, bias, *shape), step)["main"], *shape)
 
