@@ -70,9 +70,8 @@ class Winograd(Pass):
             return
         processor = machine(chosen)
         kernels: _Kernels = {}
-        for operation in operations_in(op):
-            if operation.name == "relax.nn.conv2d":
-                _rewrite(operation.opview, most, processor, kernels)
+        for operation in [each for each in operations_in(op) if each.name == "relax.nn.conv2d"]:
+            _rewrite(operation.opview, most, processor, kernels)
 
 
 #: Those that are transformed, by what they were, the side of a tile and the columns of a panel.
