@@ -8,6 +8,7 @@ as those of direct sums; with 1 and 2, as they are often given, they would be si
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from ...emit.numbers import Number
@@ -67,17 +68,6 @@ def _coefficients(points: Sequence[float]) -> list[float]:
 
 
 def _sum(factors: Sequence[float], values: Sequence[Number]) -> Number:
-    """The products' sum; the terms without a factor first, to which the others are added as they are multiplied."""
-    terms = sorted(zip(factors, values, strict=True), key=lambda term: abs(term[0]) != 1)
-    (factor, total), *rest = terms
-    if factor != 1:
-        total = total * factor
-    for factor, value in rest:
-        total = _added(total, factor, value)
-    return total
-
-
-def _added(total: Number, factor: float, value: Number) -> Number:
-    if abs(factor) != 1:
-        return multiply_add(value, factor, total)
-    return total + value if factor == 1 else total - value
+    """The products' sum, from a term without a factor on: the others are added as they are multiplied."""
+    (factor, first), *rest = sorted(zip(factors, values, strict=True), key=lambda term: abs(term[0]) != 1)
+    return reduce(lambda total, term: multiply_add(term[1], term[0], total), rest, first * factor)
