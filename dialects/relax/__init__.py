@@ -30,6 +30,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     search,
     shape,
     vision_ops,
+    winograd,
 )
 from .constants import const
 from .dialect import relax as dialect

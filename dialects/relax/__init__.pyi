@@ -690,6 +690,20 @@ class _nn:
         """Transposed convolution over H and W."""
 
     @staticmethod
+    def conv2d_winograd(
+        data: Value,
+        weight: Value,
+        bias: Value | None = ...,
+        residual: Value | None = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        relu: bool = ...,
+        rows: SupportsIndex = ...,
+        tiles: SupportsIndex = ...,
+        **at: Unpack[At],
+    ) -> Value:
+        """conv2d of 3x3 taps, of NCHW4c and the like, with a kernel that is transformed: [panels, points of a tile, channels, columns]. A number for each column is added, then residual."""
+
+    @staticmethod
     def conv3d(
         data: Value,
         weight: Value,

@@ -21,9 +21,10 @@ from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.nbits import WORD
-from ...emit import linalg, loops
+from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, minimum, number
+from ...emit.vectors import multiply_add
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
@@ -129,7 +130,7 @@ class _Kernel:
         self.zero_point = others.pop(0) if has_zero_point else None
         self.bias = others.pop(0) if has_bias else None
         self.out = out
-        self._type = ir.VectorType.get([matrix.lanes], ir.F32Type.get())
+        self._type = vectors.vector_of(matrix.lanes, ir.F32Type.get())
 
     def write(self) -> None:
         count: Any = loops.size(self.x, 0)
@@ -156,7 +157,7 @@ class _Kernel:
             scales, offsets = self._scales(panel, place), self._offsets(panel, place)
             sums = [self._spread(loops.load(self.sums, row + each, place)) for each in range(rows)]
             return [
-                _multiply_add(part - offsets[column] * sums[each], scales[column], number(total))
+                multiply_add(part - offsets[column] * sums[each], scales[column], number(total))
                 for (each, column), part, total in zip(points, parts, totals, strict=True)
             ]
 
@@ -182,7 +183,7 @@ class _Kernel:
                 unpacked = [self._unpacked(each, code) for each in words]
                 for place, (each, column) in enumerate(points):
                     slot = place * chains + code % chains
-                    made[slot] = _multiply_add(unpacked[column], factors[each], made[slot])
+                    made[slot] = multiply_add(unpacked[column], factors[each], made[slot])
             return made
 
         zeros = [constant(0.0, self._type)] * (len(points) * chains)
@@ -234,7 +235,7 @@ class _Kernel:
             factors = [self._spread(loops.load(self.x, row + each, start + place)) for each in range(rows)]
             columns = [self._get(numbers, place, column * matrix.lanes) for column in range(matrix.vectors)]
             return [
-                _multiply_add(columns[column], factors[each], number(total))
+                multiply_add(columns[column], factors[each], number(total))
                 for (each, column), total in zip(points, sums, strict=True)
             ]
 
@@ -322,13 +323,13 @@ class _Kernel:
         return number(loaded).of("ui8" if isinstance(element, ir.IntegerType) else str(element)).to("f32")
 
     def _spread(self, scalar: Number) -> Number:
-        return number(result_of("vector.broadcast", [scalar], self._type))
+        return vectors.spread(self._type, scalar)
 
     def _get(self, memref: Value, row: Number, column: int) -> Number:
-        return number(result_of("vector.load", [memref, row, as_index(column)], self._type))
+        return vectors.load(self._type, memref, row, column)
 
     def _put(self, value: Number, memref: Value, row: Number, column: int) -> None:
-        ir.Operation.create("vector.store", operands=[value, memref, row, as_index(column)])
+        vectors.store(value, memref, row, column)
 
     # ---- results ----
 
@@ -356,10 +357,3 @@ class _Kernel:
         last = ir.AffineMap.get(2, 0, [ir.AffineDimExpr.get(1)])
         inside = ir.ArrayAttr.get([ir.BoolAttr.get(True)])
         return {"permutation_map": ir.AffineMapAttr.get(last), "in_bounds": inside, **linalg.segments(*counts)}
-
-
-def _multiply_add(x: Number, y: Value, z: Number) -> Number:
-    """x * y + z, rounded once where the machine can."""
-    fast = ir.Attribute.parse("#arith.fastmath<contract>")
-    multiplied = result_of("arith.mulf", [x, y], x.type, fastmath=fast)
-    return number(result_of("arith.addf", [multiplied, z], x.type, fastmath=fast))

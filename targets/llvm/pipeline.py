@@ -103,6 +103,7 @@ STAGES = (
             "relax-canonicalize",
             "relax-fold-constant",
             "llvm-pack-nbits{target=@target}",
+            "llvm-winograd{target=@target}",
         ),
         "convolutions work on blocks of channels, weights of few bits lie as vectors read them",
         level=2,

@@ -34,3 +34,4 @@ no_gradient(
     "it chooses boxes by comparing them, and its results change in steps",
 )
 no_gradient(_relax("matmul_nbits_panels"), "it is a target's form of matmul_nbits, which is differentiated before")
+no_gradient(_relax("nn.conv2d_winograd"), "it is a target's form of nn.conv2d, which is differentiated before")

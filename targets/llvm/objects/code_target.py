@@ -22,6 +22,7 @@ OPTIONS = (
     TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
     TargetOption("caches", "a core's data caches, innermost first: 32K,1M; else this machine's, of others 32K,512K"),
     TargetOption("cores", "how many cores there are; else this machine's, 1 of others"),
+    TargetOption("winograd", "results a side of tiles by which 3x3 convolutions take fewer products: 2, 4; else none"),
 )
 _ENVIRONMENTS = ("gnu", "musl")
 
@@ -41,6 +42,8 @@ class CodeTarget:
     #: Bytes, innermost first.
     caches: tuple[int, ...] = ORDINARY_CACHES
     cores: int = 1
+    #: Results along a side of the largest tiles that 3x3 convolutions may work by; 0 for direct sums.
+    winograd: int = 0
 
     @property
     def is_host(self) -> bool:
@@ -70,8 +73,9 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
     is_this = not triple and not cpu
     vector_bytes = _vector_bytes(chosen.option("vector-bytes"))
     caches, cores = _caches(chosen.option("caches"), is_this), _cores(chosen.option("cores"), is_this)
+    winograd = _winograd(chosen.option("winograd"))
     if is_this and not features:
-        return CodeTarget(host_triple(), "", "", host_features(), vector_bytes, caches, cores)
+        return CodeTarget(host_triple(), "", "", host_features(), vector_bytes, caches, cores, winograd)
     full = _triple(triple) if triple else host_triple()
     architecture = _architecture(full.partition("-")[0])
     has = _host_features(architecture) if is_this else architecture.features_of(cpu or GENERIC)
@@ -83,7 +87,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         enabled = architecture.without(enabled, "zvl256b")
     removed, added = sorted(named - enabled), sorted(enabled - named)
     text = ",".join([*(f"-{each}" for each in removed), *(f"+{each}" for each in added)])
-    return CodeTarget(full, name, text, enabled, vector_bytes, caches, cores)
+    return CodeTarget(full, name, text, enabled, vector_bytes, caches, cores, winograd)
 
 
 def _triple(text: str) -> str:
@@ -150,6 +154,13 @@ def _cores(text: str, is_this: bool) -> int:
     if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 9):
         raise RelaxError(f"cores={text}: expected how many there are, at least 1 and less than 100000000")
     return int(text)
+
+
+def _winograd(text: str) -> int:
+    allowed = ["2", "4"]
+    if text and text not in allowed:
+        raise RelaxError(f"winograd={text}: expected one of {', '.join(allowed)}, the results along a side of a tile")
+    return int(text or 0)
 
 
 def machine(target: ChosenTarget) -> Machine:

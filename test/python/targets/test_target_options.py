@@ -65,6 +65,7 @@ def test_options(text: str, options: dict[str, str]) -> None:
         (ON_X86 + "features=-sse2}", "feature 'sse2': code for x86_64 on Linux is never made without it"),
         (ON_X86 + "features=+64bit-mode}", "x86_64 has no feature '64bit-mode'"),
         (ON_X86 + "vector-bytes=24}", "vector-bytes=24: expected one of 8, 16, 32, 64, 128, 256"),
+        ("llvm{winograd=3}", "target 'llvm{winograd=3}': winograd=3: expected one of 2, 4"),
         ("llvm{triple=aarch64-apple-darwin}", "expected one of x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
         ("llvm{triple=aarch64-linux-android}", "expected one of"),
         ("llvm{triple=arm64-linux-gnu}", "no code can be made for architecture 'arm64'; did you mean 'aarch64'?"),
@@ -161,7 +162,7 @@ def test_every_cpu_has_the_baseline(architecture: str) -> None:
 
 def test_children_take_their_parents_options() -> None:
     rx.register_target(rx.Target("options-child", parents=("llvm",)))
-    names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores"]
+    names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores", "winograd"]
     assert [option.name for option in options_of("options-child")] == names
     stages = rx.stages("options-child{vector-bytes=16}")
     assert "tir-plan{target=@target{vector-bytes=16}}" in map(str, stages["plan"].passes)

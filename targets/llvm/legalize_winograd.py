@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Winograd's convolutions: so many tiles at a time are transformed, multiplied point by point, and transformed back.
+
+A block of tiles stays in the cache from one step to the next. For each point of a tile there is a product of the tiles'
+channels with a matrix of the kernel's. What a panel of columns gives is transformed back before the next one's turn.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.ir import OpView, Value
+from ...bindings.mlir import ir
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.relax.winograd import TAPS
+from ...emit import loops, vectors
+from ...emit.numbers import Number, Size, constant, maximum, minimum, number
+from ...emit.vectors import multiply_add
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import by_name
+from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import FLOPS, share_steps
+from .winograd import transform_back, transform_data
+
+#: So many blocks of tiles are shared by threads; of fewer, the steps of each.
+_MANY_BLOCKS = 8
+#: Steps of a product that are written one behind the other.
+_STEPS = 4
+
+
+@register_legalize("relax.nn.conv2d_winograd", target="llvm", by_types=True)
+def conv2d_winograd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    held = {name: value for name, value in by_name(op, operands).items() if value is not None}
+    panels, points, channels, columns = builder.shape(held["weight"])
+    batch, _, height, width, lanes = builder.result_shape()
+    known = [panels, points, channels, columns, lanes]
+    if not all(isinstance(size, int) for size in known):
+        return builder.decline("a size of the kernel is not known")
+    kernel = _Kernel._make([*known, op.rows, op.tiles])
+    wanted = {
+        "data": (batch, kernel.blocks, None, None, lanes),
+        "bias": (kernel.panels, kernel.columns),
+        "residual": (batch, kernel.panels * kernel.vectors, height, width, lanes),
+    }
+    for name, shape in wanted.items():
+        if name in held and not _has_shape(builder.shape(held[name]), shape):
+            return builder.decline(f"it is not known that the sizes of {name} are those that the kernel needs")
+
+    def body(*parameters: Value) -> None:
+        *given, out = parameters
+        _Loops(kernel, op.padding[:2], op.relu, dict(zip(held, given, strict=True)), out).write()
+
+    return builder.loops(body, list(held.values()))
+
+
+def _has_shape(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:
+    """Whether it is known to be the one that is wanted; None fits all."""
+    return all(want is None or equal(size, want) is True for size, want in zip(shape, wanted, strict=True))
+
+
+class _Kernel(NamedTuple):
+    """Its sizes, and how many tiles are worked on."""
+
+    panels: int
+    points: int
+    channels: int
+    columns: int
+    lanes: int
+    #: In registers.
+    rows: int
+    #: In the cache.
+    tiles: int
+
+    @property
+    def side(self) -> int:
+        """Of a tile that is transformed."""
+        return math.isqrt(self.points)
+
+    @property
+    def step(self) -> int:
+        """From one tile to the next: results along a side."""
+        return self.side - TAPS + 1
+
+    @property
+    def blocks(self) -> int:
+        return self.channels // self.lanes
+
+    @property
+    def vectors(self) -> int:
+        return self.columns // self.lanes
+
+
+class _Tile(NamedTuple):
+    """The picture, and the place of the first result."""
+
+    picture: Number
+    row: Number
+    column: Number
+
+
+class _Loops:
+    """The loops of one convolution, on memrefs."""
+
+    def __init__(self, kernel: _Kernel, before: Sequence[int], relu: bool, tensors: dict[str, Value], out: Value):
+        self.kernel, self.before, self.relu = kernel, before, relu
+        self.data, self.weight, self.out = tensors["data"], tensors["weight"], out
+        self.bias, self.residual = tensors.get("bias"), tensors.get("residual")
+        self._type = vectors.vector_of(kernel.lanes, ir.F32Type.get())
+        batch, _, *self.places, _ = loops.sizes(out)
+        #: Of tiles along the sides of a picture.
+        self.counts = [_ceil_divided(size, kernel.step) for size in self.places]
+        self.total = batch * self.counts[0] * self.counts[1]
+
+    def write(self) -> None:
+        kernel = self.kernel
+        blocks = _ceil_divided(self.total, kernel.tiles)
+        if isinstance(blocks, int) and blocks >= _MANY_BLOCKS:
+            work = kernel.tiles * (self._flops_of_tile() + kernel.panels * self._flops_of_products())
+
+            def alone(block: Number) -> None:
+                self._with_tiles(lambda tiles: self._block(block, _one_by_one, tiles))
+
+            share_steps(blocks, work, alone)
+            return
+
+        def each(tiles: Value) -> None:
+            loops.for_range(0, blocks, lambda block: self._block(block, share_steps, tiles))
+
+        self._with_tiles(each)
+
+    def _with_tiles(self, use: Callable[[Value], None]) -> None:
+        """Memory for a block's tiles."""
+        kernel = self.kernel
+        sizes = [kernel.points, kernel.blocks, kernel.tiles, kernel.lanes]
+        loops.scratch(sizes, ir.F32Type.get(), use)
+
+    def _flops_of_tile(self) -> int:
+        """As many as take the time of a transform."""
+        return self.kernel.blocks * self.kernel.points * FLOPS
+
+    def _flops_of_products(self) -> int:
+        """Of a tile with a panel."""
+        return 2 * self.kernel.points * self.kernel.channels * self.kernel.columns
+
+    def _block(self, block: Number, share: Callable[..., Any], tiles: Value) -> None:
+        kernel = self.kernel
+        first = block * kernel.tiles
+        is_even = isinstance(self.total, int) and self.total % kernel.tiles == 0
+        count = kernel.tiles if is_even else minimum(kernel.tiles, self.total - first)
+
+        def read(place: Number) -> None:
+            tile = self._tile(first + place)
+            self._with_patch(lambda patch: self._read(tile, patch, tiles, place))
+
+        def panel(panel: Number) -> None:
+            def work(sums: Value) -> None:
+                loops.for_range(0, kernel.points, lambda point: self._multiply(panel, point, count, tiles, sums))
+                self._with_patch(lambda patch: self._write_tiles(panel, first, count, sums, patch))
+
+            loops.scratch([kernel.points, kernel.tiles, kernel.columns], ir.F32Type.get(), work)
+
+        share(count, count * self._flops_of_tile(), read)
+        share(kernel.panels, count * self._flops_of_products(), panel)
+
+    def _with_patch(self, use: Callable[[Value], None]) -> None:
+        """Memory for a tile of a vector's channels."""
+        kernel = self.kernel
+        loops.scratch([kernel.side, kernel.side, kernel.lanes], ir.F32Type.get(), use)
+
+    def _tile(self, place: Number) -> _Tile:
+        rows, columns = self.counts
+        inside = place % (rows * columns)
+        step = self.kernel.step
+        return _Tile(place // (rows * columns), inside // columns * step, inside % columns * step)
+
+    # ---- tiles of the data ----
+
+    def _read(self, tile: _Tile, patch: Value, tiles: Value, place: Number) -> None:
+        """Transforms a tile, block by block of its channels: its rows first, then its columns."""
+        side = self.kernel.side
+        top, left = tile.row - self.before[0], tile.column - self.before[1]
+        height, width = loops.sizes(self.data)[2:4]
+        is_inside = (left >= 0) & (left + side <= width)
+
+        def each(block: Number) -> None:
+            def row(i: Number) -> None:
+                y = top + i
+
+                def get(j: int) -> Number:
+                    return self._get(self.data, tile.picture, block, y, left + j, 0)
+
+                def get_inside(j: int) -> Number:
+                    x = left + j
+                    return number(loops.when((x >= 0) & (x < width), lambda: get(j), self._zero, [self._type])[0])
+
+                def put(values: Sequence[Number]) -> None:
+                    for j, value in enumerate(values):
+                        self._put(value, patch, i, j, 0)
+
+                def transform() -> None:
+                    loops.when(
+                        is_inside,
+                        lambda: put(transform_data([get(j) for j in range(side)])),
+                        lambda: put(transform_data([get_inside(j) for j in range(side)])),
+                    )
+
+                loops.when((y >= 0) & (y < height), transform, lambda: put([self._zero()] * side))
+
+            def column(j: Number) -> None:
+                values = [self._get(patch, i, j, 0) for i in range(side)]
+                for i, value in enumerate(transform_data(values)):
+                    self._put(value, tiles, j + i * side, block, place, 0)
+
+            loops.for_range(0, side, row)
+            loops.for_range(0, side, column)
+
+        loops.for_range(0, self.kernel.blocks, each)
+
+    # ---- products ----
+
+    def _multiply(self, panel: Number, point: Number, count: Size, tiles: Value, sums: Value) -> None:
+        """The products of all tiles at a point with a panel."""
+        most = self.kernel.rows
+        start: Any = 0
+        for rows in sorted({most, most // 2, most // 4, 1} - {0}, reverse=True):
+            stop = start + (count - start) // rows * rows
+            if not isinstance(stop, int) or start < stop:
+                multiply = functools.partial(self._multiply_some, panel, point, rows, tiles, sums)
+                loops.for_range(start, stop, multiply, step=rows)
+            start = stop
+
+    def _multiply_some(self, panel: Number, point: Number, rows: int, tiles: Value, sums: Value, start: Number) -> None:
+        kernel = self.kernel
+        places = [(row, column * kernel.lanes) for row in range(rows) for column in range(kernel.vectors)]
+
+        def step(block: Number, lane: Number, totals: Sequence[Value]) -> Sequence[Value]:
+            at = block * kernel.lanes + lane
+            starts = [column for _, column in places[: kernel.vectors]]
+            columns = {start: self._get(self.weight, panel, point, at, start) for start in starts}
+            numbers = [loops.load(tiles, point, block, start + row, lane) for row in range(rows)]
+            factors = [vectors.spread(self._type, each) for each in numbers]
+            pairs = zip(places, totals, strict=True)
+            return [multiply_add(columns[column], factors[row], total) for (row, column), total in pairs]
+
+        def some(block: Number, lane: Number, *totals: Value) -> Sequence[Value]:
+            return functools.reduce(lambda made, ahead: step(block, lane + ahead, made), range(_STEPS), totals)
+
+        def each(block: Number, *totals: Value) -> list[Any]:
+            return loops.for_range(0, kernel.lanes, functools.partial(some, block), *totals, step=_STEPS)
+
+        totals = loops.for_range(0, kernel.blocks, each, *[self._zero()] * len(places))
+        for (row, column), total in zip(places, totals, strict=True):
+            self._put(total, sums, point, start + row, column)
+
+    # ---- results ----
+
+    def _write_tiles(self, panel: Number, first: Number, count: Size, sums: Value, patch: Value) -> None:
+        def vector(place: Number, column: Number) -> None:
+            self._write(panel, self._tile(first + place), sums, patch, place, column)
+
+        loops.nest([count, self.kernel.vectors], vector)
+
+    def _write(self, panel: Number, tile: _Tile, sums: Value, patch: Value, place: Number, vector: Number) -> None:
+        """Transforms a vector of a tile's sums back, rows first, and writes what there is of the results."""
+        side, column = self.kernel.side, vector * self.kernel.lanes
+        rows, columns = self.places
+
+        def row(i: Number) -> None:
+            values = [self._get(sums, i * side + j, place, column) for j in range(side)]
+            for j, value in enumerate(transform_back(values)):
+                self._put(value, patch, i, j, 0)
+
+        def put(value: Number, *at: Number) -> None:
+            if self.residual is not None:
+                value = value + self._get(self.residual, *at, 0)
+            self._put(maximum(value, 0.0) if self.relu else value, self.out, *at, 0)
+
+        def results(j: Number) -> None:
+            block = panel * self.kernel.vectors + vector
+            values = transform_back([self._get(patch, i, j, 0) for i in range(side)])
+            for i, value in enumerate(values):
+                if self.bias is not None:
+                    value = value + self._get(self.bias, panel, column)
+                at = (tile.picture, block, tile.row + i, tile.column + j)
+                self._where(tile.row + i, rows, functools.partial(put, value, *at))
+
+        loops.for_range(0, side, row)
+        loops.for_range(0, self.kernel.step, lambda j: self._where(tile.column + j, columns, lambda: results(j)))
+
+    def _where(self, place: Number, size: Size, body: Callable[[], None]) -> None:
+        """A body for a place that may be behind the last one."""
+        if isinstance(size, int) and size % self.kernel.step == 0:
+            body()
+        else:
+            loops.when(place < size, body)
+
+    # ---- vectors ----
+
+    def _get(self, memref: Value, *at: Size) -> Number:
+        return vectors.load(self._type, memref, *at)
+
+    def _put(self, value: Value, memref: Value, *at: Size) -> None:
+        vectors.store(value, memref, *at)
+
+    def _zero(self) -> Number:
+        return constant(0.0, self._type)
+
+
+def _one_by_one(steps: Size, flops: Size, body: Callable[[Number], None]) -> None:
+    """As `share_steps`, for one thread."""
+    loops.for_range(0, steps, body)
+
+
+def _ceil_divided(size: Size, by: int) -> Size:
+    return -(-size // by) if isinstance(size, int) else (size + (by - 1)) // by

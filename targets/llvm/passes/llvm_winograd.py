@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has convolutions of 3x3 taps work by Winograd's minimal filtering, where the target's option asks for it.
+
+Known kernels are transformed here, and take (m + 2)^2 / 9 of their memory. What is added to the result, and a relu,
+becomes part of the convolution. Where a kernel is large and there are few tiles for it, reading it takes as long as the
+products that are saved: such convolutions stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from ....bindings.ir import Operation, OpView, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import is_used_once, operations_in, users_of
+from ....bindings.rewriting import replace_op
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.verifier import call_of
+from ....dialects.relax import dialect as relax
+from ....dialects.relax.infer.windows import windows_of
+from ....dialects.relax.winograd import TAPS, TILES
+from ....passes.canonicalize.constants import elements_of
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.layout.conversion import constant_like
+from ...core.backend import Machine
+from ...core.registry import parse_target
+from ..objects.code_target import code_target, machine
+from ..winograd import transform_of_kernel
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: Vectors of a panel, where they divide the channels.
+_VECTORS = 2
+#: Tiles that are worked on at once, at most: of kernels that stay in a core's own cache, and of others, which are read
+#: again for each such block.
+_FEW_TILES, _MANY_TILES = 16, 49
+#: Tiles along a side of an image whose size is not known.
+_ORDINARY_PLACES = 14
+#: What a core does in a nanosecond of products, for each lane; how long it takes to transform a tile of a vector's
+#: channels, for each of its points; what memory gives to all cores in a nanosecond.
+_FLOPS, _TRANSFORM, _BYTES = 14.0, 1.0, 30.0
+#: Of the time that direct sums take; with more the error is not worth it.
+_MOST = 0.85
+
+
+@register_pass
+@dataclass(frozen=True)
+class Winograd(Pass):
+    """Has convolutions of 3x3 taps take fewer products, where the target's option asks for it."""
+
+    name: ClassVar[str] = "llvm-winograd"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    #: With its options: llvm{winograd=4}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Operation) -> None:
+        chosen = parse_target(self.target)
+        most = code_target(chosen).winograd
+        if not most:
+            return
+        processor = machine(chosen)
+        kernels: _Kernels = {}
+        for operation in [each for each in operations_in(op) if each.name == "relax.nn.conv2d"]:
+            _rewrite(operation.opview, most, processor, kernels)
+
+
+#: Those that are transformed, by what they were, the side of a tile and the columns of a panel.
+_Kernels = dict[tuple[Value, int, int], Value]
+
+
+class _Sizes(NamedTuple):
+    """Of a convolution; of pictures whose sizes are not known they are assumed."""
+
+    channels: int
+    outputs: int
+    lanes: int
+    batch: int
+    places: tuple[int, ...]
+    is_known: bool
+
+    def tiles(self, step: int) -> int:
+        return self.batch * math.prod(-(-size // step) for size in self.places)
+
+
+def _rewrite(op: OpView, most: int, processor: Machine, kernels: _Kernels) -> None:
+    sizes = _sizes(op, processor)
+    step = None if sizes is None else _fastest(sizes, most, processor)
+    if sizes is None or step is None:
+        return
+    bias, residual, relu, replaced = _epilogue(op)
+    lanes = sizes.lanes
+    columns = lanes * (_VECTORS if sizes.outputs % (_VECTORS * lanes) == 0 else 1)
+    tiles, rows = _at_once(sizes, step, columns // lanes, processor)
+    attributes = {"padding": _padding(op), "relu": relu, "rows": rows, "tiles": tiles}
+    kernel = _kernel(op.weight, step + TAPS - 1, columns, kernels)
+    location = ir.Location.fused([each.location for each in replaced], context=op.operation.context)
+    with ir.InsertionPoint(replaced[-1]), location:
+        added = None if bias is None else constant_like(op.weight, bias.reshape(-1, columns))
+        made = relax.ops["nn.conv2d_winograd"](op.data, kernel, added, residual, **attributes)
+    *before, last = replaced
+    replace_op(last, [made])
+    for operation in reversed(before):
+        operation.erase()
+
+
+def _padding(op: OpView) -> list[int]:
+    windows = windows_of(call_of(op.definition, op.operation)).values()
+    return [*(window.before for window in windows), *(window.after for window in windows)]
+
+
+def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
+    """None where a convolution cannot be computed so."""
+    lanes = processor.lanes(32)
+    layouts = (f"NCHW{lanes}c", f"OIHW{lanes}i{lanes}o", f"NCHW{lanes}c")
+    if (op.data_layout, op.kernel_layout, op.out_layout or op.data_layout) != layouts or op.groups != 1:
+        return None
+    infos = [decode(value.type) for value in (op.data, op.weight, op.result)]
+    if any(not isinstance(info, TensorInfo) or info.dtype != "f32" or info.shape is None for info in infos):
+        return None
+    windows = windows_of(call_of(op.definition, op.operation)).values()
+    is_plain = all((window.taps, window.stride, window.gap) == (TAPS, 1, 1) for window in windows)
+    if not is_plain or any(side not in (0, 1) for side in _padding(op)):
+        return None
+    weight = elements_of(op.weight)
+    if weight is None:
+        return None
+    outer, inner, *_ = weight.shape
+    batch, _, *places, _ = infos[2].shape  # type: ignore[union-attr, misc]
+    is_known = all(isinstance(size, int) for size in (batch, *places))
+    known = tuple(size if isinstance(size, int) else _ORDINARY_PLACES for size in places)
+    return _Sizes(inner * lanes, outer * lanes, lanes, batch if isinstance(batch, int) else 1, known, is_known)
+
+
+# ---- which is the fastest ----
+
+
+def _fastest(sizes: _Sizes, most: int, processor: Machine) -> int | None:
+    """Results along a side of a tile; None where direct sums are about as fast."""
+    times = {step: _nanoseconds(sizes, step, processor) for step in TILES if step <= most}
+    best = min(times, key=times.__getitem__)
+    places = sizes.tiles(1)
+    products = sizes.channels * sizes.outputs * TAPS * TAPS
+    direct = max(2 * products * places / (_FLOPS * sizes.lanes) / processor.cores, 4 * products / _BYTES)
+    return best if times[best] < _MOST * direct else None
+
+
+def _nanoseconds(sizes: _Sizes, step: int, processor: Machine) -> float:
+    """About how long it takes: what is computed, or reading the kernel where that takes longer."""
+    tiles, points = sizes.tiles(step), (step + TAPS - 1) ** 2
+    products = sizes.channels * sizes.outputs * points
+    vectors = (sizes.channels + sizes.outputs) // sizes.lanes
+    computing = tiles * (2 * products / (_FLOPS * sizes.lanes) + _TRANSFORM * points * vectors)
+    return max(computing / processor.cores, 4 * products / _BYTES)
+
+
+def _at_once(sizes: _Sizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
+    """How many tiles are worked on at once, and how many of them are multiplied in registers."""
+    kernel = 4 * (step + TAPS - 1) ** 2 * sizes.channels * sizes.outputs
+    wanted = _FEW_TILES if kernel <= processor.own_cache * 3 // 4 else _MANY_TILES
+    most = max(processor.registers * 5 // 8 // vectors, 1)
+    if not sizes.is_known:
+        return -(-wanted // most) * most, most
+    count = sizes.tiles(step)
+    even = [each for each in range(_FEW_TILES // 2, _MANY_TILES + 1) if count % each == 0]
+    tiles = min(even, key=lambda each: abs(each - wanted)) if even else _evened(count, wanted)
+    rows = next((each for each in range(most, most // 2, -1) if tiles % each == 0), _evened(tiles, most))
+    return tiles, rows
+
+
+def _evened(count: int, most: int) -> int:
+    """So many at most that about as many are left for the last time."""
+    return max(-(-count // max(-(-count // most), 1)), 1)
+
+
+# ---- what becomes part of it ----
+
+
+def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Operation]]:
+    """What is added for each channel, the tensor that is added, whether a relu follows, and the operations for that."""
+    bias, residual = None, None
+    found = [op.operation]
+    while (user := _next(found[-1])) is not None:
+        if user.name == "relax.nn.relu":
+            return bias, residual, True, [*found, user]
+        (other,) = [each for each in user.operands if each != found[-1].results[0]]
+        if bias is None and residual is None and (channels := _by_channel(other, op)) is not None:
+            bias = channels
+        elif residual is None and other.type == op.result.type:
+            residual = other
+        else:
+            break
+        found.append(user)
+    return bias, residual, False, found
+
+
+def _next(operation: Operation) -> Operation | None:
+    """The only user, where it may become part of the convolution."""
+    (result,) = operation.results
+    if not is_used_once(result):
+        return None
+    (user,) = users_of(result)
+    is_in_place = user.name in ("relax.add", "relax.nn.relu") and user.results[0].type == result.type
+    return user if is_in_place and user.block == operation.block else None
+
+
+def _by_channel(value: Value, op: OpView) -> ndarray | None:
+    """The elements of a constant that has one for each channel."""
+    import numpy
+
+    elements = elements_of(value)
+    if elements is None:
+        return None
+    _, blocks, _, _, lanes = op.result.type.shape
+    if elements.dtype != "float32" or elements.shape not in ((1, blocks, 1, 1, lanes), (blocks, 1, 1, lanes)):
+        return None
+    return numpy.ascontiguousarray(elements)
+
+
+# ---- kernels ----
+
+
+def _kernel(weight: Value, side: int, columns: int, made: _Kernels) -> Value:
+    """The kernel transformed, for all convolutions that have it."""
+    key = weight, side, columns
+    if key not in made:
+        with ir.InsertionPoint.after(weight.owner), weight.owner.location:
+            made[key] = constant_like(weight, _panels(weight, side, columns))
+    return made[key]
+
+
+def _panels(weight: Value, side: int, columns: int) -> ndarray:
+    """[panels, points, channels, columns], of OIHW16i16o; computed in f64."""
+    import numpy
+
+    elements = elements_of(weight)
+    assert elements is not None
+    outer, inner, *_, lanes, _ = elements.shape
+    transform = transform_of_kernel(side)
+    taps = elements.transpose(0, 5, 1, 4, 2, 3).reshape(-1, TAPS * TAPS).astype("float64")
+    points = (taps @ numpy.kron(transform, transform).T).astype("float32")
+    panels = points.reshape(outer * lanes // columns, columns, inner * lanes, side * side)
+    return numpy.ascontiguousarray(panels.transpose(0, 3, 2, 1))
