@@ -15,19 +15,16 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy
 import onnxruntime
 from onnx import helper, numpy_helper
+from operator_cases import Case, cases
 
 import relax_mlir as rx
 
-sys.path.append(str(Path(__file__).parent))
-from operator_cases import Case, cases
-
-_SECONDS, _OF_A_TURN = 0.4, 0.01
+_SECONDS, _OF_A_TURN = 0.2, 0.005
 _TURNS = 5
 
 
@@ -49,7 +46,7 @@ def model_of(case: Case, is_open: bool) -> Any:
 
 def sizes_of(array: Any, is_open: bool) -> list[int | str]:
     """Of pictures batch and sizes are open, of rows how many there are."""
-    open_axes = {0, *range(2, array.ndim)} if array.ndim > 3 else {0}
+    open_axes = {0, *range(2, array.ndim)} if array.ndim > 3 else {0} if array.ndim > 1 else set()
     return [
         f"size_{size}" if is_open and axis in open_axes and size != 1 else size for axis, size in enumerate(array.shape)
     ]
