@@ -158,13 +158,13 @@ class _Places(NamedTuple):
     #: is outside), and its weight, if it has one.
     tables: list[Value]
     #: How many taps a dimension has, and how many tables a tap.
-    count: int
-    width: int
+    per_dimension: int
+    per_tap: int
 
     def taps(self, scalars: Sequence[Number]) -> list[list[Tap]]:
         """For each dimension, of one element of each table."""
-        taps = [Tap(*each) for each in _by(self.width, scalars)]
-        return _by(self.count, taps)
+        taps = [Tap(*each) for each in _by(self.per_tap, scalars)]
+        return _by(self.per_dimension, taps)
 
 
 def _by(count: int, items: Sequence[_Item]) -> list[list[_Item]]:
