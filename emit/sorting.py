@@ -20,7 +20,7 @@ from ..bindings.mlir import ir
 from .conversions import widened
 from .linalg import segments
 from .loops import and_then, for_range, load, repeat_while, scratches, size, store, when
-from .numbers import Number, Size, as_index, constant, minimum, select
+from .numbers import Number, Size, as_index, constant, maximum, minimum, select
 
 #: Records that are compared at once.
 _BLOCK = 16
@@ -110,17 +110,28 @@ class Sorter:
 
     def _merge(self, half: Number, other: Number, bounds: tuple[Number, Number, Number], order: Order) -> None:
         start, middle, end = bounds
-        last = end - 1
+        first, last = start, end - 1
 
-        def step(place: Number, left: Number, right: Number) -> list[Number]:
+        def at(place: Number) -> Record:
             # A run that is used up is not asked; what is read for it is any record, so that no branch is needed.
-            first, second = (_get(self._halves, half, minimum(each, last)) for each in (left, right))
-            takes_right = (right < end) & ((left >= middle) | order(second, first))
-            pairs = zip(first, second, strict=True)
-            _put([select(takes_right, after, before) for before, after in pairs], self._halves, other, place)
-            return [left + (~takes_right).to("index"), right + takes_right.to("index")]
+            return _get(self._halves, half, maximum(minimum(place, last), first))
 
-        for_range(start, end, step, start, middle)
+        def put(is_second: Number, one: Record, second: Record, place: Number) -> None:
+            pairs = zip(second, one, strict=True)
+            _put([select(is_second, after, before) for after, before in pairs], self._halves, other, place)
+
+        def step(done: Number, left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
+            # From both ends: neither waits for the other. The one in the middle may be put there twice.
+            one, second = at(left), at(right)
+            takes_right = (right < end) & ((left >= middle) | order(second, one))
+            put(takes_right, one, second, start + done)
+            before, behind = at(left_end), at(right_end)
+            leaves_left = (left_end >= start) & ((right_end < middle) | order(behind, before))
+            put(~leaves_left, before, behind, last - done)
+            forward, back = takes_right.to("index"), leaves_left.to("index")
+            return [left + (1 - forward), right + forward, left_end - back, right_end - (1 - back)]
+
+        for_range(0, (end - start + 1) // 2, step, start, middle, middle - 1, last)
 
 
 def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], object]) -> None:

@@ -15,7 +15,7 @@ from . import linalg
 
 #: The size of an open axis.
 DYNAMIC = ir.ShapedType.get_dynamic_size()
-_WIDTHS = (8, 16, 32, 64)
+_WIDTHS = (1, 8, 16, 32, 64)
 _FLOATS = ("f16", "bf16", "f32", "f64")
 
 
@@ -185,7 +185,7 @@ def shape_of(value: Value) -> list[int]:
 
 
 def is_storable(element: Type) -> bool:
-    """Whether a vector of such elements lies in memory as a tensor's elements do; bits are packed in vectors."""
+    """Whether neighbours of such elements are read and written as a vector: those of whole bytes, and truth values."""
     if isinstance(element, ir.IntegerType):
         return element.width in _WIDTHS
     return str(element) in _FLOATS

@@ -3,7 +3,8 @@
 
 A byte holds the element in its low bits. What only moves elements moves bytes; what computes gets integers of fewer
 bits as they are, and small floats as f32, rounded once afterwards. So an i4 is read whatever its byte's other bits
-are, and written with zeros there, as ml_dtypes' int4 is.
+are, and written with zeros there, as ml_dtypes' int4 is. A truth value is a byte in memory anyway, but a bit
+of a vector: vectors of them are read and written as bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
 from ..bindings.rewriting import located_error, made_again, replace_op
 from ..dialects.core.elements import elements_bytes, resource_attribute
-from ..emit.arithmetic import convert, with_element
+from ..emit.arithmetic import convert, result_of, with_element
 from ..emit.conversions import to_float
 from ..emit.numbers import Number
 from ..emit.small_floats import constant_code, is_small_float, narrow_to_code, widen_code
@@ -36,6 +37,8 @@ _REFUSED = frozenset(
     "affine.atomic_rmw memref.atomic_rmw vector.contract vector.fma vector.multi_reduction vector.outerproduct "
     "vector.print vector.reduction vector.scan".split()
 )
+#: Reads and writes of vectors, and which operand of them the memory is.
+_TRANSFERS = {"vector.transfer_read": 0, "vector.transfer_write": 1}
 
 
 @register_pass
@@ -54,6 +57,43 @@ class StoreSmallTypes(Pass):
                     _convert_global(operation)
                 elif operation.name == "func.func":
                     _convert_function(operation)
+                    _convert_truth_values(operation)
+
+
+def _convert_truth_values(function: Operation) -> None:
+    for op in operations_in(function):
+        if op.name in _TRANSFERS and _is_truth(op.operands[_TRANSFERS[op.name]].type.element_type):
+            with op.location, ir.InsertionPoint(op):
+                replace_op(op, _read_as_bytes(op) if op.name == "vector.transfer_read" else _written_as_bytes(op))
+
+
+def _is_truth(element: Type) -> bool:
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def _read_as_bytes(op: Operation) -> list[Value]:
+    memory, *rest = op.operands
+    # What stands in lanes that are masked out is behind the indices.
+    place = len(memory.type.shape)
+    padding = convert("arith.extui", Number(rest[place]), ir.IntegerType.get_signless(8)).value
+    operands = [_bytes_of(memory), *rest[:place], padding, *rest[place + 1 :]]
+    (read,) = made_again(op, operands, [with_element(op.results[0].type, padding.type)]).results
+    return [(Number(read) != 0).value]
+
+
+def _written_as_bytes(op: Operation) -> list[Value]:
+    vector, memory, *rest = op.operands
+    wide = convert("arith.extui", Number(vector), ir.IntegerType.get_signless(8)).value
+    made_again(op, [wide, _bytes_of(memory), *rest], [])
+    return []
+
+
+def _bytes_of(memory: Value) -> Value:
+    """The same memory; to LLVM both are addresses and sizes."""
+    type_ = memory.type
+    byte = ir.IntegerType.get_signless(8)
+    stored = ir.MemRefType.get(type_.shape, byte, type_.layout, type_.memory_space, loc=ir.Location.unknown())
+    return result_of("builtin.unrealized_conversion_cast", [memory], stored)
 
 
 class _Use(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import starmap
-from math import prod
+from math import gcd, prod
 from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
@@ -24,7 +24,7 @@ from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_
 from ...dialects.relax.infer.windows import windows_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
-from ...emit.numbers import Size, as_index, constant
+from ...emit.numbers import Size, as_index, constant, maximum, minimum
 from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
 from .builder import RuleBuilder
@@ -216,6 +216,8 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
         around = _padded(data, windows)
         if has_short_rows(windows, around, out, weight.sizes):
             return _over_joined_rows(conv, around, weight, out, windows)
+        if conv.groups == 1 and phases_of(windows, around, out) > 1:
+            return _over_phases(conv, around, weight, out, windows)
         return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
 
     def by_taps() -> Value:
@@ -286,7 +288,7 @@ def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
     """The products to sum for `out`. Small letters of the spatial dimensions are the kernel's places."""
     own = [letter for letter in conv.spatial if letter in out.letters]
     outer = ["N", *(["G"] if conv.groups > 1 else []), "O", *own, *(["o"] if "o" in weight.letters else [])]
-    order = [*outer, "I", *conv.spatial.lower(), *(["i"] if "i" in weight.letters else [])]
+    order = [*outer, "I", *conv.spatial.lower(), *(letter for letter in "pi" if letter in weight.letters)]
     loop = {letter: ir.AffineExpr.get_dim(position) for position, letter in enumerate(order)}
     taps = {letter: loop[letter.lower()] for letter in conv.spatial}
 
@@ -339,6 +341,43 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
     summed = sum_of_products(*_contraction(conv, joined, weight, whole.part(used), places))
     apart = tensors.split(whole.with_part(summed, used), len(sizes), [rows, width])
     return linalg.copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)
+
+
+# ---- long strides ----
+# Where neighbouring windows begin with elements far apart, these are no vectors. With a kernel of 400 taps that goes on
+# by 160, every 80th element is put behind the one before: of [places, 80] becomes [80, places], over which the kernel
+# has 5 x 80 taps and goes on by 2.
+
+#: Vectors are read by this stride as well.
+_READ_AS_VECTORS = 2
+
+
+def phases_of(windows: Windows, data: Lettered, out: Lettered) -> int:
+    """How many elements of a row become neighbours of those behind them; 1 where rows stay as they are."""
+    wide, window = list(windows.items())[-1]
+    if not (data.letters.endswith(wide) and out.letters.endswith(wide)):
+        return 1
+    if window.stride <= _READ_AS_VECTORS or window.gap > 1 or not isinstance(window.taps, int):
+        return 1
+    phases = gcd(window.taps, window.stride)
+    return phases if window.stride <= phases * _READ_AS_VECTORS else 1
+
+
+def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
+    """The convolution with the phases of rows as a dimension of their own, p."""
+    wide, window = list(windows.items())[-1]
+    phases, places, rank = phases_of(windows, data, out), out.sizes[wide], len(data.letters)
+    reach = minimum(places, 1) * window.taps + maximum(places - 1, 0) * window.stride
+    rows = data.part({wide: Part(0, reach)})
+    apart = tensors.split(rows.value, rank - 1, [reach // phases, phases])
+    *sizes, steps, _ = linalg.sizes(apart)
+    turned = linalg.empty([*sizes, phases, steps], apart.type.element_type)
+    turned = linalg.copy(apart, turned, [*range(rank - 1), rank, rank - 1])
+    taps = tensors.split(weight.value, weight.letters.index(wide), [window.taps // phases, phases])
+    by_phases = {**windows, wide: Window(window.taps // phases, window.stride // phases)}
+    data = Lettered(turned, data.letters.replace(wide, "p" + wide))
+    weight = Lettered(taps, weight.letters.replace(wide, wide + "p"))
+    return sum_of_products(*_contraction(conv, data, weight, out, _places(by_phases)))
 
 
 # ---- tap by tap ----

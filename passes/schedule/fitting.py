@@ -16,7 +16,7 @@ from .packing import grouped_type, packed_source, panels_type
 from .plan import Panel, Parallel, Plan, panel_form, points_of_step
 from .tiles import check_tiles
 from .vector_access import is_lanewise
-from .vector_body import runs_on_whole_vectors, widest_bits
+from .vector_body import runs_on_whole_vectors, usual_bits
 
 #: Each point of a step is code.
 _MOST_POINTS = 512
@@ -72,7 +72,7 @@ def _check_loops(op: StructuredOp, plan: Plan) -> None:
 def _check_lanes(op: StructuredOp, plan: Plan, machine: Machine) -> None:
     if plan.lanes & (plan.lanes - 1):
         raise Decline(f"{plan.lanes} lanes are no power of two")
-    bits = widest_bits(op)
+    bits = usual_bits(op)
     if plan.lanes > machine.lanes(bits):
         raise Decline(
             f"{plan.lanes} lanes of {bits} bits are more than a vector of {machine.vector_bytes} bytes has room for"

@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..lower_calls.memrefs import Extent
-from .vector_access import floor_to
+from ..lower_calls.memrefs import Extent, plus
+from .vector_access import floor_to, less
+
+#: What a longer tile of unknown size leaves is worth code for half a tile.
+_LONG_TILE = 6
 
 
 class Segment(NamedTuple):
@@ -24,7 +27,10 @@ class Segment(NamedTuple):
 
 
 def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
-    """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
+    """Steps of whole tiles, then what is left: at once where its size is known, else by half a tile and by points.
+
+    Each step of a point alone takes about as long as one of a tile: a sum waits for the product before.
+    """
     if isinstance(size, int) and not one_by_one:
         rest = size % tile
         if rest != size:
@@ -35,8 +41,14 @@ def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iter
     whole = floor_to(size, tile)
     if whole != 0:
         yield Segment(0, whole, tile, tile)
-    if tile > 1 and whole != size:
-        yield Segment(whole, size, 1, 1)
+    if tile == 1 or whole == size:
+        return
+    if tile >= _LONG_TILE and not one_by_one:
+        half = tile // 2
+        halves = plus(whole, floor_to(less(size, whole), half))
+        yield Segment(whole, halves, half, half)
+        whole = halves
+    yield Segment(whole, size, 1, 1)
 
 
 def groups(size: Extent, tile: int, group: int) -> Iterator[Segment]:

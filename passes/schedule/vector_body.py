@@ -25,6 +25,8 @@ _LANES = frozenset({"f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64"
 _TRAPPING = frozenset(
     f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
 )
+#: The part of a body's numbers that says how wide its vectors are.
+_MOST = 0.8
 
 
 def check_body(op: StructuredOp) -> None:
@@ -95,6 +97,17 @@ def widest_bits(op: StructuredOp) -> int:
     if not op.inner_names.isdisjoint(("linalg.index", "tensor.dim")):
         types.append(ir.IntegerType.get_signless(64))
     return max([8, *(type_.width for type_ in types if hasattr(type_, "width"))])
+
+
+def usual_bits(op: StructuredOp) -> int:
+    """The bits of the numbers that a long body computes with mostly; a sum in f64 takes two vectors for each then."""
+    widths = [result.type.width for inner in operations_of(op.block) for result in inner.results if _is_number(result)]
+    narrow = [width for width in widths if width <= widest_bits(op) // 2]
+    return max(narrow) if len(narrow) > _MOST * len(widths) else widest_bits(op)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value.type, (ir.IntegerType, ir.FloatType)) and value.type.width > 1
 
 
 def widening_of(op: StructuredOp, operand: int) -> Operation | None:

@@ -6,28 +6,31 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ...emit import linalg, loops
+from ...emit.arithmetic import element
 from ...emit.interpolation import (
     Tap,
     cubic_weights,
-    inside,
     is_empty,
     limited,
     linear_weights,
     require_elements,
     weighted,
 )
-from ...emit.numbers import Number, as_index, intrinsic, select
-from ...emit.tensors import slice_of
+from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
+from ...emit.tensors import merge, slice_of, split
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 
+_Item = TypeVar("_Item")
+#: How many elements along a dimension a method looks at.
+_TAPS = {"nearest": 1, "bilinear": 2, "bicubic": 4}
 #: The coefficient of cubic interpolation, PyTorch's.
 _ALPHA = -0.75
 
@@ -94,9 +97,11 @@ def _magnitude(x: Number) -> Number:
 @register_legalize("relax.image.grid_sample")
 def grid_sample(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     layout = layouts_of(builder.call)["data"]
-    if blocked_dimensions(layout) - {"C"}:
-        return in_plain_layout(op, operands[0], builder, layout, layout)
     spatial = [_axis(layout, letter) for letter in layout.dimensions[2:]]
+    # Places in the image are numbered through.
+    are_neighbours = spatial == list(range(spatial[0], spatial[0] + len(spatial)))
+    if not are_neighbours or blocked_dimensions(layout) - {"C"}:
+        return in_plain_layout(op, operands[0], builder, layout, layout)
     if is_empty(builder.info(operands[0]), spatial, builder.result_infos[0]):
         return builder.decline("the image is empty: there is nothing to sample")
     dtype, grid_dtype = (builder.dtype(operand) for operand in operands)
@@ -125,30 +130,73 @@ def _sampled(
     loops.require_same(sizes[batch], grid_sizes[0], "batches of data and grid")
     loops.require_same(grid_sizes[1], len(spatial), "coordinates of the grid")
     require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
-    known = [as_index(sizes[axis]) for axis in axes]
-    # The grid's first coordinate belongs to the last dimension.
-    parts = [
-        slice_of(grid, [0, coordinate, *[0] * len(axes)], [grid_sizes[0], 1, *grid_sizes[2:]])
-        for coordinate in reversed(range(len(axes)))
-    ]
+    known, out_sizes = [as_index(sizes[axis]) for axis in axes], [linalg.size(output, axis) for axis in axes]
+    places = _places(grid, [sizes[batch], *out_sizes], known, sampling, grid_dtype)
+    # A place in the image is one number, and so is one in the result.
+    first, count = axes[0], len(axes)
+    dims = [batch if batch < first else batch + 1 - count, first]
+    image, whole = merge(data, first, count), merge(output, first, count)
 
     def sample(*scalars: Number) -> Number:
-        places = [linalg.index(axis) for axis in range(rank)]
-        positions = [each.of(grid_dtype).to(sampling.wide) for each in scalars]
-        pairs = zip(positions, known, strict=True)
-        taps = [sampling.taps(position, size.to(sampling.wide)) for position, size in pairs]
+        at = [linalg.index(axis) for axis in range(rank - count + 1)]
 
-        def read(indices: Sequence[Number]) -> Number:
-            at, is_inside = list(places), []
-            for axis, index, size in zip(axes, indices, known, strict=True):
-                at[axis], is_there = inside(index, size)
-                is_inside.append(is_there)
-            value = linalg.extract(data, at).of(dtype).to(sampling.wide)
-            return select(reduce(operator.and_, is_inside), value, 0.0)
+        def read(parts: Sequence[Number]) -> Number:
+            is_inside = reduce(operator.and_, (part >= 0 for part in parts))
+            at[first] = reduce(operator.add, (maximum(part, 0) for part in parts)).to("index")
+            return select(is_inside, linalg.extract(image, at).of(dtype).to(sampling.wide), 0.0)
 
-        return weighted(taps, read).to(dtype)
+        return weighted(places.taps(scalars), read).to(dtype)
 
-    return linalg.parallel(parts, output, sample, [[batch, None, *axes]] * len(parts))
+    tables = [merge(table, 1, count) for table in places.tables]
+    return split(linalg.parallel(tables, whole, sample, [dims] * len(tables)), first, out_sizes)
+
+
+class _Places(NamedTuple):
+    """For each position of the grid where the elements along each dimension are: all channels share that."""
+
+    #: Over batch and positions: for each dimension and each of its taps how far that is from the image's start (-1: it
+    #: is outside), and its weight, if it has one.
+    tables: list[Value]
+    #: How many taps a dimension has, and how many tables a tap.
+    per_dimension: int
+    per_tap: int
+
+    def taps(self, scalars: Sequence[Number]) -> list[list[Tap]]:
+        """For each dimension, of one element of each table."""
+        taps = [Tap(*each) for each in _by(self.per_tap, scalars)]
+        return _by(self.per_dimension, taps)
+
+
+def _by(count: int, items: Sequence[_Item]) -> list[list[_Item]]:
+    return [list(items[start : start + count]) for start in range(0, len(items), count)]
+
+
+def _places(
+    grid: Value, sizes: Sequence[Size], known: Sequence[Number], sampling: _Sampling, grid_dtype: str
+) -> _Places:
+    """`sizes` are those of the tables, `known` the image's."""
+    rank, count, taps = len(sizes), len(known), _TAPS[sampling.method]
+    # The grid's first coordinate belongs to the last dimension.
+    parts = [
+        slice_of(grid, [0, coordinate, *[0] * count], [sizes[0], 1, *sizes[1:]])
+        for coordinate in reversed(range(count))
+    ]
+    strides = [reduce(operator.mul, known[axis + 1 :], as_index(1)) for axis in range(count)]
+    dtypes = ("i64",) if taps == 1 else ("i64", sampling.wide)
+    tables = [linalg.empty(sizes, element(dtype)) for _ in range(count * taps) for dtype in dtypes]
+
+    def placed(*scalars: Number) -> list[Number]:
+        found: list[Number] = []
+        for scalar, size, stride in zip(scalars, known, strides, strict=False):
+            for place, weight in sampling.taps(scalar.of(grid_dtype).to(sampling.wide), size.to(sampling.wide)):
+                is_inside = (place >= 0) & (place < size)
+                found.append(select(is_inside, place * stride, -1).to("i64"))
+                found += [] if weight is None else [weight]
+        return found
+
+    positions = linalg.select_dims(rank, [0, None, *range(1, rank)])
+    maps = [*[positions] * count, *[linalg.identity(rank)] * len(tables)]
+    return _Places(linalg.generic(parts, tables, maps, [linalg.PARALLEL] * rank, placed), taps, len(dtypes))
 
 
 @register_legalize("relax.image.affine_grid")

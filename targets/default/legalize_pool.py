@@ -95,11 +95,29 @@ def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         return _through_f32(builder, operands[0], dtype)
 
     def compute(data: Value, output: Value, places: _Places) -> Value:
-        start = linalg.fill(lowest(dtype), output)
         pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
-        return _over_windows(data, start, places, windows, is_ceiled, lowest(dtype), pick)
+        least = lowest(dtype)
+        if not _are_maxima_of_maxima(windows, places):
+            return _over_windows(data, linalg.fill(least, output), places, windows, is_ceiled, least, pick)
+        sizes = linalg.sizes(data)
+        for along in reversed(range(len(windows))):
+            sizes[places.axes[along]] = linalg.size(output, places.axes[along])
+            room = output if along == 0 else linalg.empty(sizes, output.type.element_type)
+            alone = [window if other == along else Window(1) for other, window in enumerate(windows)]
+            data = _over_windows(data, linalg.fill(least, room), places, alone, is_ceiled, least, pick)
+        return data
 
     return _pooled(op, operands, builder, compute)
+
+
+def _are_maxima_of_maxima(windows: Sequence[Window], places: _Places) -> bool:
+    """Whether it is much less work to find the maxima along one dimension after the other: neighbours share them."""
+    taps, strides = [window.taps for window in windows], [window.stride for window in windows]
+    if not all(isinstance(count, int) for count in taps) or places.loops != list(range(places.rank)):
+        return False
+    # Those along a dimension are found wherever windows begin along the ones behind it.
+    apart = sum(count * prod(strides[:along]) for along, count in enumerate(taps))
+    return 2 * (apart + len(taps)) <= prod(taps)
 
 
 @register_legalize([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from ....bindings.mlir import ir
+from ....bindings.navigation import made_by
 from ....emit.arithmetic import bits_of
 from ....emit.conversions import to_float
 from ....emit.numbers import Number, fma, select, unary
@@ -19,6 +22,7 @@ from .expansion import (
     parts,
     pick,
     split,
+    square_root,
     two_product,
     two_sum,
 )
@@ -101,9 +105,32 @@ def _log1p(x: Number) -> Number:
     return fma(e_float, high, _near_1(m - 1.0, fma(e_float, low, lost)))
 
 
+def _root(x: Number) -> Number:
+    """Where square roots are -0 and NaN, powers of 0.5 are 0 and infinite."""
+    return select(x == -INF, INF, square_root(x) + 0.0)
+
+
+#: Powers to numbers that programs know, as models have them.
+_KNOWN: dict[float, Callable[[Number], Number]] = {
+    2.0: lambda x: x * x,
+    3.0: lambda x: x * x * x,
+    0.5: _root,
+    -0.5: lambda x: 1.0 / _root(x),
+    -1.0: lambda x: 1.0 / x,
+}
+
+
+def _known(x: Number, y: Number) -> Number | None:
+    constant = made_by(y.value, "arith.constant")
+    value = None if constant is None else constant.attributes["value"]
+    return _KNOWN[value.value](x) if isinstance(value, ir.FloatAttr) and value.value in _KNOWN else None
+
+
 @expansion("tir.pow", dtypes=("f32",))
 def power(x: Number, y: Number) -> Number:
     """Through f64, whose log2 has bits enough for f32."""
+    if (known := _known(x, y)) is not None:
+        return known
     size = to_float(magnitude(x), "f64")
     return finish_power(x, y, to_float(exp2(to_float(y, "f64") * log2(size)), "f32"))
 
@@ -111,6 +138,8 @@ def power(x: Number, y: Number) -> Number:
 @expansion("tir.pow", dtypes=("f64",))
 def power_f64(x: Number, y: Number) -> Number:
     """With log2 in twice f64's bits: what it lacks, y makes up to 1024 times as large."""
+    if (known := _known(x, y)) is not None:
+        return known
     high, low = _log2_twice(magnitude(x))
     # Beyond these exp2 is infinite or 0 anyway, and the rest of the product would be NaN.
     product, rest = two_product(high, at_least(at_most(y, 2.0**80), -(2.0**80)))

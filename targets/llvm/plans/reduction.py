@@ -11,7 +11,7 @@ from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise
-from ....passes.schedule.vector_body import runs_on_whole_vectors, widest_bits
+from ....passes.schedule.vector_body import runs_on_whole_vectors, usual_bits
 from ...core.backend import Machine
 from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, outer_loops, output_order, output_vector
 
@@ -25,7 +25,7 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
     if not op.reductions:
         raise Decline("it reduces nothing")
     check_reads_outputs(op)
-    bits = widest_bits(op)
+    bits = usual_bits(op)
     across = vector_across(op)
     if across is not None:
         return _across(op, across, machine.lanes(bits))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from prim_jit import run_op
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 FLOATS = ("float16", "float32", "float64")
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -190,6 +191,46 @@ def test_power_atan2_and_fma() -> None:
     check("ewise_fma", ran("ewise_fma", finite, finite, finite), finite * finite + finite, "float64")
     small = numpy.arange(-8, 8, dtype="int8")
     check("ewise_fma", ran("ewise_fma", small, small, small), small * small + small, "int8")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("exponent", (2.0, 3.0, 0.5, -0.5, -1.0, 1.5))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_power_of_a_known_exponent(exponent: float, dtype: str) -> None:
+    """Which may be a product or a root; numpy's are of arrays, or -0 and -infinity would be taken for others'."""
+    values = floats(dtype)
+    wide = values.astype("float64")
+    module = rx.Module()
+    with module.function("main", [rx.tensor(values.shape, dtype)]) as f:
+        (x,) = f
+        f.returns(relax.power(x, relax.const(numpy.array(exponent, dtype))))
+    actual = rx.compile(module)["main"](values)
+    expected = numpy.float_power(wide, numpy.full_like(wide, exponent)).astype(dtype)
+    check("power", actual, expected, dtype)
+    is_zero = expected == 0
+    numpy.testing.assert_array_equal(numpy.signbit(actual[is_zero]), numpy.signbit(expected[is_zero]))
+
+
+@pytest.mark.parametrize("length", (1, 15, 16, 64, 67, 200))
+def test_truth_values_in_vectors(length: int) -> None:
+    """Of whole vectors and parts of one, by rows, columns and steps of two, of sizes known and open."""
+    random = numpy.random.default_rng(length)
+    x, y = random.normal(size=(2, 5, length)).astype("float32")
+    x[0, 0] = numpy.nan
+    module = rx.Module()
+    with module.function("main", [rx.tensor((5, length)), rx.tensor(("n", "m"))]) as f:
+        a, b = f
+        zero, seven = (relax.const(numpy.float32(number)) for number in (0, 7))
+        above, is_number = relax.greater(a, zero), relax.logical_not(relax.isnan(a))
+        both, of_open = relax.logical_xor(above, is_number), relax.logical_not(relax.less(b, zero))
+        turned = relax.permute_dims(both)
+        half = relax.strided_slice(both, axes=[1], begin=[0], end=[length], strides=[2])
+        f.returns(above, both, turned, half, relax.where(both, a, seven), of_open, relax.where(of_open, b, seven))
+    given = rx.compile(module)["main"](x, y)
+    both = (x > 0) != ~numpy.isnan(x)
+    wanted = (x > 0, both, both.T, both[:, ::2], numpy.where(both, x, 7), y >= 0, numpy.where(y >= 0, y, 7))
+    for actual, expected in zip(given, wanted, strict=True):
+        numpy.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTS])

@@ -324,7 +324,7 @@ def test_positions_that_are_nowhere(method: str, padding: str, align: bool) -> N
         numpy.testing.assert_allclose(known, 2, rtol=1e-6)
 
 
-@pytest.mark.parametrize("layout", ("NHWC", "NCHW2c", "CNHW2h"))
+@pytest.mark.parametrize("layout", ("NHWC", "NCHW2c", "CNHW2h", "HWNC", "NHCW"))
 def test_sampling_in_layouts(layout: str) -> None:
     x = random((2, 4, 6, 5))
     grid = numpy.random.default_rng(6).uniform(-1.2, 1.2, (2, 2, 4, 7)).astype("float32")

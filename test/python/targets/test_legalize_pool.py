@@ -94,6 +94,27 @@ def as_onnx(attributes: dict[str, Any]) -> dict[str, Any]:
     return {names.get(key, key): int(value) if key == "ceil_mode" else value for key, value in attributes.items()}
 
 
+@pytest.mark.parametrize("dtype", ("float32", "int8"))
+@pytest.mark.parametrize("options", [
+    {"pool_size": (5, 5), "padding": (2, 2, 2, 2)},
+    {"pool_size": (7, 6), "strides": (1, 2), "padding": (3, 0, 1, 5), "ceil_mode": True},
+    {"pool_size": (9, 5), "dilation": (1, 2), "strides": (2, 1)},
+], ids=str)  # fmt: skip
+def test_large_maxima(options: dict[str, Any], dtype: str) -> None:
+    """Along one dimension after the other, of sizes known and open, also in blocks of channels."""
+    x = random((2, 4, 15, 19), dtype)
+    if dtype != "int8":
+        x[0, 0, 4, 5], x[1, 1, 9, 9] = numpy.nan, numpy.inf
+    onnx_result = run_onnx("MaxPool", numpy.where(numpy.isnan(x), numpy.array(99, dtype), x), **as_onnx(options))[0]
+    actual = ran("max_pool2d", x, **options)
+    # onnxruntime passes over NaN.
+    numpy.testing.assert_array_equal(numpy.where(numpy.isnan(actual), numpy.array(99, dtype), actual), onnx_result)
+    assert dtype == "int8" or numpy.isnan(actual).any()
+    numpy.testing.assert_array_equal(ran("max_pool2d", x, **options, symbols=[("n", "c", "h", "w")]), actual)
+    blocked = ran("max_pool2d", in_layout(x, "NCHW2c"), **options, layout="NCHW2c")
+    numpy.testing.assert_array_equal(blocked, in_layout(actual, "NCHW2c"))
+
+
 @draws(20)
 @given(st.data())
 def test_as_onnxruntime(data: Any) -> None:
