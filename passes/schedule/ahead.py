@@ -49,8 +49,7 @@ def fetch_ahead(step: Step) -> None:
     if weights is None or ahead is None or state.is_of_zeros:
         return
     starts = list(state.starts)
-    last = ahead.size - 1
-    starts[ahead.dim] = least(plus(starts[ahead.dim], ahead.step), last // ahead.step * ahead.step)
+    starts[ahead.dim] = plus(starts[ahead.dim], ahead.step)
     loops = [dim for dim, count in enumerate(state.counts) if count > 1 and op.uses(weights, dim)]
     reads = math.prod(state.counts[dim] for dim in loops)
     at_once = 1 if ahead.steps is None else math.ceil(reads / ahead.steps)
@@ -61,9 +60,8 @@ def fetch_ahead(step: Step) -> None:
             inner = (number % state.counts[dim]).value
             number = number // state.counts[dim]
             new[dim] = plus(new[dim], times(inner, state.lanes if dim == plan.vector else 1))
-            if dim == ahead.dim:
-                # The last step may be of less.
-                new[dim] = least(new[dim], last)
+        # Behind the last step there is nothing, and that may be of less.
+        new[ahead.dim] = least(new[ahead.dim], ahead.size - 1)
         _fetch(step, weights, new)
 
 

@@ -83,3 +83,16 @@ class Module:
         h = R.matmul(x, x)
         i = R.max(h, axis=[1])
         return e, g, i
+
+    # CHECK-LABEL: def shared(
+    # CHECK: a: R.Tensor((4, 4), "float32") = R.nn.relu(y)
+    # CHECK-NEXT: a_1: R.Tensor((4, 4), "bfloat16") = R.astype(a, dtype="bfloat16")
+    # CHECK-NEXT: b: R.Tensor((4, 4), "bfloat16") = R.nn.gelu(a_1)
+    # CHECK-NEXT: c: R.Tensor((4, 4), "bfloat16") = R.add(a_1, b)
+    @R.function
+    def shared(x: R.Tensor((4, 4), "bfloat16"), w: R.Tensor((4, 4), "bfloat16")) -> R.Tensor((4, 4), "bfloat16"):
+        y = R.matmul(x, w)
+        a = R.nn.relu(y)
+        b = R.nn.gelu(a)
+        c = R.add(a, b)
+        return c
