@@ -24,7 +24,9 @@ class TirApplyPlan(Pass):
 
     name: ClassVar[str] = "tir-apply-plan"
     anchor: ClassVar[str] = "builtin.module"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "llvm", "scf", "tensor", "vector")
+    dependent_dialects: ClassVar[tuple[str, ...]] = (
+        *("arith", "bufferization", "func", "linalg", "llvm", "memref", "scf", "tensor", "vector"),
+    )
 
     #: With its options, which say what machine it is: llvm{cpu=haswell}.
     target: str = "llvm"

@@ -95,6 +95,8 @@ class TwoPrecisions:
         #: Casts of those that are there in 16 bits only.
         self._highs: dict[Value, Value] = {}
         self._constants: dict[Value, Operation] = {}
+        #: What is made of constants alone: nobody computes it while the program runs.
+        self._made_of_constants: set[Value] = set()
         #: Those of which an operation is the only user that are there in 16 bits now, and what they were.
         self._changed: list[tuple[Value, Operation, Attribute]] = []
         self._superfluous: list[Operation] = []
@@ -124,6 +126,8 @@ class TwoPrecisions:
             elif self._is_done(operation, traits, given, kinds):
                 continue
             self._give_high(operation, given)
+            if traits is not None and traits.row.pure and given and all(map(self._is_known, given)):
+                self._made_of_constants.update(operation.results)
         if not is_in_order:
             self._give_high_to_earlier(others)
         for result, low in self._same:
@@ -270,9 +274,12 @@ class TwoPrecisions:
         for value, kind in values:
             if kind.is_gone:
                 is_one = True
-            elif value not in self._constants:
+            elif not self._is_known(value):
                 return False
         return is_one
+
+    def _is_known(self, value: Value) -> bool:
+        return value in self._constants or value in self._made_of_constants
 
     def _give_types(self, operation: Operation, traits: _Traits, kinds: Sequence[_Kind]) -> bool:
         """Says what an operation gives on operands of these kinds; False where it does not take them."""

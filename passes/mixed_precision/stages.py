@@ -19,5 +19,5 @@ def with_precision(stages: Stages, precision: str) -> Stages:
         raise RelaxError(f"precision '{precision}': expected one of {known}{suggest(precision, PRECISIONS)}")
     dtype = PRECISIONS[precision]
     place = "fold" if "fold" in stages.names else "legalize"
-    passes = (f"relax-to-mixed-precision{{dtype={dtype}}}", "relax-canonicalize")
+    passes = (f"relax-to-mixed-precision{{dtype={dtype}}}", "relax-round-once", "relax-canonicalize")
     return stages.insert_before(place, "precision", passes) if dtype else stages

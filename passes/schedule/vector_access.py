@@ -64,6 +64,11 @@ class Access:
         self._squares: dict[tuple[int, Point], list[Value]] = {}
         self._bases: dict[tuple[int, int], Extent] = {}
 
+    def at(self, starts: Sequence[Extent]) -> Access:
+        """The elements around another place."""
+        group = (self._grouped, self._group)
+        return Access(self._op, self._vector, starts, self._lanes, self._rest, self._hoisted, self._square, group)
+
     def load(self, operand: int, point: Point, tensor: Value) -> Value:
         """A scalar where the lanes share it, else a vector."""
         if is_scalar(tensor.type):
@@ -105,14 +110,17 @@ class Access:
 
     def load_packed(self, panels: Value, width: int, dim: int, point: Point) -> Value:
         """The vector of a point from where it lies as a panel already, `width` columns of all steps of loop `dim`."""
-        column = point[self._vector] * self._lanes
-        key = ("packed", point[dim], column)
+        key = ("packed", point[dim], point[self._vector])
         if key not in self._made:
-            start = self._starts[self._vector]
-            inside = times(plus(less(start, floor_to(start, width)), column), self._group)
-            row = plus(divided(self._starts[dim], self._group), point[dim])
-            self._made[key] = self._read(panels, [divided(start, width), row, inside], None, self._lanes * self._group)
+            place = self.packed_place(width, dim, point)
+            self._made[key] = self._read(panels, place, None, self._lanes * self._group)
         return self._made[key]
+
+    def packed_place(self, width: int, dim: int, point: Point) -> list[Extent]:
+        """Where the vector of a point lies in panels."""
+        start, column = self._starts[self._vector], point[self._vector] * self._lanes
+        inside = times(plus(less(start, floor_to(start, width)), column), self._group)
+        return [divided(start, width), plus(divided(self._starts[dim], self._group), point[dim]), inside]
 
     def store_to_panel(self, value: Value, panel: Value, row: Extent, point: Point) -> Value:
         return self._write(value, panel, [row, point[self._vector] * self._lanes * self._group], None)
@@ -159,10 +167,13 @@ class Access:
         """The same of an input of which groups of rows lie as they are read."""
         key = ("packed group", operand, self._offsets(operand, point))
         if key not in self._made:
-            *outer, row, column = self._indices(operand, point)
-            place = [*outer, divided(row, self._group), times(column, self._group)]
-            self._made[key] = self._read(packed, place, None, self._lanes * self._group)
+            self._made[key] = self._read(packed, self.grouped_place(operand, point), None, self._lanes * self._group)
         return self._made[key]
+
+    def grouped_place(self, operand: int, point: Point) -> list[Extent]:
+        """Where the vector of a point lies in groups of rows."""
+        *outer, row, column = self._indices(operand, point)
+        return [*outer, divided(row, self._group), times(column, self._group)]
 
     def _in_every_lane(self, few: Value) -> Value:
         """Some narrow numbers, as often as there are lanes."""

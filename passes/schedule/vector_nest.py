@@ -18,6 +18,7 @@ from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 from ..lower_calls.memrefs import Extent, plus
+from .ahead import fetch_ahead
 from .combiner import Combiner, combiners
 from .dots import Dots, packed_operand
 from .epilogue import Epilogue
@@ -345,6 +346,7 @@ class Step:
 
     def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The accumulators after the points of this step."""
+        fetch_ahead(self)
         new = list(values)
         inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
         inner = list(itertools.product(*map(range, inner_counts)))

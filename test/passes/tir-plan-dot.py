@@ -120,6 +120,35 @@ class Module:
             Y[h, w, o] = Y[h, w, o] + arith.extui(X[h + r, w + s, c], T.int32) * arith.extsi(W[r, s, c, o], T.int32)
         return Y
 
+    # Few channels apart: groups of a window's row, where more than half of what fills them are its elements.
+    # CHECK-LABEL: def pictures(
+    # CHECK: carried 3; vector 2 x 16; tile 2: 1, 1: 16; dot 5: 2; rule dot"
+    # VNNI-LABEL: def pictures(
+    # VNNI: rule conv"
+    @T.prim_func
+    def pictures(
+        X: T.Tensor((3, 21, 37), "bfloat16"),
+        W: T.Tensor((3, 7, 7, 16), "bfloat16"),
+        Y: T.Tensor((8, 16, 16), "float32"),
+    ) -> T.Tensor((8, 16, 16), "float32"):
+        for h, w, o, c, r, s in T.grid(8, 16, 16, T.reduce(3), T.reduce(7), T.reduce(7)):
+            Y[h, w, o] = Y[h, w, o] + arith.extf(X[c, h * 2 + r, w * 2 + s], T.float32) * arith.extf(
+                W[c, r, s, o], T.float32
+            )
+        return Y
+
+    # CHECK-LABEL: def points(
+    # CHECK: rule conv"
+    @T.prim_func
+    def points(
+        X: T.Tensor((3, 15, 31), "int8"), W: T.Tensor((3, 1, 2, 16), "int8"), Y: T.Tensor((8, 15, 16), "int32")
+    ) -> T.Tensor((8, 15, 16), "int32"):
+        for h, w, o, c, r, s in T.grid(8, 15, 16, T.reduce(3), T.reduce(1), T.reduce(2)):
+            Y[h, w, o] = Y[h, w, o] + arith.extui(X[c, h * 2 + r, w * 2 + s], T.int32) * arith.extsi(
+                W[c, r, s, o], T.int32
+            )
+        return Y
+
     # Elements that lie apart along the reduction, sums of another width, and factors that are computed before, are as
     # they were.
     # CHECK-LABEL: def apart(

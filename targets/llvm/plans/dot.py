@@ -31,13 +31,24 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
 def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine: Machine) -> Plan:
     """Vectors are columns of the result, the other input has a group's elements side by side."""
     rows = [operand for operand in factor_kinds(op)[0] if not op.uses(operand, vector)]
-    dim = op.last_dim(rows[0]) if len(rows) == 1 else None
-    if dim not in op.reductions:
-        raise Decline("dot products need one input with elements side by side along a reduction that vectors share")
     lanes, group = _lanes(found, op.sizes[vector]), found[0].group
+    dim = _neighbours(op, rows[0], group) if len(rows) == 1 else None
+    if dim is None:
+        raise Decline("dot products need one input with elements side by side along a reduction that vectors share")
     is_conv = any(len(index.factors) > 1 for access in op.accesses for index in access)
     plan = conv(op, vector, lanes, machine) if is_conv else across(op, vector, lanes, machine, group)
     return replace(plan, dot=Dot(dim, group))
+
+
+def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
+    """The reduction along which an input's elements lie side by side: of a window that moves along a row of a picture,
+    for instance, where more than half of what fills its groups is elements of it."""
+    last = op.last_dim(rows)
+    if last is not None:
+        return last if last in op.reductions else None
+    near = [dim for dim in sorted(op.reductions) if op.is_contiguous(rows, dim)]
+    sizes = [(dim, op.sizes[dim]) for dim in near]
+    return next((dim for dim, size in sizes if size is not None and -(-size // group) * group < 2 * size), None)
 
 
 def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> Plan:

@@ -126,6 +126,18 @@ def test_what_constants_alone_make_is_left_alone() -> None:
     assert str(after) == str(module)
 
 
+def test_what_constants_alone_make_follows_products() -> None:
+    """A bias whose axes are made while compiling: it is cast, then folded, and the sum stays in 16 bits."""
+
+    def body(x: Any) -> Any:
+        bias = relax.expand_dims(relax.const(numpy.arange(300, dtype="f4") % 4), axis=[1])
+        return relax.add(relax.matmul(relax.const(numpy.ones((300, 2), "f4")), x), bias)
+
+    after = keeps_results(built([(2, 5)], body), PASS, tolerance=0.02)
+    assert element_types(after, "relax.add") == ["f16"]
+    assert element_types(after, "relax.expand_dims") == ["f32"]
+
+
 def test_operands_of_other_types_are_left_alone() -> None:
     """A condition, indices; shapes are known of either."""
 

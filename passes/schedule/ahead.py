@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fetches weights into the cache before they are read.
+
+All rows of a product use some columns of the weights before the next ones' turn. The first rows would wait for them at
+the memory's pace, the others need nothing of it: so each step fetches a part of the next columns, for each of its own
+reads one of theirs, until all are there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...bindings.mlir import ir
+from ...emit.arithmetic import result_of
+from ...emit.numbers import as_index
+from ...emit.structured import StructuredOp
+from ..lower_calls.memrefs import Extent, plus, times
+from .dots import packed_operand
+from .plan import Plan, points_of_step
+from .vector_access import divided, least, values
+
+if TYPE_CHECKING:
+    from .vector_nest import Step
+
+#: Where more steps than these share weights, the first one's waiting is not worth an instruction in each.
+_MOST_STEPS = 64
+#: Into the cache that a core has to itself: those of a step are more than the first has room for.
+_LOCALITY = 2
+
+
+class Ahead(NamedTuple):
+    """The loop whose next step's weights are fetched, and the one whose steps do so in turns, with their number."""
+
+    dim: int
+    size: int
+    #: Points of a step.
+    step: int
+    sharing: int
+    steps: int | None
+
+
+def fetch_ahead(step: Step) -> None:
+    """A part of what the next step of a loop around reads of the weights, where there is such a loop."""
+    op, plan, state = step.nest.op, step.nest.plan, step.state
+    weights = _weights(op, plan, step)
+    ahead = None if weights is None else _loops(op, plan, weights)
+    if weights is None or ahead is None or state.is_of_zeros:
+        return
+    starts = list(state.starts)
+    starts[ahead.dim] = plus(starts[ahead.dim], ahead.step)
+    loops = [dim for dim, count in enumerate(state.counts) if count > 1 and op.uses(weights, dim)]
+    reads = math.prod(state.counts[dim] for dim in loops)
+    at_once = 1 if ahead.steps is None else math.ceil(reads / ahead.steps)
+    turn = times(divided(state.starts[ahead.sharing], points_of_step(plan, ahead.sharing)), at_once)
+    for place in range(at_once):
+        number, new = as_index(plus(turn, place)), list(starts)
+        for dim in loops:
+            inner = (number % state.counts[dim]).value
+            number = number // state.counts[dim]
+            new[dim] = plus(new[dim], times(inner, state.lanes if dim == plan.vector else 1))
+        # Behind the last step there is nothing, and that may be of less.
+        new[ahead.dim] = least(new[ahead.dim], ahead.size - 1)
+        _fetch(step, weights, new)
+
+
+def _weights(op: StructuredOp, plan: Plan, step: Step) -> int | None:
+    """The input of known size that is read as vectors, by a sum that stays in registers."""
+    packed = packed_operand(plan, step.nest.dots)
+    if packed is not None or plan.panel is not None or not plan.carried or plan.vector in op.reductions:
+        return packed
+    found = [operand for operand in range(op.input_count) if op.uses(operand, plan.vector)]
+    is_plain = len(found) == 1 and op.is_contiguous(found[0], plan.vector) and plan.dot is None
+    given = op.operands[found[0]] if is_plain else None
+    return found[0] if isinstance(given, ir.BlockArgument) and given.type.has_static_shape else None
+
+
+def _loops(op: StructuredOp, plan: Plan, weights: int) -> Ahead | None:
+    """Those of weights that some steps read, and then others. None where that is not worth it."""
+    around = plan.order[: len(plan.order) - plan.carried]
+    steps = {dim: _steps(op, plan, dim) for dim in around}
+    around = tuple(dim for dim in around if steps[dim] != 1)
+    changing = [dim for dim in around if op.uses(weights, dim)]
+    sharing = around[around.index(changing[-1]) + 1 :] if changing else ()
+    known = math.prod(count for dim in sharing if (count := steps[dim]) is not None)
+    size = op.sizes[changing[-1]] if sharing else None
+    if size is None or known > _MOST_STEPS:
+        return None
+    longest = max(sharing, key=lambda dim: steps[dim] or _MOST_STEPS)
+    return Ahead(changing[-1], size, points_of_step(plan, changing[-1]), longest, steps[longest])
+
+
+def _steps(op: StructuredOp, plan: Plan, dim: int) -> int | None:
+    size = op.sizes[dim]
+    return None if size is None else math.ceil(size / points_of_step(plan, dim))
+
+
+def _fetch(step: Step, weights: int, starts: Sequence[Extent]) -> None:
+    op, plan, packed = step.nest.op, step.nest.plan, step.nest.packed
+    tensor = op.operands[weights] if packed is None else packed
+    access, point = step.access.at(starts), (0,) * len(op.dims)
+    if plan.panel is not None:
+        place = access.packed_place(points_of_step(plan, plan.vector), plan.panel.dim, point)
+    else:
+        place = access.grouped_place(weights, point)
+    type_ = ir.MemRefType.get(tensor.type.shape, tensor.type.element_type)
+    memref = result_of("bufferization.to_buffer", [tensor], type_, read_only=ir.UnitAttr.get())
+    attributes = {
+        "isWrite": ir.BoolAttr.get(False),
+        "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _LOCALITY),
+        "isDataCache": ir.BoolAttr.get(True),
+    }
+    ir.Operation.create("memref.prefetch", operands=[memref, *values(place)], attributes=attributes)
