@@ -24,6 +24,7 @@ from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
 from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
+from .gathering import Gathering
 from .memrefs import ALIGNMENT
 from .stacking import Group, stacked
 
@@ -111,6 +112,8 @@ class Plan:
     left_out: set[str] = field(default_factory=set)
     #: Calls that find some of what they put side by side in its place: which operands.
     put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
+    #: What loops carry to gather rows.
+    gathered: dict[Value, Gathering] = field(default_factory=dict)
 
     @property
     def roots(self) -> dict[Value, Buffer]:
