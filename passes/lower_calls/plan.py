@@ -28,6 +28,9 @@ from .gathering import Gathering
 from .memrefs import ALIGNMENT
 from .stacking import Group, stacked
 
+#: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.
+BESIDE = "relax.beside"
+
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
 
@@ -155,9 +158,13 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
+        beside: int | None = None
         for view in block.operations:
             op = view.operation
-            self._position += 1
+            before, beside = beside, op.attributes[BESIDE].value if BESIDE in op.attributes else None
+            # What runs at the same time has one position: no memory of one is another's.
+            if beside is None or before != beside:
+                self._position += 1
             if op.name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
                 continue
