@@ -6,7 +6,8 @@ A loop marked `tir.parallel` is taken out of its function, which calls the new o
     func.call @kernel.parallel(%from, %to, %grain, …) {tir.parallel}
 
 A grain is how much of the range one thread takes at a time. Where there are no threads this is a call as any other;
-host-call-parallel has threads share it. Calls that may run at the same time (relax-outline-branches) become a loop first.
+host-call-parallel has threads share it. Calls that may run at the same time (relax-outline-branches) become a loop
+first.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _work(loop: Operation, symbols: SymbolTable) -> float:
             if work is None:
                 return 0.0
             total += work
-        elif row is not None and row.destinations:
+        elif op.name.startswith("relax.call_") or row is not None and row.destinations:
             return 0.0
     return total * (_turns(loop) or _ORDINARY_TURNS)
 
