@@ -58,6 +58,12 @@ def resize(mode: str, data: tuple[int, ...], scale: float) -> Case:
     return Case("Resize", (floats(*data),), (none, scales), {"mode": mode})
 
 
+def recurrent(op: str, gates: int, batch: int = 1, direction: str = "forward") -> Case:
+    count = 2 if direction == "bidirectional" else 1
+    known = (floats(count, gates * 128, 64) / 8, floats(count, gates * 128, 128) / 16, floats(count, gates * 256))
+    return Case(op, (floats(50, batch, 64),), known, {"hidden_size": 128, "direction": direction})
+
+
 def cases() -> dict[str, Case]:
     x, rows = floats(1, 64, 56, 56), floats(128, 3072)
     return {
@@ -119,8 +125,15 @@ def cases() -> dict[str, Case]:
         "product, 12 x 128 x 64 x 128": Case("MatMul", (floats(12, 128, 64), floats(12, 64, 128))),
         "product with a vector": Case("MatMul", (floats(1024, 1024),), (floats(1024, 1),)),
         "product of a row": Case("MatMul", (floats(1, 1024),), (floats(1024, 1024),)),
+        "product of 4 rows": Case("MatMul", (floats(4, 1024),), (floats(1024, 1024),)),
+        "product of 16 rows": Case("MatMul", (floats(16, 1024),), (floats(1024, 1024),)),
+        "gemm, a row": Case("Gemm", (floats(1, 1024),), (floats(1000, 1024), floats(1000)), {"transB": 1}),
         "gemm, 32 rows": Case("Gemm", (floats(32, 1024),), (floats(1000, 1024), floats(1000)), {"transB": 1}),
         "gemm, a weight not known": Case("Gemm", (floats(32, 1024), floats(1024, 1024)), (), {"transB": 1}),
+        "lstm, 50 steps of 128": recurrent("LSTM", 4),
+        "lstm, both ways, 8 at a time": recurrent("LSTM", 4, 8, "bidirectional"),
+        "gru, 50 steps of 128": recurrent("GRU", 3),
+        "rnn, 50 steps of 128": recurrent("RNN", 1),
         "regions": Case(
             "RoiAlign",
             (floats(1, 64, 50, 50), (_rng.random((100, 4)) * [20, 20, 49, 49]).astype("float32"), below(1, 100)),
