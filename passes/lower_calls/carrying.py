@@ -87,8 +87,8 @@ class Carried:
     def fill(self, value: Value, memory: Value) -> None:
         """Puts a tensor where it is wanted, unless it was made there."""
         buffer = self.into.plan.memory_of.get(value)
-        is_there = buffer is not None and buffer.root in self.into.wanted
-        if not is_there or self.into.wanted[buffer.root] != memory:
+        place = None if buffer is None else self.into.wanted.get(buffer.root)
+        if place is None or place != memory:
             memrefs.copy(self.into.get(value), memory)
 
 
@@ -121,9 +121,8 @@ class Gathered(Carried):
     def __init__(self, into: FunctionLowering, argument: Value, type_: Type, gathering: Gathering, counter: Counter):
         super().__init__(into, argument, type_)
         self._rows, self._counter = gathering.rows, counter
-        count, *sizes = decode(gathering.rows.type).shape
-        self._count: int = count
-        self._sizes: list[Extent] = [into.sizes.compute(size) for size in sizes]
+        self._count = gathering.added
+        self._sizes = [into.sizes.compute(size) for size in gathering.sizes if size is not None]
 
     def given(self, initial: Value) -> list[Value]:
         lowered = self.into.get(initial)
@@ -133,7 +132,9 @@ class Gathered(Carried):
         gathered = times(minimum(self._counter.turns, most).value, self._count)
         extents = [plus(self._before, gathered), *self._sizes]
         element = lowered.type.element_type
-        self.into.sizes.require_room(extents, element, memrefs.shape_text(decode(self.argument.type)))
+        info = decode(self.argument.type)
+        assert isinstance(info, TensorInfo)
+        self.into.sizes.require_room(extents, element, memrefs.shape_text(info))
         self._all = self.into.own(memrefs.allocate(extents, element))
         if not isinstance(self._before, int) or self._before > 0:
             memrefs.copy(lowered, self._place(0, self._before))
@@ -168,7 +169,7 @@ def carried_by(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -
     """How each of the values that a counted loop carries is."""
     counter = Counter([into.get(bound) for bound in list(loop.operands)[:3]])
     _, *arguments = body_of(loop).arguments
-    found = []
+    found: list[Carried] = []
     for argument, type_ in zip(arguments, types, strict=True):
         gathering = into.plan.gathered.get(argument)
         if gathering is not None and _are_known(into, gathering.rows):

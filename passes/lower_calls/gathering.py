@@ -10,7 +10,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, last_of, made_by, use_count
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import equal, product
+from ...dialects.core.symbols import Dim, equal, product
 from .overwriting import Move
 
 
@@ -18,6 +18,9 @@ class Gathering(NamedTuple):
     """What a turn puts behind the rows so far, by a call, and what else is about that alone: names of sizes."""
 
     rows: Value
+    #: How many rows that is, and the other sizes.
+    added: int
+    sizes: tuple[Dim, ...]
     call: Operation
     casts: tuple[Operation, ...]
 
@@ -50,7 +53,10 @@ def _gathering(
     length = product(_shape(before))
     moved = {move.input: move.distance for move in moves_of(call)}
     is_appended = len(moved) == 2 and equal(moved[0], 0) is True and equal(moved[1], length) is True
-    return Gathering(rows, call, tuple(casts)) if is_appended else None
+    count, *sizes = _shape(rows)
+    if not is_appended or not isinstance(count, int):
+        return None
+    return Gathering(rows, count, tuple(sizes), call, tuple(casts))
 
 
 def _before_casts(value: Value, casts: list[Operation]) -> Value:
@@ -61,14 +67,14 @@ def _before_casts(value: Value, casts: list[Operation]) -> Value:
     return value
 
 
-def _shape(value: Value) -> tuple[object, ...]:
+def _shape(value: Value) -> tuple[Dim, ...]:
     info = decode(value.type)
     return tuple(info.shape or ()) if isinstance(info, TensorInfo) else ()
 
 
 def _is_of_rows(before: Value, rows: Value) -> bool:
-    """Whether rows are of the sizes of those before, and how many there are is a number."""
-    (count, *sizes), (_, *others) = _shape(rows) or (None,), _shape(before) or (None,)
-    if not isinstance(count, int) or len(sizes) != len(others):
+    """Whether rows are of the sizes of those before, and there is a first dimension to put them along."""
+    sizes, others = _shape(rows), _shape(before)
+    if not sizes or len(sizes) != len(others):
         return False
-    return all(equal(*pair) is True for pair in zip(sizes, others, strict=True))
+    return all(equal(*pair) is True for pair in zip(sizes[1:], others[1:], strict=True))
