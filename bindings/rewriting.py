@@ -8,7 +8,7 @@ also means that a pattern finds the function around through `op`, not through th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
@@ -209,6 +209,13 @@ def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
             if operand in made:
                 inside.operands[position] = made[operand]
     made.update(zip(op.results, copied.results, strict=True))
+
+
+def use_instead(operation: Operation, others: Mapping[Value, Value]) -> None:
+    """Has an operation use other values in the place of those that are named."""
+    for position, operand in enumerate(operation.operands):
+        if operand in others:
+            operation.operands[position] = others[operand]
 
 
 def is_used(operation: Operation) -> bool:

@@ -6,7 +6,8 @@ A loop marked `tir.parallel` is taken out of its function, which calls the new o
     func.call @kernel.parallel(%from, %to, %grain, …) {tir.parallel}
 
 A grain is how much of the range one thread takes at a time. Where there are no threads this is a call as any other;
-host-call-parallel has threads share it.
+host-call-parallel has threads share it. Calls that may run at the same time (relax-outline-branches) become a loop
+first.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from ..bindings.navigation import (
     used_inside,
     users_of,
 )
-from ..bindings.rewriting import located_error
+from ..bindings.rewriting import located_error, use_instead
 from ..emit.kernels import fresh_name
 from ..emit.loops import PARALLEL
 from ..emit.numbers import as_index
+from .branches.beside import share_calls
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.memrefs import is_dense
@@ -53,6 +55,7 @@ class OutlineParallel(Pass):
         taken = {symbol_name(each) for each in functions_in(op)}
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
+                share_calls(function)
                 inside = operations_in(function)
                 loops = [each for each in inside if each.name == "scf.for" and PARALLEL in each.attributes]
                 shared = [each for each in loops if not any(around in loops for around in ancestors(each))]
@@ -110,13 +113,13 @@ class _Outlined:
                 made = dict(zip(self.passed, told, strict=True))
                 for op in self.made_again:
                     copied = op.clone().operation
-                    _use(copied, made)
+                    use_instead(copied, made)
                     made[op.result] = copied.result
                 end = ir.Operation.create("func.return")
             loop.move_before(end)
             loop.operands[0], loop.operands[1], loop.operands[2] = start, stop, made[step]
             for op in operations_in(loop):
-                _use(op, made)
+                use_instead(op, made)
             _allocate_once(loop, end)
 
 
@@ -151,12 +154,6 @@ def _private_function(name: str, inputs: list[Type]) -> ir.Block:
     }
     function = ir.Operation.create("func.func", attributes=attributes, regions=1)
     return function.regions[0].blocks.append(*inputs)
-
-
-def _use(op: Operation, made: dict[Value, Value]) -> None:
-    for position, operand in enumerate(op.operands):
-        if operand in made:
-            op.operands[position] = made[operand]
 
 
 def _allocate_once(loop: Operation, end: Operation) -> None:

@@ -26,6 +26,7 @@ from .fold.constant_graph import CALL_TIR
 from .inline.call_graph import references_of
 from .layout.conversion import constant_like
 from .schedule.joining import join
+from .schedule.known_weights import with_panel
 from .schedule.packing import grouped_type, panels_type, ungrouped, unpacked
 from .schedule.plan import PLAN, Panel, Plan, group_of, panel_form, plan_of, set_plan
 from .schedule.vector_body import widening_of
@@ -100,9 +101,12 @@ def _packing(op: StructuredOp, plan: Plan) -> _Packing | None:
         is_across = not join(op, plan.joined).is_contiguous(operand, plan.vector)
         is_done = plan.panel.is_packed or is_widened or is_across or not _is_static(op.operands[operand], 2)
         return None if is_done else _as_panels(operand, plan, plan.panel)
-    if plan.dot is None or plan.dot.is_packed:
-        return None
     joined = join(op, plan.joined)
+    if plan.dot is None:
+        told = with_panel(joined, plan)
+        return None if told is None else _packing(op, told)
+    if plan.dot.is_packed:
+        return None
     operands = [each for each in range(joined.input_count) if joined.uses(each, plan.vector)]
     if len(operands) != 1 or plan.vector == plan.dot.dim:
         return None

@@ -6,7 +6,8 @@ A region's values lie in the arena or in memory that the region gives back; so w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -15,6 +16,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from . import memrefs
+from .carrying import Carried, Gathered, carried_by
 from .function import FunctionLowering, Lower
 
 
@@ -41,12 +43,45 @@ def _if(into: FunctionLowering, op: Operation) -> None:
 def _for(into: FunctionLowering, op: Operation) -> None:
     lower, upper, step, *initial = op.operands
     types = [_lowered_type(into, result, op) for result in op.results]
-    carried = _hand_over(into, initial, types)
+    carried = carried_by(into, op, types)
+    given = [each.given(value) for each, value in zip(carried, initial, strict=True)]
+    flat = [value for values in given for value in values]
     bounds = [into.get(value) for value in (lower, upper, step)]
-    made = ir.Operation.create("scf.for", results=types, operands=[*bounds, *carried], regions=1)
-    made.regions[0].blocks.append(lower.type, *types)
-    _lower_region(into, body_of(op), body_of(made), types)
-    _own_results(into, op, made)
+    passed = [value.type for value in flat]
+    made = ir.Operation.create("scf.for", results=passed, operands=[*bounds, *flat], regions=1)
+    made.regions[0].blocks.append(lower.type, *passed)
+    _lower_turn(into, body_of(op), body_of(made), carried, list(map(len, given)))
+    for result, each, values in zip(op.results, carried, _parted(made.results, map(len, given)), strict=True):
+        _set(into, result, each.result(values))
+
+
+def _lower_turn(
+    into: FunctionLowering, source: Block, target: Block, carried: Sequence[Carried], counts: Sequence[int]
+) -> None:
+    """The body of a counted loop; what is carried says what of it is there for each."""
+    outer = into.sizes
+    into.sizes = outer.nested()
+    into.owned.append([])
+    position, *arguments = target.arguments
+    *operations, end = operations_of(source)
+    gathered = [into.plan.gathered[each.argument] for each in carried if isinstance(each, Gathered)]
+    done = [operation for gathering in gathered for operation in (gathering.call, *gathering.casts)]
+    with ir.InsertionPoint(target):
+        into.set(source.arguments[0], position)
+        for each, values in zip(carried, _parted(arguments, counts), strict=True):
+            each.enter(position, values)
+            if not isinstance(each, Gathered):
+                into.define_dims(decode(each.argument.type), into.get(each.argument))
+        into.lower_all([operation for operation in operations if operation not in done])
+        values = [value for each, yielded in zip(carried, end.operands, strict=True) for value in each.leave(yielded)]
+        into.give_back()
+        ir.Operation.create(end.name, operands=values)
+    into.sizes = outer
+
+
+def _parted(values: Sequence[Value], counts: Iterable[int]) -> list[list[Value]]:
+    rest = iter(values)
+    return [list(islice(rest, count)) for count in counts]
 
 
 def _while(into: FunctionLowering, op: Operation) -> None:
@@ -99,10 +134,15 @@ def _hand_over(into: FunctionLowering, values: Sequence[Value], types: Sequence[
 
 def _own_results(into: FunctionLowering, op: Operation, made: Operation) -> None:
     for result, value in zip(op.results, made.results, strict=True):
-        into.set(result, value)
         if isinstance(value.type, ir.MemRefType):
             into.own(value)
-            into.define_dims(decode(result.type), value)
+        _set(into, result, value)
+
+
+def _set(into: FunctionLowering, result: Value, value: Value) -> None:
+    into.set(result, value)
+    if isinstance(value.type, ir.MemRefType):
+        into.define_dims(decode(result.type), value)
 
 
 CONTROL_FLOW: dict[str, Lower] = {

@@ -63,6 +63,8 @@ class FunctionLowering:
         self._slots: list[Extent] = []
         #: Buffers that are in memory of their own already.
         self._own: dict[Buffer, Value] = {}
+        #: Memory elsewhere that a buffer lies in: where what it holds is wanted.
+        self.wanted: dict[Buffer, Value] = {}
         #: Memory to give back where a block ends, the innermost block last.
         self.owned: list[list[Value]] = []
 
@@ -113,6 +115,8 @@ class FunctionLowering:
             )
         element = memrefs.memref_type(info, self.context).element_type
         extents = self.extents(info)
+        if root in self.wanted:
+            return memrefs.reshape_if_needed(self.wanted[root], extents)
         begin = root.offset if root.slot is None else self._slots[root.slot]
         if begin is not None:
             return memrefs.view(self._arena, plus(begin, self.sizes.place(buffer.start)), extents, element)

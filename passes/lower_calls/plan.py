@@ -24,8 +24,12 @@ from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
 from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
+from .gathering import Gathering
 from .memrefs import ALIGNMENT
 from .stacking import Group, stacked
+
+#: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.
+BESIDE = "relax.beside"
 
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
@@ -111,6 +115,8 @@ class Plan:
     left_out: set[str] = field(default_factory=set)
     #: Calls that find some of what they put side by side in its place: which operands.
     put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
+    #: What loops carry to gather rows.
+    gathered: dict[Value, Gathering] = field(default_factory=dict)
 
     @property
     def roots(self) -> dict[Value, Buffer]:
@@ -158,9 +164,13 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
+        beside: int | None = None
         for view in block.operations:
             op = view.operation
-            self._position += 1
+            before, beside = beside, op.attributes[BESIDE].value if BESIDE in op.attributes else None
+            # What runs at the same time has one position: no memory of one is another's.
+            if beside is None or before != beside:
+                self._position += 1
             if op.name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
                 continue

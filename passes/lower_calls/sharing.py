@@ -20,6 +20,7 @@ from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, at_most, equal
 from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir.prim_func import is_prim_func
+from .gathering import gatherings
 from .memrefs import MOST_BYTES, is_same_shape
 from .overwriting import Kernel, Kernels, Move
 from .plan import Buffer, Plan, dims_of, is_sized_at_entry, measured, storage_bytes
@@ -53,6 +54,9 @@ class Sharing:
 
     def share_all(self) -> None:
         """Wherever it works and is wanted; calls that can be left out come first."""
+        for _, op in self._plan.operations:
+            if op.name == "scf.for":
+                self._gather(op)
         calls = [(position, op) for position, op in self._plan.operations if op.name == "relax.call_tir"]
         calls = [(position, op) for position, op in calls if not self._is_needless(op)]
         for position, op in calls:
@@ -62,6 +66,12 @@ class Sharing:
             # What one result has taken lives on with it.
             for result in results:
                 self._cover(position, op, result, operands)
+
+    def _gather(self, loop: Operation) -> None:
+        """What a loop gathers is in its place from the start: nobody puts it there."""
+        for argument, gathering in gatherings(loop, self._moves).items():
+            self._plan.gathered[argument] = gathering
+            self._plan.left_out.add(gathering.call.opview.func)
 
     def _is_wanted(self, buffer: Buffer | None, *place: object) -> bool:
         """Whether a tensor is to lie there, if it can: anywhere, or where that is stated."""

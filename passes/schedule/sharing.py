@@ -86,8 +86,12 @@ def size_of(op: StructuredOp, dim: int) -> int:
 
 def nanoseconds(op: StructuredOp, lanes: int) -> float:
     """About how long one thread takes."""
-    computing = math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, lanes)
-    return max(computing, sum(_bytes(op, operand) for operand in range(len(op.operands))) / _BYTES)
+    return max(computing(op, lanes), sum(_bytes(op, operand) for operand in range(len(op.operands))) / _BYTES)
+
+
+def computing(op: StructuredOp, lanes: int) -> float:
+    """The same, of what is in the cache."""
+    return math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, lanes)
 
 
 def _lanes(plan: Plan) -> int:

@@ -130,6 +130,7 @@ STAGES = (
             "tir-fuse-rows{target=@target}",
             "tir-plan{target=@target}",
             "tir-pack-constants",
+            "relax-outline-branches",
         ),
         "how loops run is chosen: tiles, vectors, order; weights lie as they are read",
     ),

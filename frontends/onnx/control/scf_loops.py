@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loops over tensors: scf.for where only a count ends them, else scf.while.
 
-A loop carries states, whose sizes may change on the way, and gathers rows. Rows are appended to a tensor that grows;
+A loop carries states, whose sizes may change on the way, and gathers rows. Rows are appended to a tensor that grows,
+which a counted loop does not copy in the end (passes/lower_calls/gathering.py);
 where nobody knows the sizes of a row, its elements are appended and its shape is carried along.
 """
 
@@ -16,13 +17,10 @@ from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim
 from ....emit.numbers import number
-from ..prelude import Node, Value, const, known, relax
+from ..prelude import Node, Value, known, relax
 from ..shapes.sizes import as_tensor
 from ..values import Held, Tensor
 from .scf_regions import as_info, common_info, info_of, integer, known_truth, scalar_of, tensor_of, truth, type_of
-
-#: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
-_FEW, _BLOCK = 100, 32
 
 
 class Turn(NamedTuple):
@@ -43,7 +41,7 @@ Step = Callable[[Any, Value, list[Any]], Turn]
 class Loop(NamedTuple):
     """A loop to build: at most `count` turns (a scalar; None: any number), none at all unless `starts` (a scalar).
 
-    `is_open` where each turn says whether there is another, `in_blocks` where a row is several, one after the other.
+    `is_open` where each turn says whether there is another.
     """
 
     node: Node
@@ -51,9 +49,6 @@ class Loop(NamedTuple):
     count: Any
     starts: Tensor | None = None
     is_open: bool = False
-    in_blocks: bool = False
-    #: Whether there are few turns, so that each may copy the rows of those before (`is_few`).
-    is_short: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -70,11 +65,8 @@ def build_loop(loop: Loop, states: Sequence[Value]) -> tuple[list[Value], list[V
         made = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
         joined = [common_info(loop.node, old, new) for old, new in zip(carried, made, strict=True)]
         row_infos = [info_of(loop.node, row, attempt.symbols) for row in attempt.turn.rows]
-        gathered = [_Rows(info, loop.in_blocks) for info in row_infos]
+        gathered = [_Rows(info) for info in row_infos]
         if joined == carried and (rows or []) == gathered:
-            if loop.is_counted and not loop.is_short and gathered and not any(each.is_flat for each in gathered):
-                attempt.operation.erase()
-                return _build_in_blocks(loop, states)
             return attempt.finish(rows or [])
         attempt.operation.erase()
         carried, rows = joined, gathered
@@ -97,33 +89,6 @@ def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[An
     return states, [list(rows) for rows in zip(*turns, strict=True)]
 
 
-def is_few(turns: Dim) -> bool:
-    """Whether that is a number of turns, and so small that each may copy what the ones before have gathered."""
-    return isinstance(turns, int) and turns < _FEW
-
-
-def _build_in_blocks(
-    loop: Loop, states: Sequence[Value], block_size: int = _BLOCK * _BLOCK
-) -> tuple[list[Value], list[Value]]:
-    """A counted loop that gathers rows of known sizes, and so does in blocks of blocks first: what rows are appended
-    to is copied each time."""
-    node, count, most = loop.node, tensor_of(loop.count).ssa, const(block_size, "i64")
-
-    def block(_: object, index: Value, held: list[Value]) -> Turn:
-        begin = relax["multiply"](index.ssa, most)
-        length = scalar_of(node, Value(ssa=relax["minimum"](relax["subtract"](count, begin), most)))
-
-        def one(operation: Operation, place: Value, inner: list[Value]) -> Turn:
-            return loop.step(operation, Value(ssa=relax["add"](begin, place.ssa)), inner)
-
-        rows = Loop(node, one, length, is_short=True)
-        is_of_blocks = block_size > _BLOCK
-        return Turn(*(_build_in_blocks(rows, held, _BLOCK) if is_of_blocks else build_loop(rows, held)))
-
-    blocks = relax["floor_divide"](relax["add"](count, const(block_size - 1, "i64")), most)
-    return build_loop(Loop(node, block, scalar_of(node, Value(ssa=blocks)), in_blocks=True, is_short=True), states)
-
-
 def of_length(rows: Sequence[Value], turns: Dim) -> list[Value]:
     """Rows of a loop whose number of turns the graph knows: a number or an expression; None where it does not."""
     if turns is None:
@@ -136,13 +101,11 @@ class _Rows(NamedTuple):
     """How the rows of one output are gathered."""
 
     info: TensorInfo
-    in_blocks: bool
 
     @property
     def sizes(self) -> tuple[Dim, ...]:
         """Those of one row."""
-        sizes = tuple(self.info.shape or ())
-        return sizes[1:] if self.in_blocks else sizes
+        return tuple(self.info.shape or ())
 
     @property
     def is_flat(self) -> bool:
@@ -161,7 +124,7 @@ class _Rows(NamedTuple):
 
     def appended(self, held: Sequence[Tensor], row: Tensor) -> list[Tensor]:
         if not self.is_flat:
-            rows = row if self.in_blocks else relax["expand_dims"](row, axis=[0])
+            rows = relax["expand_dims"](row, axis=[0])
             return [as_info(relax["concat"](held[0], rows, axis=0), self.types()[0])]
         flat = relax["concat"](held[0], relax["flatten"](row), axis=0)
         return [as_info(flat, self.types()[0]), relax["shape_to_tensor"](relax["shape_of"](row))]

@@ -14,7 +14,7 @@ from ..control.flattening import build_any_loop
 from ..control.run_time_items import require
 from ..control.run_time_sequences import all_joined, appended, joined_item, joined_length
 from ..control.scf_branches import build_branches
-from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
+from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..importer import add_graph
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
@@ -64,7 +64,7 @@ def loop(node: Node) -> Outputs:
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
 
-    turns = Loop(node, step, None, is_open=not always, is_short=is_few(count))
+    turns = Loop(node, step, None, is_open=not always)
     if starts and count is not None and _can_unroll(body, count, states, always):
         made = unrolled(turns, count, states)
         if made is not None:
@@ -190,7 +190,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
         outputs = add_graph(node, body, [*held, *elements], operation)
         return Turn(outputs[: len(states)], outputs[len(states) :])
 
-    turns = Loop(node, step, None, is_short=is_few(count))
+    turns = Loop(node, step, None)
     made = unrolled(turns, count, states) if is_short else None
     if made is not None:
         after, stacked = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
+from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
@@ -213,7 +213,7 @@ class _Recurrent:
             after, row = self._step(cell, taken, [state.ssa for state in held], index)
             return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
-        loop, given = Loop(self.node, step, None, is_short=is_few(steps)), [Value(ssa=state) for state in states]
+        loop, given = Loop(self.node, step, None), [Value(ssa=state) for state in states]
         made = unrolled(loop, steps, given) if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED else None
         if made is not None:
             after, (rows,) = made

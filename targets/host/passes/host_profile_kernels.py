@@ -55,6 +55,8 @@ class ProfileKernels(Pass):
         kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
         sites = _Sites(kernels, Support(op))
         with op.context:
+            for name, function in kernels.items():
+                sites.pass_through(name, function)
             for name, function in graphs.items():
                 sites.add(name, function)
             for name, function in graphs.items():
@@ -90,6 +92,10 @@ class _Sites:
                 self.count += 1
             elif op.name == "func.call":
                 self._callees[name].append(callee_of(op))
+
+    def pass_through(self, name: str, function: Operation) -> None:
+        """A function that is no graph's may call one that is: what threads share does."""
+        self._callees[name] = [callee_of(op) for op in operations_in(function) if op.name == "func.call"]
 
     def _time(self, op: Operation) -> None:
         with op.location:

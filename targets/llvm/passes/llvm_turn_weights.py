@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns known weights that a product reads transposed, where factors are narrow: einsum("ak,nk->an") is of "kn" then.
+"""Turns known weights that a product reads transposed: einsum("ak,nk->an") is of "kn" then.
 
 Vectors of columns are read as panels of such weights, packed while compiling; along the sum each result would be added
-up of a vector's lanes. Weights that something else reads too would take memory twice, and stay.
+up of a vector's lanes, which takes half as long again. That goes for f32 and f64, and for narrow factors where the CPU
+has dot products of them. Weights that something else reads too take memory twice then: narrow ones stay, wide ones are
+worth it for many rows.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in, use_count
+from ....bindings.rewriting import is_used
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import product as count_of
 from ....dialects.relax.infer.einsum import parse_subscripts
 from ....passes.canonicalize.constants import stored_elements
 from ....passes.core.base import Pass
@@ -21,11 +27,15 @@ from ....passes.layout.conversion import constant_like
 from ...core.registry import parse_target
 from ..objects.code_target import machine
 
+_WIDE = frozenset({"f32", "f64"})
+#: Where there are so many and less, reading weights takes longer than what is done with them.
+_FEW_ROWS = 16
+
 
 @register_pass
 @dataclass(frozen=True)
 class TurnWeights(Pass):
-    """Turns known weights of narrow numbers that products read transposed."""
+    """Turns known weights that products read transposed."""
 
     name: ClassVar[str] = "llvm-turn-weights"
     anchor: ClassVar[str] = "any"
@@ -41,15 +51,20 @@ class TurnWeights(Pass):
         dots = machine(parse_target(self.target)).dots
         factors = {factor for each in dots for factor in (each.left, each.right)}
         narrow = {factor.replace("s", "i").replace("u", "ui") for factor in factors}
-        for each in operations_in(op) if dots else ():
+        turned: dict[Value, Value] = {}
+        for each in operations_in(op):
             if each.name == "relax.einsum" and len(each.operands) == 2:
-                _turn(each, narrow)
+                _turn(each, narrow, turned)
+        for weights in turned:
+            if not is_used(weights.owner.operation):
+                weights.owner.operation.erase()
 
 
-def _turn(product: Operation, narrow: set[str]) -> None:
+def _turn(product: Operation, narrow: set[str], turned: dict[Value, Value]) -> None:
+    """`turned` are the weights that several read: they are turned once."""
     weights = product.operands[1]
     maker = made_by(weights, "arith.constant")
-    if maker is None or use_count(weights) != 1 or str(weights.type.element_type) not in narrow:
+    if maker is None or not _is_worth_it(product, weights, narrow):
         return
     (one, other), result = parse_subscripts(ir.StringAttr(product.attributes["subscripts"]).value)
     is_transposed = len(other) == 2 and result[-1:] == other[:1] and one[-1:] == other[1:]
@@ -58,6 +73,17 @@ def _turn(product: Operation, narrow: set[str]) -> None:
         return
     terms = ("".join(labels) for labels in (one, other[::-1], result))
     with product.location, ir.InsertionPoint(product):
-        product.operands[1] = constant_like(weights, elements.T)
+        if weights not in turned:
+            with ir.InsertionPoint(maker):
+                turned[weights] = constant_like(weights, elements.T)
+        product.operands[1] = turned[weights]
         product.attributes["subscripts"] = ir.StringAttr.get("{},{}->{}".format(*terms))
-    maker.erase()
+
+
+def _is_worth_it(product: Operation, weights: Value, narrow: set[str]) -> bool:
+    element, is_shared = str(weights.type.element_type), use_count(weights) != 1
+    if element not in _WIDE:
+        return element in narrow and not is_shared
+    info = decode(product.operands[0].type)
+    rows = count_of(info.shape[:-1]) if isinstance(info, TensorInfo) and info.shape else None
+    return not is_shared or not isinstance(rows, int) or rows > _FEW_ROWS

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy
@@ -13,7 +14,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 #: Rows, steps of the sum, columns: panels that are whole, cut, one alone, several blocks of steps.
-SIZES = [(17, 5, 3), (64, 70, 128), (33, 64, 65), (20, 1100, 130), (18, 3, 1000)]
+SIZES = [(17, 5, 3), (64, 70, 128), (33, 64, 65), (20, 1100, 130), (18, 3, 1000), (1, 5, 3), (1, 70, 300), (5, 64, 65)]
 
 
 def integers(*shape: int, dtype: str = "float32") -> Any:
@@ -48,8 +49,15 @@ def test_products(rows: int, steps: int, columns: int, dtype: str) -> None:
 
 
 def test_constants_are_packed_where_a_panel_is_worth_it() -> None:
-    assert "packed" in lowered(product(integers(64, 128), 64))
-    assert "packed" not in lowered(product(integers(64, 128), 4))
+    for rows in (64, 4, 1):
+        assert "packed" in lowered(product(integers(64, 128), rows))
+
+
+def test_one_row_keeps_its_sums_in_registers_where_the_matrix_is_known() -> None:
+    (plan,) = re.findall('"(order .* packed.*)"', lowered(product(integers(64, 1000), 1)))
+    lanes = int(re.findall("vector . x ([0-9]+)", plan)[0])
+    width = min(8, -(-1000 // lanes))
+    assert re.match(f"order .*; carried 1; vector 1 x {lanes}; tile 1: {width}; panel 1 along 2: 64 packed; rule", plan)
 
 
 def test_weights_of_several_products() -> None:

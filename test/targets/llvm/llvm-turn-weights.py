@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --llvm-turn-weights='target=llvm{cpu=znver4}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-turn-weights='target=llvm{cpu=haswell}' --print-script | FileCheck %s --check-prefix=WITHOUT
-"""Known weights of narrow numbers that products read transposed are turned, where the CPU has dot products."""
+"""Known weights that products read transposed are turned; narrow numbers where the CPU has dot products."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -18,15 +18,33 @@ class Module:
         y = R.einsum((x, w), subscripts="bak,nk->ban")
         return y
 
-    # Wide numbers, weights that are read twice, and those that lie right, stay.
     # CHECK-LABEL: def wide(
-    # CHECK: subscripts="ak,nk->an"
+    # CHECK: [1.0, 4.0], [2.0, 5.0], [3.0, 6.0]{{.*}}subscripts="ak,kn->an"
+    # WITHOUT-LABEL: def wide(
+    # WITHOUT: subscripts="ak,kn->an"
     @R.function
     def wide(x: R.Tensor(("a", 3), "float32")) -> R.Tensor(("a", 2), "float32"):
         w = R.const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float32")
         y = R.einsum((x, w), subscripts="ak,nk->an")
         return y
 
+    # Many rows are worth a second copy of what somebody else reads, few are not. There is one for all products.
+    # CHECK-LABEL: def shared(
+    # CHECK: {{^ *}}[[W:[a-z_0-9]+]] = I.const(
+    # CHECK: R.einsum((x, [[W]]), subscripts="ak,kn->an")
+    # CHECK: (y, R.const({{.*}})), subscripts="ak,nk->an"
+    # CHECK: R.einsum((z, [[W]]), subscripts="ak,kn->an")
+    @R.function
+    def shared(
+        x: R.Tensor(("a", 64), "float32"), y: R.Tensor((16, 64), "float32"), z: R.Tensor((17, 64), "float32")
+    ) -> R.Tuple(R.Tensor(("a", 64), "float32"), R.Tensor((16, 64), "float32"), R.Tensor((17, 64), "float32")):
+        w = R.const(1.0, R.Tensor((64, 64), "float32"))
+        a = R.einsum((x, w), subscripts="ak,nk->an")
+        b = R.einsum((y, w), subscripts="ak,nk->an")
+        c = R.einsum((z, w), subscripts="ak,nk->an")
+        return a, b, c
+
+    # Narrow weights that are read twice, and those that lie right, stay.
     # CHECK-LABEL: def twice(
     # CHECK: subscripts="ak,nk->an"
     @R.function

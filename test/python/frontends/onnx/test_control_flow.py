@@ -10,7 +10,6 @@ import onnx.parser
 import pytest
 from against_onnxruntime import Compared
 from compiling import array
-from relax_mlir.bindings.mlir import ir
 
 import relax_mlir as rx
 
@@ -324,10 +323,9 @@ def test_a_scan_of_batches() -> None:
         rx.from_onnx(_model(_BATCHES.replace("LENGTHS", "n"), 8))
 
 
-def test_many_rows_are_gathered_in_blocks() -> None:
-    """Each block is as long as it has to be, the last one of each kind too; so is the loop over none."""
+def test_many_rows_are_gathered() -> None:
     main = rx.compile(rx.from_onnx(_model(_RUNNING_SUMS)))["main"]
-    for length in (0, 1, 31, 32, 33, 1023, 1024, 1025, 2100):
+    for length in (0, 1, 2, 33, 2100):
         first, xs = _floats(2), _floats(length, 2)
         last, sums, squares = map(array, main(first, xs))
         expected = numpy.cumsum(numpy.concatenate([first[None], xs]), axis=0, dtype="float32")
@@ -336,24 +334,12 @@ def test_many_rows_are_gathered_in_blocks() -> None:
         numpy.testing.assert_array_equal(squares, xs * xs)
 
 
-@pytest.mark.parametrize(("turns", "depth"), [("n", 3), (99, 1), (100, 3)])
-def test_a_row_is_copied_a_few_times_however_many_there_are(turns: Any, depth: int) -> None:
-    """What rows are appended to is copied: a loop in which all rows were would take quadratic time."""
+@pytest.mark.parametrize("turns", ["n", 99])
+def test_rows_are_gathered_without_copies(turns: Any) -> None:
+    """A loop that copied all rows in each turn would take quadratic time."""
     model = _model(_RUNNING_SUMS.replace("[n, 2]", f"[{turns}, 2]"))
-    depths = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "relax.concat":
-            around, loops = op.parent, 0
-            while around is not None and around.name != "func.func":
-                loops += around.name == "scf.for"
-                around = around.parent
-            depths.append(loops)
-        return ir.WalkResult.ADVANCE
-
-    module = rx.from_onnx(model)
-    module.body.owner.walk(visit)
-    assert max(depths) == depth and len(depths) == 2 * depth
+    lowered = str(rx.lower(rx.from_onnx(model), pipeline=rx.stages("llvm").until("bufferize")))
+    assert "scf.for" in lowered and "@concat" not in lowered
 
 
 def test_sequences_inside_of_a_model() -> None:

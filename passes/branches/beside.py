@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls that may run at the same time become the steps of a loop that threads share, one call a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from ...bindings.ir import Block, Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in, operations_of
+from ...emit.loops import for_range, when
+from ...emit.numbers import Number
+from ..lower_calls.plan import BESIDE
+
+#: What may stand between them, and goes in front of all: places of what they write, and checks of sizes.
+_BETWEEN = frozenset(
+    "memref.alloc memref.cast memref.collapse_shape memref.dim memref.expand_shape memref.get_global "
+    "memref.reinterpret_cast memref.subview memref.view builtin.unrealized_conversion_cast tir.assert".split()
+)
+
+
+def share_calls(function: Operation) -> None:
+    """Calls in a row of which each says that it may run beside the others; others that say so are calls as any."""
+    calls = [op for op in operations_in(function) if op.name == "func.call" and BESIDE in op.attributes]
+    rows: dict[tuple[Block, int], list[Operation]] = {}
+    for call in calls:
+        rows.setdefault((call.block, call.attributes[BESIDE].value), []).append(call)
+        del call.attributes[BESIDE]
+    for row in rows.values():
+        if len(row) > 1 and _gather(row):
+            _share(row)
+
+
+def _gather(calls: Sequence[Operation]) -> bool:
+    """Puts the calls behind each other, where nothing but what can be moved is between them."""
+    first, last = calls[0], calls[-1]
+    operations = operations_of(first.block)
+    inside = operations[operations.index(first) + 1 : operations.index(last)]
+    others = [op for op in inside if op not in calls]
+    ends = [op for op in others if op.name == "memref.dealloc"]
+    before = [op for op in others if op not in ends]
+    if not all(op.name in _BETWEEN or op.name.startswith("arith.") for op in before):
+        return False
+    for op in before:
+        op.move_before(first)
+    for op in reversed(ends):
+        op.move_after(last)
+    return True
+
+
+def _share(calls: Sequence[Operation]) -> None:
+    def step(number: Number) -> None:
+        for place, call in enumerate(calls):
+            when(number == place, partial(_again, call))
+
+    with calls[0].location, ir.InsertionPoint(calls[0]):
+        for_range(0, len(calls), step, grain=1)
+    for call in calls:
+        call.erase()
+
+
+def _again(call: Operation) -> None:
+    call.clone()

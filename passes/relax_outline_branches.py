@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops that may run at the same time become functions, called beside each other:
+
+    %a = func.call @main.branch(%x) {relax.beside = 0}
+    %b = func.call @main.branch_1(%y) {relax.beside = 0}
+
+No memory of one is another's (relax-plan-memory), and tir-outline-parallel has threads share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation, SymbolTable
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, functions_in, operations_in, operations_of, symbol_name, used_by
+from ..bindings.rewriting import is_used, use_instead
+from ..dialects.relax.function_attributes import VISIBILITY
+from ..emit.kernels import fresh_name
+from .branches.loops import Branch, branches_of
+from .core.base import Pass
+from .core.registry import register_pass
+from .lower_calls.function import graph_functions
+from .lower_calls.plan import BESIDE
+
+
+@register_pass
+@dataclass(frozen=True)
+class OutlineBranches(Pass):
+    """Makes functions of a graph's loops that do not need each other, for threads to run at the same time."""
+
+    name: ClassVar[str] = "relax-outline-branches"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
+
+    def run(self, op: Operation) -> None:
+        taken = {symbol_name(each) for each in functions_in(op)}
+        with op.context:
+            for function in graph_functions(op):
+                groups = branches_of(body_of(function), SymbolTable(op))
+                for number, group in enumerate(groups):
+                    _outline(function, group, number, taken)
+
+
+def _outline(function: Operation, group: Sequence[Branch], number: int, taken: set[str]) -> None:
+    _move_what_is_needed(group)
+    first = group[0].loop
+    for branch in group:
+        name = fresh_name(f"{symbol_name(function)}.branch", taken)
+        taken.add(name)
+        with branch.loop.location:
+            with ir.InsertionPoint(function):
+                _define(branch, name)
+            with ir.InsertionPoint(first):
+                _call(branch, name, number)
+    for branch in group:
+        branch.loop.erase()
+        for constant in branch.made_again:
+            if not is_used(constant):
+                constant.erase()
+
+
+def _move_what_is_needed(group: Sequence[Branch]) -> None:
+    """In front of the first loop: what stands behind it and needs none of them."""
+    loops = [branch.loop for branch in group]
+    first, waiting = loops[0], {value for loop in loops for value in loop.results}
+    operations = operations_of(first.block)
+    for op in operations[operations.index(first) + 1 : operations.index(loops[-1])]:
+        if any(value in waiting for value in used_by(op)):
+            waiting.update(op.results)
+        elif op not in loops:
+            op.move_before(first)
+
+
+def _define(branch: Branch, name: str) -> None:
+    types = [value.type for value in branch.given]
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        VISIBILITY: ir.StringAttr.get("private"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [value.type for value in branch.returned])),
+    }
+    function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+    block = function.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block):
+        values = dict(zip(branch.given, block.arguments, strict=True))
+        for maker in branch.made_again:
+            values[maker.result] = maker.clone().operation.result
+        loop = branch.loop.clone().operation
+        for op in (loop, *operations_in(loop)):
+            use_instead(op, values)
+        returned = []
+        for result, casts in branch.results:
+            made = loop.results[result.result_number]
+            if casts:
+                cast = casts[0].clone().operation
+                cast.operands[0] = made
+                made = cast.result
+            returned.append(made)
+        ir.Operation.create("func.return", operands=returned)
+
+
+def _call(branch: Branch, name: str, number: int) -> None:
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(name),
+        BESIDE: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number),
+    }
+    types = [value.type for value in branch.returned]
+    call = ir.Operation.create("func.call", results=types, operands=branch.given, attributes=attributes)
+    for (result, casts), made in zip(branch.results, call.results, strict=True):
+        for old in [cast.result for cast in casts] or [result]:
+            old.replace_all_uses_with(made)
+        for cast in casts:
+            cast.erase()

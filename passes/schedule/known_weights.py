@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a product runs whose matrix is known: it lies as panels, and the results stay in registers.
+
+A plan that copies no panel, as few rows do not make up for it, reads one that is there at no cost. One row puts rows of
+a matrix to results in the cache, since columns would be read with a stride; panels have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...emit.structured import StructuredOp
+from .plan import Panel, Parallel, Plan, points_of_step
+
+#: Vectors: so many sums are in flight that none waits for the one before, and a step reads what lies side by side.
+_COLUMNS_OF_ONE_ROW = 8
+
+
+def with_panel(op: StructuredOp, plan: Plan) -> Plan | None:
+    """The plan for panels of the input that is read as vectors; None where that is no matrix, or has to be read so."""
+    reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
+    with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, plan.vector)]
+    if plan.vector in op.reductions or len(reductions) != 1 or len(with_vectors) != 1 or op.input_count < 2:
+        return None
+    (operand,), (dim,) = with_vectors, reductions
+    rows, columns = op.sizes[dim], op.sizes[plan.vector]
+    if [index.dim for index in op.accesses[operand]] != [dim, plan.vector] or rows is None or columns is None:
+        return None
+    panel = Panel(operand, dim, rows)
+    if plan.carried == 0:
+        return _of_one_row(op, plan, panel, columns)
+    inside = plan.order[plan.order.index(plan.vector) + 1 :]
+    return replace(plan, panel=panel) if dim in inside and dim not in dict(plan.blocks) else None
+
+
+def _of_one_row(op: StructuredOp, plan: Plan, panel: Panel, columns: int) -> Plan | None:
+    """Rows that are put to results in the cache become sums in registers."""
+    around = [dim for dim in plan.order if dim not in op.reductions and dim != plan.vector]
+    if any(op.sizes[dim] != 1 for dim in around):
+        return None
+    reductions = [dim for dim in plan.order if dim in op.reductions]
+    count = min(_COLUMNS_OF_ONE_ROW, -(-columns // plan.lanes))
+    new = replace(
+        plan,
+        order=(*around, plan.vector, *reductions),
+        carried=len(reductions),
+        tile={plan.vector: count},
+        blocks=(),
+        panel=panel,
+        parallel=None,
+    )
+    if plan.parallel is None or plan.parallel.dim != plan.vector:
+        return new
+    step = points_of_step(new, plan.vector)
+    grain = plan.parallel.grain
+    return replace(new, parallel=Parallel(plan.vector, None if grain is None else -(-grain // step) * step))
