@@ -2,9 +2,9 @@
 """Attention that is written as two products with a softmax between them becomes the operator, which has no room for all
 scores: softmax(q @ k^T * scale + bias) @ v.
 
-The scale may be one of scores or of what they are products of; a bias broadcasts. A query that sees no key gives NaN, or
-zeros where exporters put where(isnan(p), 0, p) behind the softmax. Heads of key and value that were repeated for several
-heads of the query are read as they are, keys and values of earlier calls where they lie.
+The scale may be one of scores or of what they are products of; a bias broadcasts. A query that sees no key gives NaN,
+or zeros where exporters put where(isnan(p), 0, p) behind the softmax. Heads of key and value that were repeated for
+several heads of the query are read as they are, keys and values of earlier calls where they lie.
 """
 
 from __future__ import annotations

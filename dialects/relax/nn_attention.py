@@ -9,10 +9,10 @@ from ..core.attributes import Float, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.operator import Operator
-from ..core.symbols import Dim, SymExpr, at_most, dim_add, dim_mod, dim_mul, equal, product
+from ..core.symbols import Dim, SymExpr, dim_add, dim_mod, dim_mul, equal, product
 from .dialect import contraction_op, op, relax
 from .infer.dtypes import check_dtype, check_same_dtype
-from .infer.sizes import check_one_element, check_rank, expect_size, same_size, shape_of_rank
+from .infer.sizes import check_one_element, check_rank, exceeds, expect_size, same_size, shape_of_rank
 
 
 def attention(call: Call) -> TensorInfo:
@@ -80,10 +80,11 @@ def attention_cached(call: Call) -> TensorInfo:
     check_same_dtype(call, "query", "key", "value")
     _check_window(call)
     batch, queries, heads, _ = shape_of_rank(call, "query", 4)
+    length = _length(call)
     for name in ("key", "value"):
         _, own, rows, _ = shape_of_rank(call, name, 4)
         _check_heads(call, heads, name, own)
-        if at_most(dim_add(rows, 1), length := _length(call)):
+        if exceeds(length, rows):
             raise call.fail(f"{call.describe('length')} must be at most the rows of {call.describe(name)}, "
                             f"got {length} and {rows}")  # fmt: skip
     same_size(call, "size of a head", query=3, key=3)

@@ -94,7 +94,8 @@ def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     length = known if isinstance(known, (int, SymExpr)) else None
     what = _attention(op, given, builder)
     what = what._replace(key=_by_length(what.key, length), value=_by_length(what.value, length))
-    fits = at_most(length, rows) and equal(rows, builder.shape(given["value"])[2]) is True
+    is_known = length is not None and rows is not None
+    fits = is_known and at_most(length, rows) and equal(rows, builder.shape(given["value"])[2]) is True
 
     def body(query: Value, *rest: Value) -> Value:
         *tensors, count, out = rest

@@ -234,7 +234,7 @@ func.func @f(%a: tensor<1x4x8x16xf32>, %b: tensor<1x4x8x16xf32>, %c: tensor<1x4x
 
 func.func @f(%a: tensor<2x4x8x16xf32>, %b: tensor<2x8x5x16xf32>) {
   %n = "relax.prim_value"() {value = "6"} : () -> i64
-  // expected-error @+1 {{operand 'length' (6) must be at most the rows of operand 'key' (tensor<2x8x5x16xf32>), got 6 and 5}}
+  // expected-error @+1 {{operand 'length' (i64) must be at most the rows of operand 'key' (tensor<2x8x5x16xf32>), got 6 and 5}}
   %r = "relax.nn.attention_cached"(%a, %b, %b, %n)
       : (tensor<2x4x8x16xf32>, tensor<2x8x5x16xf32>, tensor<2x8x5x16xf32>, i64) -> tensor<2x4x8x16xf32>
   return
