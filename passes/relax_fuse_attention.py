@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, Value
 from ..bindings.navigation import defining_op, is_used_once, use_count
@@ -86,7 +86,7 @@ def _attention(found: Match, least: int) -> Value | None:
     if scores is None:
         return None
     # What NaN became zeros of is zeros at once.
-    options = {"scale": scores.scale, "blind": "zeros" if "guarded" in found else "nan"}
+    options: dict[str, Any] = {"scale": scores.scale, "blind": "zeros" if "guarded" in found else "nan"}
     if scores.bias is not None:
         options["bias"] = scores.bias
     query, kept = _swapped(scores.query), [_kept(each) for each in (scores.key, value)]

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, SymExpr, at_most, dim_mod, equal
+from ...dialects.core.symbols import Dim, SymExpr, dim_mod, equal
+from ...dialects.relax.infer.sizes import at_least
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
@@ -76,12 +77,12 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
     def body(query: Value, key: Value, value: Value, *rest: Value) -> Value:
         *biases, out = rest
-        rows = [Rows.of(each) for each in (query, key, value)]
-        _check_sizes(what, *rows)
-        _check_biases(biases, *rows[:2])
+        rows, keys, values = (Rows.of(each) for each in (query, key, value))
+        _check_sizes(what, rows, keys, values)
+        _check_biases(biases, rows, keys)
         if not _is_for_blocks(what, query):
             return _attend(what, query, key, value, biases, out)
-        return _attend_by_count(_blocks(what, *rows[:2]), *rows, biases, out)
+        return _attend_by_count(_blocks(what, rows, keys), rows, keys, values, biases, out)
 
     return builder.prim(body)
 
@@ -94,18 +95,17 @@ def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     length = known if isinstance(known, (int, SymExpr)) else None
     what = _attention(op, given, builder)
     what = what._replace(key=_by_length(what.key, length), value=_by_length(what.value, length))
-    is_known = length is not None and rows is not None
-    fits = is_known and at_most(length, rows) and equal(rows, builder.shape(given["value"])[2]) is True
+    fits = at_least(rows, length) and equal(rows, builder.shape(given["value"])[2]) is True
 
     def body(query: Value, *rest: Value) -> Value:
         *tensors, count, out = rest
         size = length if isinstance(length, int) else as_index(count)
         if not fits:
             _require_rows(size, *tensors[:2])
-        own, *kept = Rows.of(query), *(Rows(each, size, is_by_head=True) for each in tensors[:2])
-        _check_sizes(what, own, *kept)
-        _check_biases(tensors[2:], own, kept[0])
-        return _attend_by_count(_blocks(what, own, kept[0]), own, *kept, tensors[2:], out)
+        own, (keys, values) = Rows.of(query), (Rows(each, size, is_by_head=True) for each in tensors[:2])
+        _check_sizes(what, own, keys, values)
+        _check_biases(tensors[2:], own, keys)
+        return _attend_by_count(_blocks(what, own, keys), own, keys, values, tensors[2:], out)
 
     return builder.prim(body, list(given.values()))
 

@@ -40,8 +40,9 @@ def attention_cached(op: Any, query: Value, key: Value, value: Value, bias: Valu
     if not isinstance(count, (int, SymExpr)):
         raise Decline("the length is not known")
     cut = {"axes": [2], "begin": [0], "end": [count]}
-    rows = [relax["permute_dims"](relax["strided_slice"](each, **cut), axes=[0, 2, 1, 3]) for each in (key, value)]
-    return attention(op, query, *rows, bias)
+    first = (relax["strided_slice"](each, **cut) for each in (key, value))
+    keys, values = (relax["permute_dims"](each, axes=[0, 2, 1, 3]) for each in first)
+    return attention(op, query, keys, values, bias)
 
 
 def _by_head(value: Value, heads: Dim) -> Value:
