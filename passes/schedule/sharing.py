@@ -33,11 +33,16 @@ OPERATIONS, _BYTES = 6, 16
 _ORDINARY_SIZE = 512
 
 
-def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
-    """The plan, with the loop that threads share where that is worth it."""
+def with_threads(op: StructuredOp, plan: Plan, machine: Machine, apart: StructuredOp) -> Plan:
+    """The plan, with the loop that threads share where that is worth it.
+
+    `apart` is the operation before loops of it were joined, which knows more of their sizes.
+    """
     if machine.cores == 1:
         return plan
-    shares = [(dim, share) for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
+    sizes = [math.prod(size_of(apart, dim) for dim in chain) for chain in plan.joined]
+    guess = replace(op, sizes=tuple(sizes))
+    shares = [(dim, share) for dim in plan.order if (share := _share(op, guess, plan, dim, machine)) is not None]
     # As a rule the outermost loop: the fewest regions. An inner one where that has hardly more steps than threads, or
     # may have: sizes that are not known are often those of a batch of one.
     known, unknown = 4 * machine.cores, 2 * machine.cores
@@ -45,16 +50,19 @@ def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
     return max(found, key=lambda each: each[0], default=(0, plan))[1]
 
 
-def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
-    """How many grains there are, and the plan, if threads share a loop; None where that is not worth it."""
+def _share(op: StructuredOp, guess: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
+    """How many grains there are, and the plan, if threads share a loop; None where that is not worth it.
+
+    `guess` has what is assumed of sizes that are not known.
+    """
     if not can_be_shared(op, dim) or dim in dict(plan.blocks):
         return None
     around = [each for each in plan.order[: plan.order.index(dim)] if op.sizes[each] != 1]
     # Steps of a reduction would be as many regions: a loop around them is shared instead.
     is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
-    regions = 1 if is_cut else _regions(op, plan, around)
-    work, steps = nanoseconds(op, _lanes(plan)) / regions, size_of(op, dim) // step
+    regions = 1 if is_cut else _regions(guess, plan, around)
+    work, steps = nanoseconds(guess, _lanes(plan)) / regions, size_of(guess, dim) // step
     if work < LEAST_WORK or steps < 2:
         return None
     grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
@@ -104,6 +112,12 @@ def _bytes(op: StructuredOp, operand: int) -> float:
     return math.prod(sizes) * _element_bytes(op, operand)
 
 
+def bytes_of_point(op: StructuredOp) -> float:
+    """What the elements that a point of the loops has for itself take, in nanoseconds."""
+    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
+    return sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
+
+
 def _element_bytes(op: StructuredOp, operand: int) -> float:
     element = op.element(operand)
     return 8 if isinstance(element, ir.IndexType) else bit_width(str(element)) / 8
@@ -128,9 +142,8 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     step = points_of_step(plan, dim)
     # Of the loops around, there is one step.
     points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
-    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
-    moving = sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
-    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, _lanes(plan)), moving) * points * _UNIT), 1))
+    of_point = max(_nanoseconds_of_point(op, _lanes(plan)), bytes_of_point(op))
+    work: Number = as_index(max(round(of_point * points * _UNIT), 1))
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
     steps = maximum(_ceil_divided(as_index(sizes[dim]), step), 1)
@@ -154,13 +167,31 @@ def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     if isinstance(steps, int) and isinstance(flops, int):
         return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
     work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
-    count = as_index(steps)
-    grain = _grain_of(maximum(count, 1), work)
+    share = lambda start, count, *values: for_range(start, start + count, body, *values)  # noqa: E731
+    return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), share, *carried)
+
+
+def share_ranges(steps: Size, nanoseconds: float | Number, part: Body, *carried: Value) -> Any:
+    """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
+    if isinstance(steps, int) and isinstance(nanoseconds, float):
+        return _share_grains(steps, _known_grain(steps, nanoseconds) or steps, part, *carried)
+    work = maximum(minimum(as_index(nanoseconds), _MOST_WORK // _UNIT) * _UNIT, 1)
+    return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
+
+
+def is_shared(steps: int, nanoseconds: float) -> bool:
+    """Whether so many steps, which take so long each, are worth threads."""
+    grain = _known_grain(steps, nanoseconds)
+    return grain is not None and grain < steps
+
+
+def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
+    is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
 
     def share(start: Number, *values: Value) -> Any:
-        return for_range(start, minimum(start + grain, count), body, *values)
+        return part(start, grain if is_even else minimum(grain, as_index(steps) - start), *values)
 
-    return for_range(0, count, share, *carried, step=grain, grain=1)
+    return for_range(0, steps, share, *carried, step=grain, grain=1)
 
 
 def _known_grain(steps: int, nanoseconds: float) -> int | None:
