@@ -173,8 +173,8 @@ def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
 
 def share_ranges(steps: Size, nanoseconds: float | Number, part: Body, *carried: Value) -> Any:
     """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
-    if isinstance(steps, int) and isinstance(nanoseconds, float):
-        return _share_grains(steps, _known_grain(steps, nanoseconds) or steps, part, *carried)
+    if isinstance(steps, int) and isinstance(nanoseconds, (int, float)):
+        return _share_grains(steps, _known_grain(steps, nanoseconds) or max(steps, 1), part, *carried)
     work = maximum(minimum(as_index(nanoseconds), _MOST_WORK // _UNIT) * _UNIT, 1)
     return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
 
