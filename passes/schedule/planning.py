@@ -89,7 +89,7 @@ def _first(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tup
     for rule in rules:
         try:
             plan = replace(rule.function(joined, machine), rule=rule.name, loops=loops)
-            return joined, plan if plan.parallel is not None else with_threads(joined, plan, machine, op)
+            return joined, plan if plan.parallel is not None else with_threads(joined, plan, machine)
         except Decline as decline:
             reasons.append(decline.reason)
     raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no rules for plans")

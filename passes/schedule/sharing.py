@@ -33,16 +33,11 @@ OPERATIONS, _BYTES = 6, 16
 _ORDINARY_SIZE = 512
 
 
-def with_threads(op: StructuredOp, plan: Plan, machine: Machine, apart: StructuredOp) -> Plan:
-    """The plan, with the loop that threads share where that is worth it.
-
-    `apart` is the operation before loops of it were joined, which knows more of their sizes.
-    """
+def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
+    """The plan, with the loop that threads share where that is worth it."""
     if machine.cores == 1:
         return plan
-    sizes = [math.prod(size_of(apart, dim) for dim in chain) for chain in plan.joined]
-    guess = replace(op, sizes=tuple(sizes))
-    shares = [(dim, share) for dim in plan.order if (share := _share(op, guess, plan, dim, machine)) is not None]
+    shares = [(dim, share) for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
     # As a rule the outermost loop: the fewest regions. An inner one where that has hardly more steps than threads, or
     # may have: sizes that are not known are often those of a batch of one.
     known, unknown = 4 * machine.cores, 2 * machine.cores
@@ -50,19 +45,16 @@ def with_threads(op: StructuredOp, plan: Plan, machine: Machine, apart: Structur
     return max(found, key=lambda each: each[0], default=(0, plan))[1]
 
 
-def _share(op: StructuredOp, guess: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
-    """How many grains there are, and the plan, if threads share a loop; None where that is not worth it.
-
-    `guess` has what is assumed of sizes that are not known.
-    """
+def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
+    """How many grains there are, and the plan, if threads share a loop; None where that is not worth it."""
     if not can_be_shared(op, dim) or dim in dict(plan.blocks):
         return None
     around = [each for each in plan.order[: plan.order.index(dim)] if op.sizes[each] != 1]
     # Steps of a reduction would be as many regions: a loop around them is shared instead.
     is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
-    regions = 1 if is_cut else _regions(guess, plan, around)
-    work, steps = nanoseconds(guess, _lanes(plan)) / regions, size_of(guess, dim) // step
+    regions = 1 if is_cut else _regions(op, plan, around)
+    work, steps = nanoseconds(op, _lanes(plan)) / regions, size_of(op, dim) // step
     if work < LEAST_WORK or steps < 2:
         return None
     grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
@@ -171,11 +163,12 @@ def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), share, *carried)
 
 
-def share_ranges(steps: Size, nanoseconds: float | Number, part: Body, *carried: Value) -> Any:
+def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: Value) -> Any:
     """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
     if isinstance(steps, int) and isinstance(nanoseconds, (int, float)):
         return _share_grains(steps, _known_grain(steps, nanoseconds) or max(steps, 1), part, *carried)
-    work = maximum(minimum(as_index(nanoseconds), _MOST_WORK // _UNIT) * _UNIT, 1)
+    each = math.ceil(nanoseconds) if isinstance(nanoseconds, float) else nanoseconds
+    work = maximum(minimum(as_index(each), _MOST_WORK // _UNIT) * _UNIT, 1)
     return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
 
 

@@ -19,7 +19,7 @@ from ...passes.schedule.sharing import share_ranges
 #: The indices of an element of a row.
 Place = Callable[[Any], list[Any]]
 #: What is done with a row's memory.
-Work = Callable[[Any], None]
+Work = Callable[[Any], object]
 #: Nanoseconds for an element of a row.
 _SORTING, _SELECTING = 16, 2
 
@@ -29,7 +29,7 @@ def _axis(op: OpView, builder: RuleBuilder) -> int:
     return int(op.axis) % len(builder.shape(builder.operands[0]))
 
 
-def _rows(data: Value, nanoseconds: int, use: Callable[[Work], None], body: Callable[[Any, Place], None]) -> None:
+def _rows(data: Value, nanoseconds: int, use: Callable[[Work], object], body: Callable[[Any, Place], None]) -> None:
     """`body(memory, at)` for each row of the data, seen as [before the axis, along it, after it], of which an element
     takes so long. `use(work)` is `work(memory)`: threads that share the rows have memory of their own."""
     before, count, after = sizes(data)
