@@ -2,10 +2,9 @@
 """Attention that is written as two products with a softmax between them becomes the operator, which has no room for all
 scores: softmax(q @ k^T * scale + bias) @ v.
 
-The scale may be one of scores or of what they are products of; a bias broadcasts. where(isnan(p), 0, p), which
-exporters put behind the softmax for queries that see no key, is what attention does anyway; without it softmax gives
-NaN there, and attention zeros. Heads of key and value that were repeated for several heads of the query are read as
-they are.
+The scale may be one of scores or of what they are products of; a bias broadcasts. A query that sees no key gives NaN,
+or zeros where exporters put where(isnan(p), 0, p) behind the softmax. Heads of key and value that were repeated for
+several heads of the query are read as they are, keys and values of earlier calls where they lie.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, Value
 from ..bindings.navigation import defining_op, is_used_once, use_count
@@ -46,8 +45,7 @@ class FuseAttention(Pass):
     name: ClassVar[str] = "relax-fuse-attention"
     anchor: ClassVar[str] = "any"
 
-    #: Where there are fewer queries, scores are few; what only the run counts is taken for many, but where values are
-    #: those of a cache.
+    #: Where there are fewer queries, scores are few; what only the run counts is taken for many.
     least: int = 8
 
     def __post_init__(self) -> None:
@@ -85,17 +83,32 @@ def _attention(found: Match, least: int) -> Value | None:
     if is_few or softmax.axis not in (-1, 3) or not _is_for_this(found) or not _are_equal(shape[:2], sizes[:2]):
         return None
     scores, value = _scores(softmax.operation.operands[0], shape), _few_heads(value)
-    if scores is None or not isinstance(shape[2], int) and _is_of_cache(value):
+    if scores is None:
         return None
-    by_length = [relax["permute_dims"](each, axes=_SWAPPED) for each in (scores.query, scores.key, value)]
-    bias = {} if scores.bias is None else {"bias": scores.bias}
-    result = relax["nn.attention"](*by_length, **bias, scale=scores.scale)
-    return as_result(found.root.opview, relax["permute_dims"](result, axes=_SWAPPED))
+    # What NaN became zeros of is zeros at once.
+    options: dict[str, Any] = {"scale": scores.scale, "blind": "zeros" if "guarded" in found else "nan"}
+    if scores.bias is not None:
+        options["bias"] = scores.bias
+    query, kept = _swapped(scores.query), [_kept(each) for each in (scores.key, value)]
+    if any(each is None for each in kept):
+        result = relax["nn.attention"](query, _swapped(scores.key), _swapped(value), **options)
+    else:
+        length = relax["prim_value"](shape[3])
+        result = relax["nn.attention_cached"](query, *kept, length=length, **options)
+    return as_result(found.root.opview, _swapped(result))
 
 
-def _is_of_cache(value: Value) -> bool:
-    """Whether values are those of earlier calls and new ones, which would be copied for a few queries."""
-    return defining_op(value, "relax.concat", "relax.strided_slice") is not None
+def _swapped(value: Value) -> Value:
+    return relax["permute_dims"](value, axes=_SWAPPED)
+
+
+def _kept(value: Value) -> Value | None:
+    """What has the rows of earlier calls and new ones first, which are not to be copied; None for what is no such."""
+    rows = defining_op(value, "relax.concat", "relax.strided_slice")
+    if rows is None or rows.operation.name == "relax.concat":
+        return None if rows is None else value
+    is_first = list(rows.axes) == [2] and list(rows.begin) == [0] and list(rows.strides or [1]) == [1]
+    return rows.x if is_first else value
 
 
 def _is_for_this(found: Match) -> bool:

@@ -524,6 +524,7 @@ class _nn:
         scale: SupportsFloat | None = ...,
         causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
         window_size: SupportsIndex | None = ...,
+        blind: Literal['zeros', 'nan'] = ...,
         **at: Unpack[At],
     ) -> Value:
         """softmax(query @ key^T * scale) @ value for each head."""
@@ -537,9 +538,26 @@ class _nn:
         scale: SupportsFloat | None = ...,
         causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
         window_size: SupportsIndex | None = ...,
+        blind: Literal['zeros', 'nan'] = ...,
         **at: Unpack[At],
     ) -> Value:
         """Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores."""
+
+    @staticmethod
+    def attention_cached(
+        query: Value,
+        key: Value,
+        value: Value,
+        bias: Value | None = ...,
+        scale: SupportsFloat | None = ...,
+        causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
+        window_size: SupportsIndex | None = ...,
+        blind: Literal['zeros', 'nan'] = ...,
+        *,
+        length: ScalarLike,
+        **at: Unpack[At],
+    ) -> Value:
+        """Attention to the first `length` rows of keys and values [batch, heads, rows, size], as calls keep them from one to the next."""
 
     @staticmethod
     def attention_var_len(
@@ -553,6 +571,7 @@ class _nn:
         scale: SupportsFloat | None = ...,
         causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
         window_size: SupportsIndex | None = ...,
+        blind: Literal['zeros', 'nan'] = ...,
         **at: Unpack[At],
     ) -> Value:
         """Attention over sequences of several lengths, end to end; those of the keys default to the queries'."""

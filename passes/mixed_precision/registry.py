@@ -63,6 +63,8 @@ _TABLE: dict[str, Precision] = {
     **_of("follow", "nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm nn.batch_norm"),
     **_of("follow", "nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.max_pool1d nn.max_pool2d nn.max_pool3d mean max min"),
     **_of("follow", "nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.pad image.resize2d"),
+    # Caches stay of the type that they are kept in.
+    **_of("follow", "nn.attention_cached"),
     # They look at sizes only.
     **_of("follow", "shape_of size zeros_like ones_like"),
 }

@@ -21,6 +21,7 @@ from .notes import note_loops, note_unplanned
 from .packing import unpacking
 from .plan import PLAN, EpilogueOf, Plan, Start, plan_of
 from .tile_nest import TileNest
+from .unplanned import share_unplanned
 from .vector_body import check_body
 from .vector_nest import Nest
 
@@ -35,6 +36,7 @@ def apply_plans(function: Operation, operations: Sequence[Operation], machine: M
             plan = plan_of(operation)
             if plan is None:
                 note_unplanned(operation)
+                share_unplanned(operation, machine)
                 continue
             try:
                 with ir.InsertionPoint(operation):

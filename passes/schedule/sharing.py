@@ -109,6 +109,12 @@ def _bytes(op: StructuredOp, operand: int) -> float:
     return math.prod(sizes) * _element_bytes(op, operand)
 
 
+def bytes_of_point(op: StructuredOp) -> float:
+    """What the elements that a point of the loops has for itself take, in nanoseconds."""
+    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
+    return sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
+
+
 def _element_bytes(op: StructuredOp, operand: int) -> float:
     element = op.element(operand)
     return 8 if isinstance(element, ir.IndexType) else bit_width(str(element)) / 8
@@ -133,9 +139,8 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     step = points_of_step(plan, dim)
     # Of the loops around, there is one step.
     points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
-    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
-    moving = sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
-    work: Number = as_index(max(round(max(_nanoseconds_of_point(op, _lanes(plan)), moving) * points * _UNIT), 1))
+    of_point = max(_nanoseconds_of_point(op, _lanes(plan)), bytes_of_point(op))
+    work: Number = as_index(max(round(of_point * points * _UNIT), 1))
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
     steps = maximum(_ceil_divided(as_index(sizes[dim]), step), 1)
@@ -159,13 +164,32 @@ def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     if isinstance(steps, int) and isinstance(flops, int):
         return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
     work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
-    count = as_index(steps)
-    grain = _grain_of(maximum(count, 1), work)
+    share = lambda start, count, *values: for_range(start, start + count, body, *values)  # noqa: E731
+    return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), share, *carried)
+
+
+def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: Value) -> Any:
+    """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
+    if isinstance(steps, int) and isinstance(nanoseconds, (int, float)):
+        return _share_grains(steps, _known_grain(steps, nanoseconds) or max(steps, 1), part, *carried)
+    each = math.ceil(nanoseconds) if isinstance(nanoseconds, float) else nanoseconds
+    work = maximum(minimum(as_index(each), _MOST_WORK // _UNIT) * _UNIT, 1)
+    return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
+
+
+def is_shared(steps: int, nanoseconds: float) -> bool:
+    """Whether so many steps, which take so long each, are worth threads."""
+    grain = _known_grain(steps, nanoseconds)
+    return grain is not None and grain < steps
+
+
+def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
+    is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
 
     def share(start: Number, *values: Value) -> Any:
-        return for_range(start, minimum(start + grain, count), body, *values)
+        return part(start, grain if is_even else minimum(grain, as_index(steps) - start), *values)
 
-    return for_range(0, count, share, *carried, step=grain, grain=1)
+    return for_range(0, steps, share, *carried, step=grain, grain=1)
 
 
 def _known_grain(steps: int, nanoseconds: float) -> int | None:

@@ -9,7 +9,7 @@ where a later one has a larger score. Keys that no query of a block sees are lef
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Value
@@ -39,11 +39,49 @@ class Blocks(NamedTuple):
     offset: Size | None
     is_causal: bool
     window: int | None
+    #: Whether a query that sees no key gives NaN, as softmax does, and not zeros.
+    is_blind_nan: bool
     #: Of the bias by the dimensions of scores; None without.
     bias_dtype: str
     bias_places: Sequence[Place]
     #: Whether it has the queries behind the keys.
     is_bias_turned: bool = False
+
+
+class Rows(NamedTuple):
+    """Queries, keys or values: [batch, length, heads, size], or with heads before lengths as caches have them, of which
+    the first `length` rows count."""
+
+    tensor: Value
+    length: Size
+    is_by_head: bool = False
+
+    @staticmethod
+    def of(tensor: Value) -> Rows:
+        return Rows(tensor, linalg.sizes(tensor)[1])
+
+    @property
+    def sizes(self) -> list[Size]:
+        """[batch, length, heads, size], however they lie."""
+        batch, *_, size = linalg.sizes(self.tensor)
+        return [batch, self.length, linalg.sizes(self.tensor)[1 if self.is_by_head else 2], size]
+
+    def some(self, sequence: Size, start: Size, count: Size, head: Size, heads: Size = 1) -> Value:
+        """So many rows of some heads: [1, count, heads, size], or as they lie."""
+        size = self.sizes[3]
+        if self.is_by_head:
+            return tensors.slice_of(self.tensor, [sequence, head, start, 0], [1, heads, count, size])
+        return tensors.slice_of(self.tensor, [sequence, start, head, 0], [1, count, heads, size])
+
+    def labels(self, *labels: str | None) -> tuple[str | None, ...]:
+        """Those of sequences, rows, heads and elements in the order of the tensor's dimensions."""
+        sequence, row, head, rest = labels
+        return (sequence, head, row, rest) if self.is_by_head else (sequence, row, head, rest)
+
+    def head_for(self, head: Size, heads: Size) -> Size:
+        """The head that serves one of the query's so many."""
+        own = self.sizes[2]
+        return head if is_same(own, heads) else as_index(head) // (as_index(heads) // as_index(own))
 
 
 class _Part(NamedTuple):
@@ -54,19 +92,17 @@ class _Part(NamedTuple):
     most: int
 
 
-def attend_in_blocks(
-    what: Blocks, query: Value, key: Value, value: Value, biases: Sequence[Value], out: Value
-) -> Value:
-    """`out` overwritten by softmax(query @ key^T) @ value of each head; zeros where a query sees no key."""
-    batch, queries, heads, size = linalg.sizes(query)
+def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
+    """`out` overwritten by softmax(query @ key^T) @ value of each head."""
+    batch, queries, heads, size = query.sizes
     most = block_size(queries, _QUERIES_AT_ONCE)
     blocks = _ceil_divided(queries, most)
     if _is_for_all_heads(what):
         what, biases = _turned(what, biases)
-    work = linalg.product([most, linalg.sizes(key)[1], _sum(size, linalg.sizes(value)[3]), 2])
+    work = linalg.product([most, key.length, sum_of(size, value.sizes[3]), 2])
 
     def step(position: Number, out: Value) -> Value:
-        block, head, sequence = _places(position, [blocks, heads, batch])
+        block, head, sequence = places(position, [blocks, heads, batch])
         rows = _part(block, queries, most)
         head_of_query = _Head(what, sequence, head, rows, query, key, value, biases)
         return head_of_query.attend(out)
@@ -100,31 +136,31 @@ def _ceil_divided(size: Size, by: int) -> Size:
     return -(-size // by) if isinstance(size, int) else (as_index(size) + (by - 1)) // by
 
 
-def _sum(one: Size, other: Size) -> Size:
+def sum_of(one: Size, other: Size) -> Size:
     return one + other if isinstance(one, int) and isinstance(other, int) else as_index(one) + as_index(other)
 
 
-def _places(position: Number, sizes: Sequence[Size]) -> list[Size]:
+def places(position: Number, sizes: Sequence[Size]) -> list[Size]:
     """A position among all as one along each dimension, the first the fastest."""
     found: list[Size] = []
     for size in sizes[:-1]:
-        if _is_same(size, 1):
+        if is_same(size, 1):
             found.append(0)
             continue
         found.append(position % size)
         position = position // size
-    return [*found, 0 if _is_same(sizes[-1], 1) else position]
+    return [*found, 0 if is_same(sizes[-1], 1) else position]
 
 
 def _part(block: Size, size: Size, most: int) -> _Part:
-    if _is_same(size, most):
+    if is_same(size, most):
         return _Part(0, most, most)
     start = as_index(block) * most
     is_whole = isinstance(size, int) and size % most == 0
     return _Part(start, most if is_whole else minimum(as_index(size) - start, most), most)
 
 
-def _is_same(one: Size, other: Size) -> bool:
+def is_same(one: Size, other: Size) -> bool:
     """Whether two sizes are known to be equal."""
     return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
 
@@ -138,19 +174,19 @@ class _Head:
         sequence: Size,
         head: Size,
         rows: _Part,
-        query: Value,
-        key: Value,
-        value: Value,
+        query: Rows,
+        key: Rows,
+        value: Rows,
         biases: Sequence[Value],
     ):
         self.what = what
         self.sequence, self.head, self.rows = sequence, head, rows
         self.query, self.key, self.value, self.biases = query, key, value, biases
-        self.heads = linalg.sizes(query)[2]
+        self.heads = query.sizes[2]
 
     def attend(self, out: Value) -> Value:
-        keys = linalg.sizes(self.key)[1]
-        width = linalg.sizes(self.value)[3]
+        keys = self.key.length
+        width = self.value.sizes[3]
         columns = self._columns()
         total = linalg.fill(0, self._scratch([self.rows.most, width], [self.rows.size, width]))
         most, sums = linalg.fill(-math.inf, self._row()), linalg.fill(0, self._row())
@@ -168,7 +204,7 @@ class _Head:
             scores = self._scores(columns, part)
             new = self._largest(scores, linalg.copy(most, self._row()))
             powers = self._powers(scores, new)
-            factors = linalg.parallel([most, new], self._row(), _power)
+            factors = linalg.parallel([most, new], self._row(), power)
             sums = self._summed(powers, linalg.parallel([sums, factors], sums, lambda x, factor: x * factor))
             total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
             return [new, sums, self._weighted(powers, part, total)]
@@ -181,23 +217,20 @@ class _Head:
     def _scratch(self, most: Sequence[Size], sizes: Sequence[Size]) -> Value:
         """Undefined elements, in memory of a size that is known where only the last block is smaller."""
         whole = linalg.empty(most, element(self.what.wide))
-        is_whole = all(map(_is_same, most, sizes))
+        is_whole = all(map(is_same, most, sizes))
         return whole if is_whole else tensors.slice_of(whole, [0] * len(sizes), sizes)
 
     def _row(self) -> Value:
         """A number for each query."""
         return self._scratch([self.rows.most], [self.rows.size])
 
-    def _of_head(self, tensor: Value, part: _Part, heads: Size, *, rest: Sequence[Size]) -> Value:
-        head = self.head
-        if not _is_same(heads, self.heads):
-            head = as_index(head) // (as_index(self.heads) // as_index(heads))
-        return tensors.slice_of(tensor, [self.sequence, part.start, head, 0], [1, part.size, 1, *rest])
+    def _of_head(self, rows: Rows, part: _Part) -> Value:
+        return rows.some(self.sequence, part.start, part.size, rows.head_for(self.head, self.heads))
 
     def _columns(self) -> Value:
         """The queries scaled, side by side: [size of a head, queries]."""
-        size = linalg.sizes(self.query)[3]
-        rows = self._of_head(self.query, self.rows, self.heads, rest=[size])
+        size = self.query.sizes[3]
+        rows = self.query.some(self.sequence, self.rows.start, self.rows.size, self.head)
         columns = self._scratch([size, self.rows.most], [size, self.rows.size])
         scaled = lambda x: x.of(self.what.dtype).to(self.what.wide) * self.what.scale  # noqa: E731
         return linalg.parallel([rows], columns, scaled, [[None, 1, None, 0]])
@@ -218,11 +251,9 @@ class _Head:
         return first, last
 
     def _scores(self, columns: Value, part: _Part) -> Value:
-        size = linalg.sizes(self.key)[3]
-        keys = self._of_head(self.key, part, linalg.sizes(self.key)[2], rest=[size])
         out = self._scratch([part.most, self.rows.most], [part.size, self.rows.size])
         factors = [
-            Labelled(keys, self.what.dtype, (None, "k", None, "d")),
+            Labelled(self._of_head(self.key, part), self.what.dtype, self.key.labels(None, "k", None, "d")),
             Labelled(columns, self.what.wide, ("d", "q")),
         ]
         return self._adjusted(labelled_product(factors, out, "kq", self.what.wide), part)
@@ -277,29 +308,40 @@ class _Head:
 
     def _powers(self, scores: Value, most: Value) -> Value:
         """exp of the distances to each query's largest score; 0 where it has none."""
-        return linalg.parallel([scores, most], scores, _power, [None, [1]])
+        return linalg.parallel([scores, most], scores, power, [None, [1]])
 
     def _weighted(self, powers: Value, part: _Part, total: Value) -> Value:
-        """The total with powers @ value added."""
-        width = linalg.sizes(self.value)[3]
-        values = self._of_head(self.value, part, linalg.sizes(self.value)[2], rest=[width])
-        loop = {"q": 0, "e": 1, "k": 2}
-        maps = [linalg.select_dims(3, [loop.get(each) for each in labels]) for labels in ("kq", "-k-e", "qe")]
-        factors = [Factor(powers, self.what.wide, maps[0]), Factor(values, self.what.dtype, maps[1])]
-        iterators = [linalg.PARALLEL, linalg.PARALLEL, linalg.REDUCTION]
-        return products_added(factors, total, self.what.wide, maps[2], iterators)
+        values = self._of_head(self.value, part)
+        return weighted_rows(self.what, powers, "kq", values, self.value.labels(None, "k", None, "e"), total)
 
     def _divided(self, total: Value, sums: Value, out: Value) -> Value:
         width = linalg.sizes(out)[3]
         offsets, sizes = [self.sequence, self.rows.start, self.head, 0], [1, self.rows.size, 1, width]
         place = tensors.slice_of(out, offsets, sizes)
-
-        def body(total: Number, divisor: Number) -> Number:
-            return select(divisor == 0.0, 0.0, total / divisor).to(self.what.dtype)
-
-        result = broadcast_generic([total, sums], place, [[1, 3], [1]], body)
+        result = broadcast_generic([total, sums], place, [[1, 3], [1]], quotient(self.what, self.key.length))
         return tensors.put_slice(result, out, offsets, sizes=sizes)
 
 
-def _power(score: Number, most: Number) -> Number:
+def quotient(what: Blocks, keys: Size) -> Callable[[Number, Number], Number]:
+    """What a total and its sum give; without any keys there is nothing to be NaN."""
+
+    def body(total: Number, divisor: Number) -> Number:
+        sees_none = divisor == 0.0 if not what.is_blind_nan else as_index(keys) == 0
+        return select(sees_none, 0.0, total / divisor).to(what.dtype)
+
+    return body
+
+
+def weighted_rows(
+    what: Blocks, powers: Value, by: str, values: Value, of_values: Sequence[str | None], total: Value
+) -> Value:
+    """The total [q, e] with powers @ values added; what dimensions are is said by their labels, of keys "k"."""
+    loop = {"q": 0, "e": 1, "k": 2}
+    maps = [linalg.select_dims(3, [loop.get(each or "") for each in labels]) for labels in (by, of_values, "qe")]
+    factors = [Factor(powers, what.wide, maps[0]), Factor(values, what.dtype, maps[1])]
+    iterators = [linalg.PARALLEL, linalg.PARALLEL, linalg.REDUCTION]
+    return products_added(factors, total, what.wide, maps[2], iterators)
+
+
+def power(score: Number, most: Number) -> Number:
     return intrinsic("exp_below", score - select(most == -math.inf, 0.0, most))

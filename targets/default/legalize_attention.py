@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention as two contractions with a softmax between them.
+"""Attention as two contractions with a softmax between them, or in blocks without a matrix of all scores.
 
 Scores are [batch, heads, queries, keys], computed wide. The softmax is divided by its sum after the second
-contraction, where there is less to divide. A query that sees no key gives zeros.
+contraction, where there is less to divide.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import dim_mod, equal
+from ...dialects.core.symbols import Dim, SymExpr, dim_mod, equal
+from ...dialects.relax.infer.sizes import at_least
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
@@ -26,7 +27,8 @@ from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
-from .attention_blocks import Blocks, attend_in_blocks
+from .attention_blocks import Blocks, Rows, attend_in_blocks, quotient
+from .attention_few import attend_one_by_one
 
 _HEADS = 2
 _QUERIES, _KEYS = 2, 3  # of the scores
@@ -44,6 +46,8 @@ class _Attention(NamedTuple):
     scale: float | None
     causal_mask: str | None
     window: int | None
+    #: Whether a query that sees no key gives NaN.
+    is_blind_nan: bool
 
     @property
     def dtype(self) -> str:
@@ -63,7 +67,8 @@ class _Attention(NamedTuple):
 def _attention(op: OpView, operands: dict[str, Value], builder: RuleBuilder) -> _Attention:
     names = ("query", "key", "value", "bias")
     infos: dict[str, Any] = {name: builder.info(operands[name]) if name in operands else None for name in names}
-    return _Attention(**infos, scale=op.scale, causal_mask=op.causal_mask, window=op.window_size)
+    masks = {"causal_mask": op.causal_mask, "window": op.window_size, "is_blind_nan": op.blind == "nan"}
+    return _Attention(**infos, scale=op.scale, **masks)
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
@@ -72,15 +77,49 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
     def body(query: Value, key: Value, value: Value, *rest: Value) -> Value:
         *biases, out = rest
-        _check_sizes(what, query, key, value)
-        for bias in biases:
-            batch, queries, heads, _ = linalg.sizes(query)
-            require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
+        rows, keys, values = (Rows.of(each) for each in (query, key, value))
+        _check_sizes(what, rows, keys, values)
+        _check_biases(biases, rows, keys)
         if not _is_for_blocks(what, query):
             return _attend(what, query, key, value, biases, out)
-        return attend_in_blocks(_blocks(what, query, key), query, key, value, biases, out)
+        return _attend_by_count(_blocks(what, rows, keys), rows, keys, values, biases, out)
 
     return builder.prim(body)
+
+
+@register_legalize("relax.nn.attention_cached", by_types=True)
+def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    """Keys and values are read where they lie."""
+    given = {name: value for name, value in by_name(op, operands).items() if value is not None}
+    known, rows = builder.scalar_value(given["length"]), builder.shape(given["key"])[2]
+    length = known if isinstance(known, (int, SymExpr)) else None
+    what = _attention(op, given, builder)
+    what = what._replace(key=_by_length(what.key, length), value=_by_length(what.value, length))
+    fits = at_least(rows, length) and equal(rows, builder.shape(given["value"])[2]) is True
+
+    def body(query: Value, *rest: Value) -> Value:
+        *tensors, count, out = rest
+        size = length if isinstance(length, int) else as_index(count)
+        if not fits:
+            _require_rows(size, *tensors[:2])
+        own, (keys, values) = Rows.of(query), (Rows(each, size, is_by_head=True) for each in tensors[:2])
+        _check_sizes(what, own, keys, values)
+        _check_biases(tensors[2:], own, keys)
+        return _attend_by_count(_blocks(what, own, keys), own, keys, values, tensors[2:], out)
+
+    return builder.prim(body, list(given.values()))
+
+
+def _by_length(info: TensorInfo, length: Dim) -> TensorInfo:
+    """[batch, heads, rows, size] as [batch, length, heads, size]."""
+    batch, heads, _, size = info.shape  # type: ignore[misc]
+    return info.with_shape((batch, length, heads, size))
+
+
+def _require_rows(length: Size, *tensors: Value) -> None:
+    loops.require(as_index(length) >= 0, "ValueError", "the length of keys and values is {}", as_index(length))
+    for tensor in tensors:
+        loops.require_at_most(length, linalg.sizes(tensor)[2], "length")
 
 
 @register_legalize("relax.nn.attention_var_len", by_types=True)
@@ -93,7 +132,7 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -
     def body(query: Value, key: Value, value: Value, *rest: Value) -> list[Value]:
         (of_queries, *others), out = rest[:-1], rest[-1]
         of_keys = others[0] if others else of_queries
-        _check_sizes(what, query, key, value)
+        _check_sizes(what, *(Rows.of(each) for each in (query, key, value)))
         for tensor in (query, key, value):
             loops.require_same(linalg.sizes(tensor)[0], 1, "batch of attention_var_len")
         loops.require_same(linalg.sizes(of_queries)[0], linalg.sizes(of_keys)[0], "number of sequences")
@@ -152,14 +191,23 @@ def _is_for_blocks(what: _Attention, query: Value) -> bool:
     return is_known and not (isinstance(queries, int) and queries < _FEW_QUERIES)
 
 
-def _blocks(what: _Attention, query: Value, key: Value) -> Blocks:
+def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Any:
+    """In vectors of queries or, where these are few, of keys: the run tells where nobody knows before."""
+    few = lambda: attend_one_by_one(what, query, key, value, biases, out)  # noqa: E731
+    many = lambda: attend_in_blocks(what, query, key, value, biases, out)  # noqa: E731
+    if isinstance(query.length, int):
+        return few() if query.length < _FEW_QUERIES else many()
+    return loops.when(as_index(query.length) < _FEW_QUERIES, few, many, [out.type])
+
+
+def _blocks(what: _Attention, query: Rows, key: Rows) -> Blocks:
     """What the blocks of scores are told."""
     places = [] if what.bias is None else broadcast_plan(what.bias, what.scores)
     is_masked = what.causal_mask is not None or what.window is not None
-    offset = _offset(what, linalg.sizes(query)[1], linalg.sizes(key)[1]) if is_masked else None
+    offset = _offset(what, query.length, key.length) if is_masked else None
     bias = "" if what.bias is None else what.bias.dtype
-    scale, is_causal = _scale(what, query), what.causal_mask is not None
-    return Blocks(what.dtype, what.wide, scale, offset, is_causal, what.window, bias, places)
+    scale, is_causal = _scale(what, query.tensor), what.causal_mask is not None
+    return Blocks(what.dtype, what.wide, scale, offset, is_causal, what.window, what.is_blind_nan, bias, places)
 
 
 def _attend(what: _Attention, query: Value, key: Value, value: Value, biases: Sequence[Value], out: Value) -> Value:
@@ -174,7 +222,11 @@ def _attend(what: _Attention, query: Value, key: Value, value: Value, biases: Se
     rows = Reduction(weights, [_KEYS])
     sums = rows.total(lambda weight: weight, [rows.whole])
     total = out if what.wide == what.dtype else linalg.empty(linalg.sizes(out), element(what.wide))
-    return _divided(what, _weighted(what, weights, value, total), sums, out)
+    # What is wide enough has been summed in the result's place.
+    weighted = _weighted(what, weights, value, total)
+    place = weighted if what.wide == what.dtype else out
+    by_sum = quotient(_blocks(what, Rows.of(query), Rows.of(key)), keys)
+    return broadcast_generic([weighted, sums], place, [[0, 1, 2, 3], [0, 2, 1]], by_sum)
 
 
 def _scores(what: _Attention, query: Value, key: Value, out: Value) -> Value:
@@ -268,19 +320,10 @@ def _exponential(score: Number, most: Number) -> Number:
     return intrinsic("exp", score - select(most == -math.inf, 0.0, most))
 
 
-def _divided(what: _Attention, totals: Value, sums: Value, out: Value) -> Value:
-    def body(total: Number, divisor: Number) -> Number:
-        return select(divisor == 0.0, 0.0, total / divisor).to(what.dtype)
-
-    # What is wide enough has been summed in the result's place.
-    place = totals if what.wide == what.dtype else out
-    return broadcast_generic([totals, sums], place, [[0, 1, 2, 3], [0, 2, 1]], body)
-
-
 # ---- what only the run tells ----
 
 
-def _check_sizes(what: _Attention, query: Value, key: Value, value: Value) -> None:
+def _check_sizes(what: _Attention, query: Rows, key: Rows, value: Rows) -> None:
     shared = (
         ("batch size", (query, what.query, 0), (key, what.key, 0)),
         ("batch size", (query, what.query, 0), (value, what.value, 0)),
@@ -290,19 +333,25 @@ def _check_sizes(what: _Attention, query: Value, key: Value, value: Value) -> No
     for name, *pair in shared:
         known = [info.shape[axis] for _, info, axis in pair]  # type: ignore[index]
         if equal(*known) is not True:
-            left, right = (linalg.sizes(tensor)[axis] for tensor, _, axis in pair)
+            left, right = (rows.sizes[axis] for rows, _, axis in pair)
             loops.require_same(left, right, name)
-    for tensor, info in ((key, what.key), (value, what.value)):
-        _check_heads(what, query, tensor, info)
+    for rows, info in ((key, what.key), (value, what.value)):
+        _check_heads(what, query, rows, info)
 
 
-def _check_heads(what: _Attention, query: Value, other: Value, info: TensorInfo) -> None:
+def _check_heads(what: _Attention, query: Rows, other: Rows, info: TensorInfo) -> None:
     """A head of key and value may serve several of query."""
     if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
         return
-    heads, own = (as_index(linalg.sizes(tensor)[_HEADS]) for tensor in (query, other))
+    heads, own = (as_index(rows.sizes[_HEADS]) for rows in (query, other))
     is_some = own > 0
     loops.require(is_some, "ValueError", "key and value have no heads")
     rest = heads % select(is_some, own, 1)
     divides = rest == 0
     loops.require(divides, "ValueError", "{} heads of query are no multiple of {}", heads, own)
+
+
+def _check_biases(biases: Sequence[Value], query: Rows, key: Rows) -> None:
+    batch, queries, heads, _ = query.sizes
+    for bias in biases:
+        require_broadcast(bias, [batch, heads, queries, key.length])

@@ -14,10 +14,11 @@ from ...emit import linalg
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import accumulator, rounded, to_float, widened
 from ...emit.loops import for_range, load, nest, size, store
-from ...emit.numbers import Number, constant, divide, intrinsic, maximum, minimum, select
+from ...emit.numbers import Number, Size, constant, divide, intrinsic, maximum, minimum, select
 from ...emit.reduction import Reduction, highest, lowest
 from ...passes.legalize.builder import Body, RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_ranges
 
 # The index that no element has, and the largest number without sign: the smallest index of none.
 NOWHERE = -1
@@ -253,6 +254,17 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
             for_range(0, size(x, axis), advance, constant(start, wide))
 
-        nest([size(x, other) for other in range(rank) if other != axis], along_axis)
+        others = [size for other, size in enumerate(linalg.sizes(x)) if other != axis]
+        if not others:
+            along_axis()
+            return
+
+        outer = next((place for place, size in enumerate(others) if not (isinstance(size, int) and size == 1)), 0)
+
+        def part(first: Number, count: Size) -> None:
+            nest([*others[:outer], (first, first + count), *others[outer + 1 :]], along_axis)
+
+        work = linalg.product([linalg.sizes(x)[axis], *others[:outer], *others[outer + 1 :]])
+        share_ranges(others[outer], work, part)
 
     return builder.loops(body)

@@ -13,10 +13,15 @@ from ...bindings.ir import OpView, Value
 from ...emit.arithmetic import element
 from ...emit.boxes import load_wide
 from ...emit.conversions import accumulator
+from ...emit.linalg import product
 from ...emit.loops import for_range, load, nest, require, require_same, scratch, size, sizes, store, when
-from ...emit.numbers import Number, as_index, constant, intrinsic, maximum, minimum, select
+from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_ranges
+
+#: Nanoseconds for an element of a result: about two by two samples, each of four shares.
+_SAMPLING = 8
 
 
 class _Layout(NamedTuple):
@@ -120,10 +125,11 @@ def roi_align(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
             nest([rows, columns], of_bin)
 
-        def with_sums(sums: Value) -> None:
-            for_range(0, size(rois, 0), lambda region: of_region(sums, region))
+        def part(start: Number, count: Size) -> None:
+            regions = lambda sums: for_range(start, start + count, lambda region: of_region(sums, region))  # noqa: E731
+            scratch([channels], element(computed), regions)
 
-        scratch([channels], element(computed), with_sums)
+        share_ranges(sizes(rois)[0], product([*sizes(out)[1:], _SAMPLING]), part)
 
     return builder.loops(body)
 
@@ -230,6 +236,9 @@ def roi_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
             nest([rows, columns], of_bin)
 
-        for_range(0, size(rois, 0), of_region)
+        def part(start: Number, count: Size) -> None:
+            for_range(start, start + count, of_region)
+
+        share_ranges(sizes(rois)[0], product([*sizes(out)[1:], _SAMPLING]), part)
 
     return builder.loops(body)

@@ -8,14 +8,20 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
-from ...emit.loops import for_range, load, nest, require, size, store
-from ...emit.numbers import Number
+from ...emit.linalg import product
+from ...emit.loops import for_range, load, require, size, sizes, store
+from ...emit.numbers import Number, Size
 from ...emit.sorting import FirstOfMany, Order, Record, Sorter, around_axis, precedes, with_first_of_many, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_ranges
 
 #: The indices of an element of a row.
 Place = Callable[[Any], list[Any]]
+#: What is done with a row's memory.
+Work = Callable[[Any], object]
+#: Nanoseconds for an element of a row.
+_SORTING, _SELECTING = 16, 2
 
 
 def _axis(op: OpView, builder: RuleBuilder) -> int:
@@ -23,9 +29,18 @@ def _axis(op: OpView, builder: RuleBuilder) -> int:
     return int(op.axis) % len(builder.shape(builder.operands[0]))
 
 
-def _rows(data: Value, body: Callable[[Place], None]) -> None:
-    """`body(at)` for each row of the data, seen as [before the axis, along it, after it]."""
-    nest([size(data, 0), size(data, 2)], lambda before, after: body(lambda i: [before, i, after]))
+def _rows(data: Value, nanoseconds: int, use: Callable[[Work], object], body: Callable[[Any, Place], None]) -> None:
+    """`body(memory, at)` for each row of the data, seen as [before the axis, along it, after it], of which an element
+    takes so long. `use(work)` is `work(memory)`: threads that share the rows have memory of their own."""
+    before, count, after = sizes(data)
+
+    def part(start: Number, rows: Size) -> None:
+        def place(row: Number) -> Place:
+            return lambda i: [row // after, i, row % after]
+
+        use(lambda memory: for_range(start, start + rows, lambda row: body(memory, place(row))))
+
+    share_ranges(product([before, after]), product([count, nanoseconds]), part)
 
 
 def _order(builder: RuleBuilder, *, descending: bool) -> Order:
@@ -48,7 +63,7 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             for_range(0, count, lambda i: store(wanted(i), out, *at(i)))
 
         elements = [data.type.element_type, *([ir.IndexType.get()] if is_of_places else [])]
-        with_sorter(count, elements, lambda sorter: _rows(data, lambda at: sort_row(sorter, at)))
+        _rows(data, _SORTING, lambda work: with_sorter(count, elements, work), sort_row)
 
     return builder.loops(body)
 
@@ -80,6 +95,6 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             for_range(0, wanted, lambda i: write(row(i), outs, at(i)))
 
         elements = [data.type.element_type, ir.IndexType.get()]
-        with_first_of_many(wanted, elements, order, lambda first: _rows(data, lambda at: select_row(first, at)))
+        _rows(data, _SELECTING, lambda work: with_first_of_many(wanted, elements, order, work), select_row)
 
     return builder.loops(body)

@@ -15,7 +15,7 @@ class Module:
     # CHECK-LABEL: def plain(
     # CHECK: [[K:[a-z_0-9]+]]: {{.*}} = R.permute_dims(k, axes=(0, 1, 3, 2))
     # CHECK: R.permute_dims([[K]], axes=(0, 2, 1, 3))
-    # CHECK: R.nn.attention({{.*}}, scale=1.0)
+    # CHECK: R.nn.attention({{.*}}, scale=1.0, blind="nan")
     # CHECK-NEXT: y_5: {{.*}} = R.permute_dims({{.*}}, axes=(0, 2, 1, 3))
     # CHECK-NEXT: return y_5
     @R.function
@@ -50,7 +50,7 @@ class Module:
     # Scores divided; a mask of two dimensions, before the scores.
     # CHECK-LABEL: def divided(
     # CHECK: [[M:[a-z_0-9]+]]: {{.*}} = R.expand_dims(mask, axis=(0, 1))
-    # CHECK: R.nn.attention_bias({{.*}}, [[M]], scale=0.5)
+    # CHECK: R.nn.attention_bias({{.*}}, [[M]], scale=0.5, blind="nan")
     @R.function
     def divided(
         q: R.Tensor((1, 3, 9, 4), "float32"),
@@ -78,6 +78,45 @@ class Module:
         turned = R.reshape(R.permute_dims(keys, axes=(0, 2, 1)), (1, 4, 8, "n"))
         values = R.reshape(R.broadcast_to(R.expand_dims(v, axis=[2]), (1, 2, 2, "n", 8)), (1, 4, "n", 8))
         y = R.matmul(R.nn.softmax(R.matmul(q, turned)), values)
+        return y
+
+    # Keys and values of earlier calls, which grow in a buffer, are read there; others are joined, and not turned.
+    # CHECK-LABEL: def kept(
+    # CHECK-NOT: R.strided_slice
+    # CHECK: R.nn.attention_cached(
+    # CHECK-NEXT: {{[a-z_0-9]+}}, key, value, mask, R.prim_value("n + past"), scale=0.5, blind="nan",
+    @R.function
+    def kept(
+        q: R.Tensor(("b", 4, "n", 8), "float32"),
+        key: R.Tensor(("b", 2, "n + past + room", 8), "float32"),
+        value: R.Tensor(("b", 2, "n + past + room", 8), "float32"),
+        mask: R.Tensor(("b", 1, "n", "n + past"), "float32"),
+    ) -> R.Tensor(("b", 4, "n", 8), "float32"):
+        k = R.strided_slice(key, axes=(2,), begin=(0,), end=("n + past",))
+        v = R.strided_slice(value, axes=(2,), begin=(0,), end=("n + past",))
+        keys = R.broadcast_to(R.expand_dims(k, axis=[2]), ("b", 2, 2, "n + past", 8))
+        values = R.broadcast_to(R.expand_dims(v, axis=[2]), ("b", 2, 2, "n + past", 8))
+        turned = R.permute_dims(R.reshape(keys, ("b", 4, "n + past", 8)), axes=(0, 1, 3, 2))
+        s = R.multiply(R.matmul(q, turned), R.const(0.5, "float32"))
+        p = R.nn.softmax(R.add(s, mask))
+        y = R.matmul(p, R.reshape(values, ("b", 4, "n + past", 8)))
+        return y
+
+    # CHECK-LABEL: def joined(
+    # CHECK: [[KEYS:[a-z_0-9]+]]: {{.*}} = R.concat((key, new), axis=2)
+    # CHECK: [[VALUES:[a-z_0-9]+]]: {{.*}} = R.concat((value, new), axis=2)
+    # CHECK: R.nn.attention_cached(
+    # CHECK-NEXT: {{[a-z_0-9]+}}, [[KEYS]], [[VALUES]], length=R.prim_value("n + past"), scale=1.0, blind="nan",
+    @R.function
+    def joined(
+        q: R.Tensor((1, 2, "n", 8), "float32"),
+        new: R.Tensor((1, 2, "n", 8), "float32"),
+        key: R.Tensor((1, 2, "past", 8), "float32"),
+        value: R.Tensor((1, 2, "past", 8), "float32"),
+    ) -> R.Tensor((1, 2, "n", 8), "float32"):
+        k = R.concat((key, new), axis=2)
+        v = R.concat((value, new), axis=2)
+        y = R.matmul(R.nn.softmax(R.matmul(q, R.permute_dims(k, axes=(0, 1, 3, 2)))), v)
         return y
 
     # Few queries have few scores.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention as two products with a softmax between them. A query that sees no key gives zeros."""
+"""Attention as two products with a softmax between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 from ....bindings.ir import Value
-from ....dialects.core.symbols import Dim, dim_floordiv, dim_sub, equal
+from ....dialects.core.symbols import Dim, SymExpr, dim_floordiv, dim_sub, equal
+from ....dialects.core.verifier import call_of
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of, is_known
 from ...gradient.tensors import Tensor, apply
@@ -30,6 +31,18 @@ def attention(op: Any, query: Value, key: Value, value: Value, bias: Value | Non
     return rounded(
         Tensor(relax["permute_dims"](_weighted(scores, seen, content).value, axes=[0, 2, 1, 3])), dtype_of(query)
     )
+
+
+@register_decomposition("relax.nn.attention_cached", by_types=True)
+def attention_cached(op: Any, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
+    """Attention to the rows that count, heads behind them."""
+    count = call_of(op.definition, op.operation).length.value
+    if not isinstance(count, (int, SymExpr)):
+        raise Decline("the length is not known")
+    cut = {"axes": [2], "begin": [0], "end": [count]}
+    first = (relax["strided_slice"](each, **cut) for each in (key, value))
+    keys, values = (relax["permute_dims"](each, axes=[0, 2, 1, 3]) for each in first)
+    return attention(op, query, keys, values, bias)
 
 
 def _by_head(value: Value, heads: Dim) -> Value:
@@ -69,7 +82,8 @@ class _Scores:
                 if equal(size, 1) is not True:
                     require_same(size, known_shape(product.value)[axis], what=f"bias and scores along axis {axis}")
             scores = scores + Tensor(rounded(Tensor(bias), dtype_of(product.value)))
-        self.may_hide = bias is not None or self.op.causal_mask is not None or self.op.window_size is not None
+        hides = bias is not None or self.op.causal_mask is not None or self.op.window_size is not None
+        self.may_hide = hides and self.op.blind == "zeros"
         visible = self._visible()
         return scores if visible is None else visible.where(scores, -math.inf)
 
@@ -113,7 +127,7 @@ def _counted(size: Dim) -> Value:
 
 
 def _weighted(scores: _Scores, seen: Tensor, content: Value) -> Tensor:
-    """softmax(seen) @ content, zeros where nothing is seen."""
+    """softmax(seen) @ content, zeros where nothing is seen if that `may` be and is not to be NaN."""
     most = apply("max", seen, axis=[-1], keepdims=True)
     if scores.may_hide:
         most = most.equals(-math.inf).where(0.0, most)

@@ -121,7 +121,7 @@ class _Attention:
         return relax["reshape"](copies, relax["shape_expr"](dims=together))
 
     def _softmax(self, bias: Value | None, is_seen: Value | None) -> Value:
-        """0 in rows that see no key."""
+        """0 in rows that see no key, or NaN."""
         scores = relax["matmul"](self._scaled(self.query), _turned(self.key))
         if bias is not None:
             scores = relax["add"](scores, cast(bias, self._wide))
@@ -129,6 +129,9 @@ class _Attention:
         if is_seen is not None:
             scores = relax["where"](is_seen, scores, none)
         most = relax["max"](scores, axis=[3], keepdims=True)
+        if self._call.blind == "nan":
+            weights = relax["exp"](relax["subtract"](scores, most))
+            return relax["divide"](weights, relax["sum"](weights, axis=[3], keepdims=True))
         most = relax["where"](relax["equal"](most, none), const(0, self._wide), most)
         weights = relax["exp"](relax["subtract"](scores, most))
         total = relax["sum"](weights, axis=[3], keepdims=True)

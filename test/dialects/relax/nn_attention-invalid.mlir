@@ -229,3 +229,32 @@ func.func @f(%a: tensor<1x4x8x16xf32>, %b: tensor<1x4x8x16xf32>, %c: tensor<1x4x
   %r = "relax.nn.attention_var_len"(%a, %b, %c, %d, %e, %f) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0>} : (tensor<1x4x8x16xf32>, tensor<1x4x8x16xf32>, tensor<1x4x8x16xf32>, tensor<3xi32>, tensor<3xi32>, tensor<f32>) -> tensor<1x4x8x16xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x4x8x16xf32>, %b: tensor<2x8x5x16xf32>) {
+  %n = "relax.prim_value"() {value = "6"} : () -> i64
+  // expected-error @+1 {{operand 'length' (i64) must be at most the rows of operand 'key' (tensor<2x8x5x16xf32>), got 6 and 5}}
+  %r = "relax.nn.attention_cached"(%a, %b, %b, %n)
+      : (tensor<2x4x8x16xf32>, tensor<2x8x5x16xf32>, tensor<2x8x5x16xf32>, i64) -> tensor<2x4x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4x8x16xf32>, %b: tensor<2x3x5x16xf32>, %n: i64) {
+  // expected-error @+1 {{must have a multiple of the heads of operand 'key'}}
+  %r = "relax.nn.attention_cached"(%a, %b, %b, %n)
+      : (tensor<2x4x8x16xf32>, tensor<2x3x5x16xf32>, tensor<2x3x5x16xf32>, i64) -> tensor<2x4x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4x8x16xf32>, %b: tensor<2x8x5x16xf32>, %bias: tensor<1x1x4x5xf32>) {
+  %n = "relax.prim_value"() {value = "4"} : () -> i64
+  // expected-error @+1 {{operand 'bias' (tensor<1x1x4x5xf32>)}}
+  %r = "relax.nn.attention_cached"(%a, %b, %b, %bias, %n)
+      : (tensor<2x4x8x16xf32>, tensor<2x8x5x16xf32>, tensor<2x8x5x16xf32>, tensor<1x1x4x5xf32>, i64) -> tensor<2x4x8x16xf32>
+  return
+}

@@ -23,6 +23,18 @@ func.func @attention_bias(%x: tensor<?x16x8x64xf16, #relax.sym<["n", 16, 8, 64]>
   return
 }
 
+// CHECK-LABEL: func.func @attention_cached
+func.func @attention_cached(%query: tensor<2x3x8x64xf32>, %key: tensor<2x2x32x64xf32>, %value: tensor<2x4x32x48xf32>,
+                            %length: i64) -> tensor<2x3x8x48xf32> {
+  // CHECK: "relax.nn.attention_cached"
+  // CHECK-SAME: {blind = "nan"}
+  // CHECK-SAME: -> tensor<2x3x8x48xf32>
+  %0 = "relax.nn.attention_cached"(%query, %key, %value, %length)
+      {blind = "nan"}
+      : (tensor<2x3x8x64xf32>, tensor<2x2x32x64xf32>, tensor<2x4x32x48xf32>, i64) -> tensor<2x3x8x48xf32>
+  return %0 : tensor<2x3x8x48xf32>
+}
+
 // CHECK-LABEL: func.func @attention_var_len
 func.func @attention_var_len(%x: tensor<1x?x8x64xf16>, %starts: tensor<4xi32>, %longest: tensor<i32>) {
   // CHECK: "relax.nn.attention_var_len"

@@ -36,6 +36,14 @@ def built(shapes: Sequence[Any], body: Body, dtype: str = "float32") -> rx.Modul
     return module
 
 
+def _cached(*tensors: Any) -> Any:
+    return nn.attention_cached(*tensors, length=relax.prim_value(5), causal_mask="BottomRight")
+
+
+def _blind(*tensors: Any) -> Any:
+    return nn.attention(*tensors, causal_mask="BottomRight", blind="nan")
+
+
 def _attention(**attributes: Any) -> tuple[list[Any], Body]:
     return [(2, 3, 4, 8), (2, 7, 2, 8), (2, 7, 2, 6)], lambda *given: nn.attention(*given, **attributes)
 
@@ -92,6 +100,8 @@ _CASES: dict[str, tuple[list[Any], Body]] = {
         [(2, "q", 4, 8), (2, "k", 4, 8), (2, "k", 4, 8)], lambda *x: nn.attention(*x, causal_mask="BottomRight")
     ),
     "nn.attention of any heads": ([(2, 3, "2*h", 8), (2, 5, "h", 8), (2, 5, "h", 8)], nn.attention),
+    "nn.attention blind": ([(2, 5, 4, 8), (2, 3, 4, 8), (2, 3, 4, 8)], _blind),
+    "nn.attention_cached": ([(2, 3, 4, 8), (2, 2, 7, 8), (2, 2, 7, 6)], _cached),
     "nn.attention_bias": ([(2, 3, 4, 8), (2, 7, 4, 8), (2, 7, 4, 8), (1, 4, 1, 7)], nn.attention),
 }  # fmt: skip
 

@@ -71,9 +71,61 @@ def test_attention_gives_what_was_given(heads: int, own: int, length: Any, guard
     numpy.testing.assert_allclose(after, before, rtol=2e-5, atol=2e-6)
 
 
-def test_a_query_that_sees_no_key_gives_zeros() -> None:
-    module = exported(2, 2, 9, True, 0.25, (9, 9))
-    arrays = arrays_of(2, 2, 9, (9, 9))
-    arrays[3][4] = -numpy.inf
-    result = numpy.from_dlpack(rx.compile(module)["main"](*arrays))
-    assert (result[:, :, 4] == 0).all() and (result[:, :, 5] != 0).all()
+@pytest.mark.parametrize(("length", "guarded"), [(9, False), ("n", False), ("n", True)])
+def test_a_query_that_sees_no_key(length: Any, guarded: bool) -> None:
+    """A softmax of nothing is NaN, and zeros where the model puts zeros there."""
+    module = exported(2, 2, length, guarded, 0.25, (length, length))
+    for count in (9,) if length == 9 else (4, 9, 140):
+        arrays = arrays_of(2, 2, count, (count, count))
+        arrays[3][2] = -numpy.inf
+        result = numpy.from_dlpack(rx.compile(module)["main"](*arrays))
+        plain = numpy.from_dlpack(rx.compile(module, opt_level=1)["main"](*arrays))
+        numpy.testing.assert_array_equal(numpy.isnan(result), numpy.isnan(plain))
+        assert (result[:, :, 2] == 0).all() if guarded else numpy.isnan(result[:, :, 2]).all()
+        assert (result[:, :, 3] != 0).all()
+
+
+def cached(heads: int, own: int) -> rx.Module:
+    """A layer that goes on with keys and values of earlier tokens, as exporters write it."""
+    module = rx.Module()
+    kept = rx.tensor(("b", own, "past", 16))
+    given = {
+        "q": rx.tensor(("b", heads, "s", 16)),
+        "k": rx.tensor(("b", own, "s", 16)),
+        "v": rx.tensor(("b", own, "s", 16)),
+    }
+    given |= {"past.key": kept, "past.value": kept, "mask": rx.tensor(("b", 1, "s", "past + s"))}
+    with module.function("main", given) as f:
+        q, k, v, past_key, past_value, mask = f
+        keys, values = (relax.concat(pair, axis=2) for pair in ((past_key, k), (past_value, v)))
+        seen = keys, values
+        if own != heads:
+            wide, flat = (("b", own, heads // own, "past + s", 16), ("b", heads, "past + s", 16))
+            seen = tuple(relax.reshape(relax.broadcast_to(relax.expand_dims(x, axis=[2]), wide), flat) for x in seen)
+        scores = relax.matmul(q, relax.permute_dims(seen[0], axes=[0, 1, 3, 2]))
+        scores = relax.add(relax.multiply(scores, relax.const(0.25, "f32")), mask)
+        f.returns(relax.matmul(relax.nn.softmax(scores), seen[1]), keys, values)
+    return module
+
+
+@pytest.mark.parametrize("own", [4, 2])
+def test_caches_are_read_where_they_lie(own: int) -> None:
+    """One program for a text and for token after token: as without fusion, in a buffer that grows or out of it."""
+    module, random = cached(4, own), numpy.random.default_rng(7)
+    program = rx.compile(module, donate=["past*"])
+    step, cache = program["main"], program["main"].cache(room=200)
+    plain = rx.compile(module, opt_level=1)["main"]
+    past = [numpy.empty((2, own, 0, 16), "f4")] * 2
+    for count in (150, 1, 1, 3, 9, 1):
+        fresh = [random.normal(size=(2, each, count, 16)).astype("f4") for each in (4, own, own)]
+        mask = numpy.triu(numpy.full((count, past[0].shape[2] + count), -numpy.inf, "f4"), past[0].shape[2] + 1)
+        mask = numpy.broadcast_to(mask, (2, 1, *mask.shape)).copy()
+        expected, *past = map(numpy.from_dlpack, plain(*fresh, *past, mask))
+        actual = numpy.from_dlpack(step(*fresh, cache, mask))
+        numpy.testing.assert_allclose(actual, expected, rtol=2e-5, atol=2e-6)
+
+
+def test_a_cache_is_not_copied() -> None:
+    text = str(rx.lower(cached(4, 2), pipeline=rx.stages("llvm").until("attention")))
+    assert text.count('"relax.nn.attention_cached"') == 1 and text.count('"relax.permute_dims"') == 2
+    assert "relax.broadcast_to" not in text

@@ -297,6 +297,98 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     assert len(set(results)) == 1
 
 
+def test_blind_queries_give_nan_where_softmax_does() -> None:
+    """In one piece, in blocks, one by one; not where there are no keys: a product of nothing is zeros."""
+    for queries, keys, symbols in ((5, 3, ()), (70, 40, ()), (300, 280, ()), (70, 40, SYMBOLS), (5, 3, SYMBOLS)):
+        query, key, value = operands(1, queries, keys, (2, 2, 2), 4, 4, "float32")
+        options = {"causal_mask": "BottomRight", "blind": "nan", "symbols": symbols}
+        actual = ran("attention", query, key, value, **options)
+        blind = queries - keys
+        assert numpy.isnan(actual[:, :blind]).all() and (0 < blind < queries)
+        close(actual[:, blind:], in_doubles(query[:, blind:], key, value, causal_mask="BottomRight"))
+        numpy.testing.assert_array_equal(ran("attention", query, key[:, :0], value[:, :0], **options), 0)
+
+
+# ---- keys and values of earlier calls ----
+
+KEPT = (("b", "q", "h", "d"), ("b", "g", "rows", "d"), ("b", "f", "rows", "e"))
+
+
+def kept(batch: int, queries: int, rows: int, heads: Any, size: int = 8, width: int = 6) -> list[Any]:
+    """Heads before rows, as caches have them; what is behind the rows that count is never read."""
+    query, key, value = operands(batch, queries, rows, heads, size, width, "float32")
+    return [query, *(numpy.ascontiguousarray(each.transpose(0, 2, 1, 3)) for each in (key, value))]
+
+
+def of_rows(query: Any, key: Any, value: Any, length: int, *bias: Any, **options: Any) -> Any:
+    return in_doubles(query, *(each[:, :, :length].transpose(0, 2, 1, 3) for each in (key, value)), *bias, **options)
+
+
+@pytest.mark.parametrize(
+    ("queries", "heads", "options"),
+    [
+        (1, HEADS[0], MASKS[0]),
+        (3, HEADS[1], MASKS[3]),
+        (7, HEADS[2], MASKS[4]),
+        (8, HEADS[3], {}),
+        (70, HEADS[1], WINDOW),
+    ],
+    ids=str,
+)
+def test_first_rows_of_a_cache(queries: int, options: Any, heads: Any) -> None:
+    """Of several lengths, by a program for each number of queries and one for any."""
+    arrays = kept(2, queries, 310, heads)
+    for each in arrays[1:]:
+        each[:, :, 300:] = numpy.nan
+    expected = of_rows(*arrays, 300, **options)
+    for symbols in ((), KEPT):
+        close(ran("attention_cached", *arrays, None, 300, symbols=symbols, **options), expected)
+
+
+def test_rows_that_the_run_counts() -> None:
+    module = rx.Module()
+    shapes = [(2, "q", 4, 8), (2, 2, "past + q + room", 8), (2, 2, "past + q + room", 6), (2, 1, "q", "past + q")]
+    with module.function("main", [*map(rx.tensor, shapes), rx.tensor(("past", 0), "int8")]) as f:
+        length = rx.relax.prim_value(rx.sym("past") + rx.sym("q"))
+        *tensors, _ = f
+        f.returns(rx.relax.nn.attention_cached(*tensors, length, causal_mask="BottomRight"))
+    program = rx.compile(module)
+    for past, queries, room in ((0, 1, 0), (0, 9, 3), (130, 1, 2), (200, 7, 0), (200, 8, 1), (3, 140, 0)):
+        arrays, bias = kept(2, queries, past + queries + room, (4, 2, 2)), normal(2, 1, queries, past + queries)
+        actual = numpy.from_dlpack(program["main"](*arrays, bias, numpy.empty((past, 0), "int8")))
+        close(actual, of_rows(*arrays, past + queries, bias, causal_mask="BottomRight"))
+
+
+def test_any_number_of_threads_gives_one_querys_bits() -> None:
+    arrays = kept(2, 1, 2000, (8, 4, 4), 16, 16)
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2, "q", 8, 16)), *[rx.tensor((2, 4, "n", 16))] * 2]) as f:
+        f.returns(rx.relax.nn.attention_cached(*f, length=rx.relax.prim_value(rx.sym("n"))))
+    program, results = rx.compile(module), []
+    for program.threads in (1, 2, 5):
+        results.append(numpy.from_dlpack(program["main"](*arrays)).tobytes())
+    assert len(set(results)) == 1
+
+
+def test_a_length_beyond_the_rows() -> None:
+    module = rx.Module()
+    shapes = [(1, 1, 2, 4), (1, 2, "rows", 4), (1, 2, "others", 4)]
+    with module.function("main", [*map(rx.tensor, shapes), rx.tensor(("n", 0), "int8")]) as f:
+        *tensors, _ = f
+        f.returns(rx.relax.nn.attention_cached(*tensors, length=rx.relax.prim_value(rx.sym("n") - 2)))
+    program = rx.compile(module)["main"]
+    query, key, value = kept(1, 1, 9, (2, 2, 2), 4, 4)
+
+    def call(count: int, rows: int) -> Any:
+        return program(query, key, numpy.ascontiguousarray(value[:, :, :rows]), numpy.empty((count, 0), "int8"))
+
+    close(numpy.from_dlpack(call(9, 7)), of_rows(query, key, value, 7))
+    with pytest.raises(ValueError, match="length: size 8 is larger than 7"):
+        call(10, 7)
+    with pytest.raises(ValueError, match="length of keys and values is -1"):
+        call(1, 7)
+
+
 # ---- form ----
 
 

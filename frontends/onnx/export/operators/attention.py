@@ -6,10 +6,10 @@ from __future__ import annotations
 from .....dialects.core.symbols import equal
 from ..call import ExportedOp
 from ..registry import exports
-from ..values import Ref
+from ..values import Part, Ref
 
 
-@exports(["relax.nn.attention", "relax.nn.attention_bias"])
+@exports(["relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"])
 def attention(op: ExportedOp) -> Ref:
     """softmax(query @ key^T * scale + bias, where keys are seen) @ value; heads are the third dimension."""
     if op.causal_mask is not None or op.window_size is not None:
@@ -17,14 +17,29 @@ def attention(op: ExportedOp) -> Ref:
     return _attended(op, None)
 
 
+def _rows(op: ExportedOp, name: str) -> tuple[Ref, list[Part]]:
+    """[batch, heads, length, size of a head], and these sizes."""
+    batch, one, other, size = op.parts(name)
+    if not _is_by_head(op, name):
+        return op.graph.transpose(op[name], [0, 2, 1, 3]), [batch, other, one, size]
+    length = op.graph.unsqueeze(op.cast(op["length"], "i64"), [0])
+    first = op.node("Slice", op[name], op.ints(0), length, op.ints(2))
+    return first, [batch, one, length, size]
+
+
+def _is_by_head(op: ExportedOp, name: str) -> bool:
+    """Whether heads stand before rows, of which some count."""
+    return name != "query" and "length" in op.call.operands
+
+
 def _heads(op: ExportedOp, name: str) -> Ref:
     """[batch, heads, length, size of a head]; heads that serve several of the query's, once for each."""
-    tensor, wanted, own = op.graph.transpose(op[name], [0, 2, 1, 3]), op.shape("query")[2], op.shape(name)[2]
+    tensor, (batch, _, length, size) = _rows(op, name)
+    wanted, own = op.shape("query")[2], op.shape(name)[1 if _is_by_head(op, name) else 2]
     if equal(wanted, own) is True:
         return tensor
     if not isinstance(wanted, int) or not isinstance(own, int):
         raise op.fail(f"the numbers of heads of query and {name} differ, and are not known before the model runs")
-    batch, length, _, size = op.parts(name)
     repeats = wanted // own
     spread = op.graph.unsqueeze(tensor, [2])
     spread = op.node("Expand", spread, op.ints(1, 1, repeats, 1, 1))
@@ -41,13 +56,13 @@ def _attended(op: ExportedOp, is_visible: Ref | None) -> Ref:
         size = op.size(op.parts("query")[3], wide)
         scale = op.node("Reciprocal", op.node("Sqrt", size))
     scores = op.node("Mul", scores, scale)
-    if "bias" in op.call.operands:
+    has_bias = op.call.operands.get("bias") is not None
+    if has_bias:
         scores = op.node("Add", scores, op.cast(op["bias"], wide))
     if is_visible is not None:
         scores = op.node("Where", is_visible, scores, op.number(float("-inf"), wide))
     weights = op.node("Softmax", scores, axis=-1)
-    if is_visible is not None or "bias" in op.call.operands:
-        # A query that sees no key gets nothing.
+    if op.blind == "zeros" and (is_visible is not None or has_bias):
         most = op.graph.reduce("ReduceMax", scores, [-1], keep=True)
         sees_none = op.node("Equal", most, op.number(float("-inf"), wide))
         weights = op.node("Where", sees_none, op.number(0, wide), weights)
@@ -58,7 +73,7 @@ def _attended(op: ExportedOp, is_visible: Ref | None) -> Ref:
 def _visible(op: ExportedOp) -> Ref:
     """[queries, keys]: whether a query sees a key."""
     zero, one = op.number(0, "i64"), op.number(1, "i64")
-    queries, keys = (op.size(op.parts(name)[1]) for name in ("query", "key"))
+    queries, keys = (op.size(_rows(op, name)[1][2]) for name in ("query", "key"))
     rows = op.graph.unsqueeze(op.node("Range", zero, queries, one), [1])
     columns = op.graph.unsqueeze(op.node("Range", zero, keys, one), [0])
     if op.causal_mask == "BottomRight":

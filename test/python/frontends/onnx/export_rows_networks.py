@@ -205,6 +205,22 @@ def _networks() -> list[Row]:
         Row("nn.attention groups", call("nn.attention"), (query, key[:, :, :2], value[:, :, :1]), True),
         Row("nn.attention_bias", lambda q, k, v, m: R.nn.attention(q, k, v, m), (query, key, value, f(1, 4, 1, 6))),
         Row(
+            "nn.attention_cached",
+            lambda q, k, v, m: R.nn.attention_cached(q, k, v, m, length=R.prim_value(5), causal_mask="TopLeft"),
+            (query, f(2, 2, 6, 8), f(2, 2, 6, 3), f(1, 4, 1, 5)),
+            True,
+        ),
+        Row(
+            "nn.attention_cached plain",
+            lambda q, k, v: R.nn.attention_cached(q, k, v, length=R.prim_value(7)),
+            (query, f(2, 4, 9, 8), f(2, 4, 9, 3)),
+        ),
+        Row(
+            "nn.attention_bias nan",
+            lambda q, k, v, m: R.nn.attention(q, k, v, m, blind="nan"),
+            (query, key, value, numpy.full((2, 1, 5, 6), -numpy.inf, "float32")),
+        ),
+        Row(
             "nn.attention_bias none",
             lambda q, k, v, m: R.nn.attention(q, k, v, m),
             (query, key, value, numpy.full((2, 1, 5, 6), -numpy.inf, "float32")),

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations that no plan covers are plain loops; threads share one of them where each of its steps has elements of its
+own to write, and steps are worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_of
+from ...bindings.rewriting import Decline, replace_op
+from ...dialects.core.dialect import row_of
+from ...emit import linalg, tensors
+from ...emit.numbers import Number, Size, as_index
+from ...emit.structured import StructuredOp, analyze, is_scalar
+from ...targets.core.backend import Machine
+from .fitting import can_be_shared
+from .sharing import OPERATIONS, bytes_of_point, is_shared, share_ranges
+
+#: What is assumed of a loop in the body: as often as it runs.
+_STEPS_INSIDE = 8
+_PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
+#: Bodies of it are loops.
+_LOOPS = ("scf.for", "scf.while")
+_ASSERT = "tir.assert"
+
+
+def share_unplanned(operation: Operation, machine: Machine) -> None:
+    """The operation in parts that threads share, in its place, where that is right and worth it."""
+    is_outermost = operation.parent.name == "func.func"
+    if machine.cores == 1 or not is_outermost or operation.name != "linalg.generic" or not _has_no_effect(operation):
+        return
+    try:
+        op = analyze(operation)
+    except Decline:
+        return
+    dim = _loop(op, machine)
+    if dim is not None:
+        with ir.InsertionPoint(operation), operation.location:
+            _share(op, dim)
+
+
+def _has_no_effect(operation: Operation) -> bool:
+    """Whether steps can be taken in any order; a check that fails ends them all."""
+    for inner in _inner(operation):
+        row = row_of(inner)
+        is_pure = row is not None and row.pure and not row.role
+        if inner.name.partition(".")[0] not in _PURE_DIALECTS and inner.name != _ASSERT and not is_pure:
+            return False
+    return True
+
+
+def _inner(operation: Operation) -> list[Operation]:
+    found = []
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in operations_of(block):
+                found += [inner, *_inner(inner)]
+    return found
+
+
+def _loop(op: StructuredOp, machine: Machine) -> int | None:
+    """The outermost loop that can be cut, an inner one where that has hardly more steps than threads or may have."""
+    known, unknown = 4 * machine.cores, 2 * machine.cores
+    steps = {dim: unknown if op.sizes[dim] is None else min(op.sizes[dim] or 0, known) for dim in op.parallels}
+    found = [dim for dim in op.parallels if steps[dim] > 1 and can_be_shared(op, dim) and _can_be_cut(op, dim)]
+    return max(found, key=lambda dim: steps[dim], default=None)
+
+
+def _can_be_cut(op: StructuredOp, dim: int) -> bool:
+    return all(index.is_all_of(dim) for access in op.accesses for index in access if index.factor(dim))
+
+
+def _share(op: StructuredOp, dim: int) -> None:
+    steps, step = _size(op, dim), _nanoseconds_of_step(op, dim)
+    if isinstance(steps, int) and isinstance(step, float) and not is_shared(steps, step):
+        return
+
+    def part(start: Number, count: Size, *written: Value) -> list[Value]:
+        values = [*op.operands[: op.output_start], *written]
+        places = [_place(op, operand, dim, start, count) for operand in range(len(values))]
+        cut = [
+            value if place is None else tensors.slice_of(value, *place)
+            for value, place in zip(values, places, strict=True)
+        ]
+        results = _again(op, cut)
+        linalg.move_indices(results[0].owner.operation, {dim: start})
+        whole = zip(results, written, places[op.output_start :], strict=True)
+        return [tensors.put_slice(made, each, place[0], sizes=place[1]) for made, each, place in whole if place]
+
+    replace_op(op.operation, list(share_ranges(steps, step, part, *op.outputs)))
+
+
+def _size(op: StructuredOp, dim: int) -> Size:
+    size = op.size(dim)
+    return size if isinstance(size, int) else as_index(size)
+
+
+def _nanoseconds_of_step(op: StructuredOp, dim: int) -> float | Size:
+    """Of one thread, about."""
+    points = linalg.product([_size(op, each) for each in op.dims if each != dim])
+    each = max(_work(op.block) / OPERATIONS, bytes_of_point(op))
+    return points * each if isinstance(points, int) else linalg.product([points, max(round(each), 1)])
+
+
+def _work(block: Block) -> float:
+    """Operations of a point, one after the other."""
+    total = 0.0
+    for inner in operations_of(block):
+        times = _STEPS_INSIDE if inner.name in _LOOPS else 1
+        total += 1 + times * sum(_work(each) for region in inner.regions for each in region.blocks)
+    return total
+
+
+def _place(
+    op: StructuredOp, operand: int, dim: int, start: Number, count: Size
+) -> tuple[list[Size], list[Size]] | None:
+    """Offsets and sizes of what a part reads or writes of an operand; None where that is all of it."""
+    value = op.operands[operand]
+    if is_scalar(value.type) or not op.uses(operand, dim):
+        return None
+    is_cut = [index.factor(dim) != 0 for index in op.accesses[operand]]
+    whole = zip(is_cut, linalg.sizes(value), strict=True)
+    return [start if cut else 0 for cut in is_cut], [count if cut else size for cut, size in whole]
+
+
+def _again(op: StructuredOp, operands: Sequence[Value]) -> list[Value]:
+    """The operation on a part."""
+    copy = op.operation.clone().operation
+    for operand, value in enumerate(operands):
+        copy.operands[operand] = value
+    for result, output in zip(copy.results, operands[op.output_start :], strict=True):
+        result.set_type(output.type)
+    return list(copy.results)

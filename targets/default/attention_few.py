@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention of few queries, as a model has that adds token by token: one query at a time meets some keys at a time.
+
+Keys are read once for all heads that they serve. A block of scores is [heads, keys]: the largest score and the sum are
+found along vectors of keys, and the query's own place tells between which keys those that it sees are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...bindings.ir import Value
+from ...emit import linalg, loops, tensors
+from ...emit.arithmetic import element
+from ...emit.broadcast import broadcast_generic
+from ...emit.contraction import Labelled, labelled_product
+from ...emit.numbers import Number, Size, as_index, maximum, minimum
+from ...emit.reduction import Reduction
+from ...passes.schedule.sharing import share_steps
+from .attention_blocks import Blocks, Rows, is_same, places, power, quotient, sum_of, weighted_rows
+
+#: A block of them stays in a core's first cache until all heads have met it.
+_KEYS_AT_ONCE = 128
+#: How many operations on floats a product has done while an element of a key comes from memory.
+_FLOPS_OF_ELEMENT = 32
+#: Of a bias.
+_HEADS, _QUERIES, _KEYS = 1, 2, 3
+
+
+def attend_one_by_one(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
+    """`out` overwritten by softmax(query @ key^T) @ value of each head."""
+    batch, queries, heads, size = query.sizes
+    is_shared = is_same(key.sizes[2], value.sizes[2])
+    groups = key.sizes[2] if is_shared else heads
+    work = linalg.product([key.length, sum_of(size, value.sizes[3]), _FLOPS_OF_ELEMENT])
+
+    def step(position: Number, out: Value) -> Value:
+        group, row, sequence = places(position, [groups, queries, batch])
+        return _Query(what, sequence, row, group, groups, query, key, value, biases).attend(out)
+
+    return share_steps(linalg.product([batch, queries, groups]), work, step, out)
+
+
+class _Query:
+    """A query of those heads that keys and values have one for."""
+
+    def __init__(
+        self,
+        what: Blocks,
+        sequence: Size,
+        row: Size,
+        group: Size,
+        groups: Size,
+        query: Rows,
+        key: Rows,
+        value: Rows,
+        biases: Sequence[Value],
+    ):
+        self.what, self.sequence, self.row = what, sequence, row
+        self.query, self.key, self.value, self.biases = query, key, value, biases
+        heads = query.sizes[2]
+        self.heads: Size = heads
+        #: How many heads, and the first of them.
+        self.count = 1 if is_same(heads, groups) else _quotient(heads, groups)
+        self.head = group if is_same(self.count, 1) else as_index(group) * self.count
+
+    def attend(self, out: Value) -> Value:
+        scaled = self._scaled()
+        total = linalg.fill(0, self._scratch(self.value.sizes[3]))
+        most, sums = linalg.fill(-math.inf, self._row()), linalg.fill(0, self._row())
+        first, last = self._seen()
+
+        def some_keys(start: Number, most: Value, sums: Value, total: Value) -> list[Value]:
+            count = minimum(as_index(last) - start, _KEYS_AT_ONCE)
+            scores = self._scores(scaled, start, count)
+            new = Reduction(scores, [1]).fold_into(maximum, [(scores, [0, 1])], linalg.copy(most, self._row()))
+            powers = linalg.parallel([scores, new], scores, power, [None, [0]])
+            factors = linalg.parallel([most, new], self._row(), power)
+            sums = linalg.parallel([sums, factors], sums, lambda x, factor: x * factor)
+            sums = Reduction(powers, [1]).fold_into(lambda x, so_far: so_far + x, [(powers, [0, 1])], sums)
+            total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
+            values = self._of_group(self.value, start, count)
+            labels = self.value.labels(None, "k", None, "e")
+            return [new, sums, weighted_rows(self.what, powers, "qk", values, labels, total)]
+
+        _, sums, total = loops.for_range(first, last, some_keys, most, sums, total, step=_KEYS_AT_ONCE)
+        offsets, sizes = [self.sequence, self.row, self.head, 0], [1, 1, self.count, self.value.sizes[3]]
+        place = tensors.slice_of(out, offsets, sizes)
+        result = broadcast_generic([total, sums], place, [[2, 3], [2]], quotient(self.what, self.key.length))
+        return tensors.put_slice(result, out, offsets, sizes=sizes)
+
+    # ---- tensors ----
+
+    def _scratch(self, width: Size) -> Value:
+        return linalg.empty([self.count, width], element(self.what.wide))
+
+    def _row(self) -> Value:
+        """A number for each head."""
+        return linalg.empty([self.count], element(self.what.wide))
+
+    def _of_group(self, rows: Rows, start: Size, count: Size) -> Value:
+        return rows.some(self.sequence, start, count, rows.head_for(self.head, self.heads))
+
+    def _scaled(self) -> Value:
+        """The query's heads: [heads, size of a head]."""
+        rows = self.query.some(self.sequence, self.row, 1, self.head, self.count)
+        scaled = lambda x: x.of(self.what.dtype).to(self.what.wide) * self.what.scale  # noqa: E731
+        return linalg.parallel([rows], self._scratch(self.query.sizes[3]), scaled, [[None, None, 0, 1]])
+
+    # ---- steps ----
+
+    def _seen(self) -> tuple[Size, Size]:
+        """From which key on, and before which, the query sees some."""
+        keys = self.key.length
+        if self.what.offset is None:
+            return 0, keys
+        own = as_index(self.row) + as_index(self.what.offset)
+        last = maximum(minimum(own + 1, as_index(keys)), 0) if self.what.is_causal else keys
+        return 0 if self.what.window is None else maximum(own - (self.what.window - 1), 0), last
+
+    def _scores(self, scaled: Value, start: Number, count: Number) -> Value:
+        whole = linalg.empty([self.count, _KEYS_AT_ONCE], element(self.what.wide))
+        out = tensors.slice_of(whole, [0, 0], [self.count, count])
+        keys = self._of_group(self.key, start, count)
+        factors = [
+            Labelled(scaled, self.what.wide, ("q", "d")),
+            Labelled(keys, self.what.dtype, self.key.labels(None, "k", None, "d")),
+        ]
+        scores = labelled_product(factors, out, "qk", self.what.wide)
+        for bias in self.biases:
+            scores = self._biased(scores, bias, start, count)
+        return scores
+
+    def _biased(self, scores: Value, bias: Value, start: Number, count: Number) -> Value:
+        starts, ends = (self.sequence, self.head, self.row, start), (1, self.count, 1, count)
+        is_broadcast = [each is None for each in self.what.bias_places]
+        offsets = [0 if each else place for each, place in zip(is_broadcast, starts, strict=True)]
+        sizes = [1 if each else size for each, size in zip(is_broadcast, ends, strict=True)]
+        loop = {_HEADS: 0, _KEYS: 1}
+        dims = [None if each else loop.get(axis) for axis, each in enumerate(is_broadcast)]
+
+        def added(score: Number, more: Number) -> Number:
+            return score + more.of(self.what.bias_dtype).to(self.what.wide)
+
+        return linalg.parallel([scores, tensors.slice_of(bias, offsets, sizes)], scores, added, [None, dims])
+
+
+def _quotient(size: Size, by: Size) -> Size:
+    return size // by if isinstance(size, int) and isinstance(by, int) else as_index(size) // as_index(by)
