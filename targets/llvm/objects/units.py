@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....bindings.diagnostics import origins
@@ -74,6 +74,8 @@ class _Function:
     operation: Operation
     count: int
     references: dict[str, None] = field(default_factory=dict)
+    #: Those that it calls itself, and does not only take the address of.
+    called: set[str] = field(default_factory=set)
     #: The operations in it that name functions.
     callers: list[Operation] = field(default_factory=list)
     is_entangled: bool = False
@@ -96,13 +98,14 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     places = {function.name: _place(function.operation.location) for function in functions}
     if not any(_DEBUG_SCOPE in str(function.operation.location) for function in functions):
         run_upstream(module.operation, ["strip-debuginfo"], verify=False)
-    kernels = _kernels(functions) if split and all(each.name in _DIVISIBLE for each in operations) else []
+    kept = {name for each in operations if each.name != "llvm.func" for name in _referred(each)}
+    kernels = _kernels(functions, kept) if split and all(each.name in _DIVISIBLE for each in operations) else []
     if not kernels:
         return [Unit("", "", bytecode(module))]
     splitter = _Splitter(module, operations, functions)
     units: dict[str, Unit] = {}
     for kernel in kernels:
-        unit = splitter.take(kernel, names[kernel.name], places[kernel.name])
+        unit = splitter.take(kernel, names[kernel[0].name], places[kernel[0].name])
         units.setdefault(unit.symbol, unit)
     return [splitter.rest(), *units.values()]
 
@@ -125,7 +128,10 @@ def _surveyed(operation: Operation) -> _Function:
             function.callers.append(op)
         if name in _REFERENCES:
             if _REFERENCES[name] in op.attributes:
-                function.references[str(op.attributes[_REFERENCES[name]].value)] = None
+                referred = str(op.attributes[_REFERENCES[name]].value)
+                function.references[referred] = None
+                if name == "llvm.call":
+                    function.called.add(referred)
         elif name in _ENTANGLED:
             function.is_entangled = True
         elif not name.startswith("llvm."):
@@ -133,16 +139,38 @@ def _surveyed(operation: Operation) -> _Function:
     return function
 
 
-def _kernels(functions: Sequence[_Function]) -> list[_Function]:
-    """The program's own functions that call no other of them; none where splitting is not worth it."""
+def _kernels(functions: Sequence[_Function], kept: Container[str]) -> list[list[_Function]]:
+    """The program's own functions that call no other of them, each with those whose addresses it hands out (the ranges
+    of its loops) and what these need; none where splitting is not worth it. Nobody else may know these, nor `kept`.
+    """
     own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
-    kernels = [
-        function
-        for function in own.values()
-        if _is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
-    ]
+    known_to: dict[str, set[str]] = {name: set() for name in own}
+    for function in functions:
+        for name in function.references.keys() & own.keys():
+            known_to[name].add(function.name)
+    groups = [group for function in own.values() if (group := _group(function, own, known_to, kept))]
+    inside = {each.name for group in groups for each in group[1:]}
+    kernels = [group for group in groups if group[0].name not in inside]
     is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
     return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
+
+
+def _group(
+    head: _Function, own: Mapping[str, _Function], known_to: Mapping[str, set[str]], kept: Container[str]
+) -> list[_Function]:
+    """A kernel with what it needs of the program, or nothing where it cannot leave it."""
+    if not own.keys().isdisjoint(head.called):
+        return []
+    group = [head]
+    for function in group:
+        group += [own[name] for name in function.references if name in own and own[name] not in group]
+    names = {each.name for each in group}
+    is_closed = all(known_to[each.name] <= names and each.name not in kept for each in group[1:])
+    return group if is_closed and all(map(_can_leave, group)) else []
+
+
+def _can_leave(function: _Function) -> bool:
+    return _is_internal(function.operation) and not function.is_entangled
 
 
 class _Splitter:
@@ -156,37 +184,37 @@ class _Splitter:
         self._kernels: dict[str, str] = {}
         self._taken: set[_Function] = set()
 
-    def take(self, kernel: _Function, name: str, place: str) -> Unit:
-        """The unit of a kernel, which leaves the module."""
-        function, old = kernel.operation, kernel.name
+    def take(self, kernel: Sequence[_Function], name: str, place: str) -> Unit:
+        """The unit of a kernel, given with the functions that it needs, which all leave the module."""
+        head, old = kernel[0].operation, kernel[0].name
+        inside = {each.name: f"{KERNEL}.{index}" if index else KERNEL for index, each in enumerate(kernel)}
+        outside = dict.fromkeys(name for each in kernel for name in each.references if name not in inside)
         with self._module.context, ir.Location.unknown():
             unit = ir.Module.create()
             for held in self._module.operation.attributes:
                 unit.operation.attributes[held] = self._module.operation.attributes[held]
-            for before, after in self._add_references(unit, kernel.references).items():
-                ir.SymbolTable.replace_all_symbol_uses(before, after, function)
-            function.detach_from_parent()
-            unit.body.append(function)
-            _show(function)
-            function.attributes["sym_name"] = ir.StringAttr.get(KERNEL)
+            renamed = {**self._add_references(unit, outside), **inside}
+            for each in kernel:
+                _rename(each.callers, renamed)
+                each.operation.detach_from_parent()
+                unit.body.append(each.operation)
+                each.operation.attributes["sym_name"] = ir.StringAttr.get(inside[each.name])
+            _show(head)
             code = bytecode(unit)
             # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
             readable = re.sub(r"_\d+$", "", name)
             symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
-            self._declare(function, symbol)
+            self._declare(head, symbol)
         self._kernels[old] = symbol
-        self._taken.add(kernel)
+        self._taken.update(kernel)
         return Unit(name, symbol, code, place)
 
     def rest(self) -> Unit:
         """The unit of what no kernel has taken, without the constants that only kernels read."""
         # Each replacement by upstream's function would look at the whole graph, for each kernel.
         rest = [each for each in self._functions if each not in self._taken]
-        for op in [op for function in rest for op in function.callers]:
-            held = _CALLERS[op.name]
-            callee = str(op.attributes[held].value) if held in op.attributes else ""
-            if callee in self._kernels:
-                op.attributes[held] = ir.FlatSymbolRefAttr.get(self._kernels[callee], self._module.context)
+        for function in rest:
+            _rename(function.callers, self._kernels)
         globals_ = [op for op in operations_of(self._module.body) if op.name != "llvm.func"]
         used = {name for function in rest for name in function.references}
         used.update(name for each in globals_ for name in _referred(each))
@@ -225,6 +253,15 @@ def _referred(operation: Operation) -> list[str]:
         return []
     referring = [op for op in (operation, *operations_in(operation)) if _REFERENCES.get(op.name, "") in op.attributes]
     return [str(op.attributes[_REFERENCES[op.name]].value) for op in referring]
+
+
+def _rename(callers: Iterable[Operation], names: Mapping[str, str]) -> None:
+    """Makes operations name functions and globals by their new names."""
+    for op in callers:
+        held = _CALLERS[op.name]
+        new = names.get(str(op.attributes[held].value)) if held in op.attributes else None
+        if new is not None:
+            op.attributes[held] = ir.FlatSymbolRefAttr.get(new, op.context)
 
 
 def _declaration(op: Operation) -> Operation:
