@@ -21,7 +21,7 @@ from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.core.code import code_options
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.host.support import unit_text
-from relax_mlir.targets.llvm.objects import native_code, units
+from relax_mlir.targets.llvm.objects import kernels, native_code, units
 from relax_mlir.targets.llvm.objects.code_target import code_target
 
 import relax_mlir as rx
@@ -36,7 +36,7 @@ ARRAYS = (
 @pytest.fixture(autouse=True)
 def split(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small programs are split as well."""
-    monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1)
+    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def compiled(**options: Any) -> Executable:
 
 def whole(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Executable:
     with monkeypatch.context() as patched:
-        patched.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
+        patched.setattr(kernels, "_LEAST_OPERATIONS", 1 << 40)
         return compiled(**options)
 
 
@@ -107,7 +107,7 @@ def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.Mon
         pytest.skip("the code is for x86-64")
     module = network()
     pieces = rx.compile(module, target, cache=False, jobs=1)
-    monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
+    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1 << 40)
     one = rx.compile(module, target, cache=False, jobs=1)
     assert len(objects(one)) == WHOLE, "a program below the limit was cut into pieces"
     assert len(objects(pieces)) > 4, f"cut into {len(objects(pieces))} pieces only"
@@ -254,7 +254,7 @@ def test_a_function_that_calls_others_of_the_program_stays() -> None:
 
 def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = LLVM_MODULE.replace("llvm.func internal @__relax_defined.f(", "llvm.func @__relax_defined.f(")
-    monkeypatch.setattr(units, "_LEAST_KERNELS", 1)
+    monkeypatch.setattr(kernels, "_LEAST_KERNELS", 1)
     with new_context(("llvm", "arith")), ir.Location.unknown():
         found = units.units_of(ir.Module.parse(seen.format("text", "")))
     assert [unit.name for unit in found] == ["", "f_1"], "what others call by its name was taken out, or nothing was"
