@@ -153,11 +153,7 @@ STAGES = (
         ("llvm-pass-pointers", "host-call-parallel"),
         "kernels take pointers and sizes, threads share the ranges of loops",
     ),
-    _stage(
-        "to-llvm",
-        ("llvm-lower-kernels{target=@target}", ",".join(TO_LLVM), "llvm-store-narrow-floats"),
-        "upstream's passes to the LLVM dialect, kernels of large programs one by one",
-    ),
+    _stage("to-llvm", ("llvm-lower{target=@target}",), "upstream's passes to the LLVM dialect"),
 )
 
 

@@ -70,7 +70,11 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
 
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
-    operations = operations_of(module.body)
+    # Where they stand depends on what was lowered first, which no code may depend on.
+    operations = sorted(operations_of(module.body), key=symbol_name)
+    for op in operations:
+        op.detach_from_parent()
+        module.body.append(op)
     functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
     _check(module, operations, functions)
     is_divisible = split and all(each.name in _DIVISIBLE for each in operations)
@@ -88,22 +92,21 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     return [splitter.rest(), *units.values()]
 
 
-def unit_ahead(kernel: Sequence[str], module: Operation) -> Unit | None:
-    """The unit that units_of will make of a kernel's functions, its own first, if nothing changes; they stay there.
-
-    None where it cannot be foreseen.
+def unit_ahead(part: Module, kernel: Sequence[str], module: Operation) -> Unit | None:
+    """The unit that units_of will make of a kernel, if nothing changes: of a module's functions, its own first, that
+    are lowered already, unlike the rest of the program. They stay as they are. None where it cannot be foreseen.
     """
-    symbols = named_in(module)
-    functions = [symbols[name] for name in kernel]
+    symbols = {**named_in(module), **named_in(part.operation)}
     with module.context, ir.Location.unknown():
         room = ir.Module.create()
         with ir.InsertionPoint(room.body):
-            copied = [surveyed(each.clone().operation) for each in functions]
-        named = {name for each in copied for name in each.references}
-        if any(each.foreign or _has_scope(each) for each in copied) or not named <= symbols.keys():
+            copied = [surveyed(symbols[name].clone().operation) for name in kernel]
+        referred = [symbols.get(name) for each in copied for name in each.references]
+        is_lowered = all(op is not None and op.name.startswith("llvm.") for op in referred)
+        if not is_lowered or any(each.foreign is not None or _has_scope(each) for each in copied):
             return None
         run_upstream(room.operation, ["strip-debuginfo"], verify=False)
-        return _Making(copied, module, symbols).unit(_place(functions[0].location))
+        return _Making(copied, module, symbols).unit(_place(symbols[kernel[0]].location))
 
 
 def _check(module: Module, operations: Iterable[Operation], functions: Iterable[Function]) -> None:
@@ -191,15 +194,17 @@ class _Splitter:
 
     def take(self, kernel: Sequence[Function], place: str) -> Unit:
         """The unit of a kernel, given with the functions that it needs, which all leave the module."""
-        old = kernel[0].name
+        old = [each.name for each in kernel]
         making = _Making(kernel, self._module.operation, self._symbols)
         unit = making.unit(place)
+        for name in old:
+            del self._symbols[name]
         with self._module.context, ir.Location.unknown():
             for name in making.shown:
                 _show(self._symbols[name])
             self._declare(kernel[0].operation, unit.symbol)
         self._copied |= making.copied
-        self._kernels[old] = unit.symbol
+        self._kernels[old[0]] = unit.symbol
         self._taken.update(kernel)
         return unit
 
@@ -212,7 +217,7 @@ class _Splitter:
         used = {name for function in rest for name in function.references}
         used |= referred_by_globals(operations_of(self._module.body))
         for name in sorted(self._copied - used):
-            self._symbols[name].erase()
+            self._symbols.pop(name).erase()
         return Unit("", "", bytecode(self._module))
 
     def _declare(self, function: Operation, symbol: str) -> None:
