@@ -272,7 +272,8 @@ class Ahead:
         self._waiting.clear()
         workers, self._workers = self._workers, []
         self._pool._give_back(sorted(workers, key=lambda worker: worker.call is None))
-        places = ((_place_of(call, list(enumerate(calls))), data, seconds) for call, data, seconds in self._made)
+        made, self._made = self._made, []
+        places = ((_place_of(call, list(enumerate(calls))), data, seconds) for call, data, seconds in made)
         return {place: (data, seconds) for place, data, seconds in places if place is not None}
 
     def end(self) -> None:

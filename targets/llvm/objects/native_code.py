@@ -15,7 +15,7 @@ from ....bindings import execution
 from ....bindings.ir import Module
 from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
-from ....passes.core.working import Means, means
+from ....passes.core.working import means
 from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Ahead, Call, process_pool
 from ...core.code import CodeOptions, check_opt_level
@@ -76,29 +76,23 @@ def prepare(machine: CodeTarget, options: CodeOptions) -> None:
 
 
 class CodeAhead:
-    """Code that is made in other processes while what else there is to make is not known yet."""
+    """Code that other processes make while what else there is to make is not known yet."""
 
-    def __init__(self, machine: CodeTarget, ahead: Ahead, means: Means) -> None:
-        options = CodeOptions(means.code_level, means.jobs, means.cache)
-        self._making = _Making([], [], machine, options, _identity(machine, means.code_level))
-        self._ahead = ahead
+    def __init__(self, machine: CodeTarget) -> None:
+        self._means = given = means()
+        options = CodeOptions(given.code_level, given.jobs, given.cache)
+        self._making = _Making([], [], machine, options, _identity(machine, given.code_level))
         self._begun: set[str] = set()
 
     def begin(self, unit: Unit) -> None:
         """Begins with a unit that native_code will want soon, unless it is in the cache."""
-        if unit.symbol not in self._begun and not self._making.is_kept(unit):
-            self._ahead.add(*self._making.calls([unit]))
+        if unit.symbol in self._begun or self._making.is_kept(unit):
+            return
         self._begun.add(unit.symbol)
-
-
-def code_ahead(machine: CodeTarget) -> CodeAhead | None:
-    """For what is compiled now; None where this process makes all code itself, at last."""
-    given = means()
-    if given.jobs == 1:
-        return None
-    # This process is at work as well.
-    given.ahead = given.ahead or Ahead(process_pool(), min(given.jobs - 1, _MOST_EARLY))
-    return CodeAhead(machine, given.ahead, given)
+        if self._means.ahead is None:
+            # This process is at work as well.
+            self._means.ahead = Ahead(process_pool(), min(self._means.jobs - 1, _MOST_EARLY))
+        self._means.ahead.add(*self._making.calls([unit]))
 
 
 def _fixed_units(machine: CodeTarget) -> tuple[Unit, Unit]:

@@ -15,11 +15,12 @@ from ....bindings.navigation import body_of, has_body, operations_of, symbol_nam
 from ....bindings.pass_manager import run_upstream
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ....passes.core.working import means
 from ...core.registry import parse_target
 from ...host.support import named_in
 from ..objects.code_target import code_target
 from ..objects.kernels import kernels_of, referred_by_globals, surveyed
-from ..objects.native_code import CodeAhead, code_ahead
+from ..objects.native_code import CodeAhead
 from ..objects.units import empty_like, unit_ahead
 from ..pipeline import TO_LLVM
 from .llvm_store_narrow_floats import StoreNarrowFloats
@@ -37,34 +38,34 @@ class Lower(Pass):
     target: str = "llvm"
 
     def run(self, op: Operation) -> None:
-        code = code_ahead(code_target(parse_target(self.target)))
-        apart = [] if code is None else _lower_kernels(op, code)
+        apart = self._lower_kernels(op) if means().jobs > 1 else []
         _lower(op, TO_LLVM)
         for part in apart:
             _join(op, part)
+
+    def _lower_kernels(self, module: Operation) -> list[Module]:
+        """Modules of the kernels, which leave this one: lowered, their code begun."""
+        kernels, parts = _kernels_in(module), []
+        if not kernels:
+            return []
+        code = CodeAhead(code_target(parse_target(self.target)))
+        # Those who read constants want to see what these become.
+        constants = _taken(module, [name for name, op in named_in(module).items() if op.name == _CONSTANT])
+        _lower(constants.operation, _CONSTANTS_TO_LLVM)
+        _join(module, constants)
+        for names in kernels:
+            part = _taken(module, names)
+            _lower(part.operation, TO_LLVM)
+            unit = unit_ahead(part, names, module)
+            if unit is not None:
+                code.begin(unit)
+            parts.append(part)
+        return parts
 
 
 def _lower(module: Operation, passes: Sequence[str]) -> None:
     run_upstream(module, list(passes), verify=False)
     StoreNarrowFloats().run(module)
-
-
-def _lower_kernels(module: Operation, code: CodeAhead) -> list[Module]:
-    """Modules of the kernels that have left this one, whose code has been begun."""
-    kernels, parts = _kernels_in(module), []
-    if kernels:
-        # Those who read constants want to see what these become.
-        constants = _taken(module, [name for name, op in named_in(module).items() if op.name == _CONSTANT])
-        _lower(constants.operation, _CONSTANTS_TO_LLVM)
-        _join(module, constants)
-    for names in kernels:
-        part = _taken(module, names)
-        _lower(part.operation, TO_LLVM)
-        unit = unit_ahead(part, names, module)
-        if unit is not None:
-            code.begin(unit)
-        parts.append(part)
-    return parts
 
 
 def _kernels_in(module: Operation) -> list[list[str]]:
