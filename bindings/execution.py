@@ -11,7 +11,7 @@ from pathlib import Path
 from .ir import Module
 from .mlir import ROOT
 
-# What declared functions count as found at: they are looked up when the object is loaded, never called from here.
+# Where what is only declared counts as found: it is looked up when the object is loaded, never used from here.
 _SOMEWHERE = 1 << 20
 
 
@@ -19,7 +19,7 @@ def compile_module(module: Module, opt_level: int, defined: str, declared: Itera
     """Compiles a module of the LLVM dialect for this machine and writes an object file.
 
     `defined` is a function with a body; asking for it makes the engine compile and link. Linking wants an address for
-    each of the `declared` functions; the object file is written before and keeps their names.
+    each of the `declared` functions and globals; the object file is written before and keeps their names.
     """
     engine_class = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine
     engine = engine_class(module, opt_level=opt_level, enable_object_dump=True, enable_pic=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -116,6 +115,8 @@ class Registry(Generic[Entry]):
             return
         self._is_loaded = True
         try:
+            import pkgutil  # slow to import, and seldom needed
+
             for family in pkgutil.iter_modules(importlib.import_module(self._families).__path__):
                 importlib.import_module(f"{self._families}.{family.name}")
         except BaseException:

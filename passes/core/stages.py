@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...dialects.verification import verify_ir
+from ...support.collector import uncollected
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .base import Pass
@@ -49,7 +50,8 @@ class Stage:
         journal, statistics = Journal.active(), Statistics()
         watching = [*instruments] if journal is None else [*instruments, statistics]
         with timed(self.name):
-            pipeline = self.pipeline(target, instruments=watching, verify_each=self.verify == "each")
+            with uncollected():  # passes are imported
+                pipeline = self.pipeline(target, instruments=watching, verify_each=self.verify == "each")
             pipeline.run(module, all_or_nothing=False)
             if self.verify == "end":
                 verify_ir(module.operation, f"stage {self.name} produced invalid IR")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module
 from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
+from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from .backend import Backend, ChosenTarget
@@ -70,6 +71,7 @@ def stages_of(target: str, opt_level: int = USUAL_LEVEL) -> Stages:
     return stages.at(opt_level)
 
 
+@uncollected()
 def build(module: Module, target: ChosenTarget, options: CodeOptions, version: str) -> Artifact:
     """The program of a lowered module, which is taken apart, with the version of the compiler in it."""
     from ...runtime.artifact import Artifact

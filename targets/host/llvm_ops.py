@@ -13,6 +13,8 @@ from ...emit.linalg import segments
 from ...emit.numbers import number, operation
 
 PTR = "!llvm.ptr"
+#: On a func.func: how its function of LLVM is seen; this way by its module alone.
+LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
@@ -90,7 +92,7 @@ def constant_global(symbol: str, type_: Type, value: Attribute) -> None:
     attributes = {
         "sym_name": ir.StringAttr.get(symbol),
         "global_type": ir.TypeAttr.get(type_),
-        "linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
+        "linkage": ir.Attribute.parse(INTERNAL),
         "constant": ir.UnitAttr.get(),
         "value": value,
         "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),

@@ -30,6 +30,7 @@ from ....passes.lower_calls.stated import memory_of
 from ....passes.lower_calls.written import WRITTEN
 from ....support.errors import RelaxError
 from ..entry import add_entry, is_entry
+from ..llvm_ops import INTERNAL, LINKAGE
 from ..signature import Passed, Signature, given_outputs, passed_inputs
 from ..support import Support
 from .host_name_functions import name_in_program
@@ -80,7 +81,7 @@ def _refuse_nested(module: Operation) -> None:
 def _hide(function: Operation) -> None:
     """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+    function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
 
 
 def signature_of(function: Operation) -> Signature:

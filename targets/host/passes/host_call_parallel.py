@@ -19,7 +19,7 @@ from ....emit.loops import PARALLEL
 from ....emit.numbers import as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..llvm_ops import address_of, constant, load, stack, store, type_of
+from ..llvm_ops import INTERNAL, LINKAGE, address_of, constant, load, stack, store, type_of
 from ..support import Support, table_text
 
 #: The program's table of what shares a range and where the number of threads is, and the function that fills it.
@@ -97,6 +97,7 @@ def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Va
         "sym_name": ir.StringAttr.get(name),
         "sym_visibility": ir.StringAttr.get("private"),
         "function_type": ir.TypeAttr.get(type_),
+        LINKAGE: ir.Attribute.parse(INTERNAL),
     }
     with ir.InsertionPoint.after(innermost(call, "func.func")):
         made = ir.Operation.create("func.func", attributes=attributes, regions=1)

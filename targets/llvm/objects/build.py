@@ -23,6 +23,7 @@ from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code
 from .object_file import check_compilable
+from .units import NOTES
 
 
 def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
@@ -64,8 +65,7 @@ def complete(module: Module) -> None:
 
 
 def _drop_notes(operation: Operation) -> None:
-    """Takes away what the stages have left for this step, which is not LLVM's."""
-    for name in (ENTRIES, CONSTANTS, CALLS):
+    for name in NOTES:
         if name in operation.attributes:
             del operation.attributes[name]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 
 # What is read over comes first: texts, comments, and names, which may look like types and numbers.
 _TOKEN = re.compile(
@@ -44,6 +43,8 @@ class _Format:
 
     def nearest(self, decimal: str) -> int:
         """The bits of the number nearest to a decimal, the even one of two."""
+        from fractions import Fraction  # where code is for other machines alone
+
         value = abs(Fraction(decimal))
         bias = (1 << (self.exponent_bits - 1)) - 1
         exponent = max(1 - bias, math.frexp(value)[1] - 1) if value else 1 - bias

@@ -36,7 +36,7 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
 def object_of_checked(module: Module, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
     defined = exported_functions(module)
-    declared = [symbol_name(function) for function in _functions(module) if not has_body(function)]
+    declared = [name for op in operations_of(module.body) if (name := symbol_name(op)) and _is_declared(op)]
     _keep_from_copies(module)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
@@ -67,6 +67,11 @@ def _is_exported(function: Operation) -> bool:
     attributes = function.attributes
     is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
     return has_body(function) and not is_internal
+
+
+def _is_declared(op: Operation) -> bool:
+    """Whether a function or a global is defined elsewhere."""
+    return not has_body(op) and "value" not in op.attributes
 
 
 def _keep_from_copies(module: Module) -> None:

@@ -11,34 +11,31 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ....bindings.diagnostics import origins
 from ....bindings.ir import Location, Module, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
+from ....bindings.navigation import has_body, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
-from ...host.passes.host_name_functions import PREFIX, name_in_program
+from ...host.passes.host_add_entries import ENTRIES
+from ...host.passes.host_lower_packed import CALLS
+from ...host.passes.host_name_functions import name_in_program
+from ...host.passes.host_place_constants import CONSTANTS
+from ...host.support import named_in
+from .kernels import ENTANGLING, Function, is_internal, kernels_of, referred_by_globals, rename, surveyed
 from .object_file import KERNEL, foreign
 
+#: What the stages leave on a module for the last step, which is not LLVM's.
+NOTES = (ENTRIES, CONSTANTS, CALLS)
 #: The symbols of kernels that have units of their own.
 KERNEL_PREFIX = "__relax_kernel."
 _CONSTANT_PREFIX = "__relax_unit_constant."
-# With fewer operations in all, LLVM is done before the pieces are made.
-_LEAST_OPERATIONS = 4000
-_LEAST_KERNELS = 2
-# The attributes that hold the names of functions and globals, by operation.
-_REFERENCES = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}
-# Those that a kernel may be named by: what is entangled may call what is not.
-_CALLERS = {**_REFERENCES, "llvm.invoke": "callee", "llvm.dso_local_equivalent": "function_name"}
 # Modules with anything else (flags, aliases, groups of functions) stay whole.
 _DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors", "llvm.mlir.global_dtors"})
-# Operations and attributes that refer to a function in other ways: such a function stays where it is.
-_ENTANGLED = frozenset({"llvm.invoke", "llvm.blocktag", "llvm.blockaddress", "llvm.dso_local_equivalent"})
-_ENTANGLING = ("personality", "comdat", "garbageCollector")
 # What declarations do not have.
 _OF_DEFINITIONS = ("value", "dso_local", "alignment", "section", "unnamed_addr")
 # The last version without the order of uses, which differs from run to run.
@@ -67,132 +64,95 @@ class Unit:
         return f"kernel '{self.name}'" if self.name else "the graph's functions"
 
 
-@dataclass(eq=False)
-class _Function:
-    """A function with a body, and what it refers to in the order of first use."""
-
-    operation: Operation
-    count: int
-    references: dict[str, None] = field(default_factory=dict)
-    #: The operations in it that name functions.
-    callers: list[Operation] = field(default_factory=list)
-    is_entangled: bool = False
-
-    @property
-    def name(self) -> str:
-        return symbol_name(self.operation)
-
-
 @enters
 def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     """Takes a module of the LLVM dialect apart. Whether it is split follows from the module alone.
 
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
-    operations = operations_of(module.body)
-    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
-    _check(module, operations)
-    names = {function.name: name_in_program(function.operation) for function in functions}
-    places = {function.name: _place(function.operation.location) for function in functions}
-    if not any(_DEBUG_SCOPE in str(function.operation.location) for function in functions):
+    # Where they stand depends on what was lowered first, which no code may depend on.
+    operations = sorted(operations_of(module.body), key=symbol_name)
+    for op in operations:
+        op.detach_from_parent()
+        module.body.append(op)
+    functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
+    _check(module, operations, functions)
+    is_divisible = split and all(each.name in _DIVISIBLE for each in operations)
+    kernels = kernels_of(functions, referred_by_globals(operations)) if is_divisible else []
+    places = [_place(kernel[0].operation.location) for kernel in kernels]
+    if not any(map(_has_scope, functions)):
         run_upstream(module.operation, ["strip-debuginfo"], verify=False)
-    kernels = _kernels(functions) if split and all(each.name in _DIVISIBLE for each in operations) else []
     if not kernels:
         return [Unit("", "", bytecode(module))]
     splitter = _Splitter(module, operations, functions)
     units: dict[str, Unit] = {}
-    for kernel in kernels:
-        unit = splitter.take(kernel, names[kernel.name], places[kernel.name])
+    for kernel, place in zip(kernels, places, strict=True):
+        unit = splitter.take(kernel, place)
         units.setdefault(unit.symbol, unit)
     return [splitter.rest(), *units.values()]
 
 
-def _check(module: Module, operations: Iterable[Operation]) -> None:
-    """The translation to LLVM IR crashes on what it does not know; inside of functions _surveyed looks."""
-    for op in operations:
+def unit_ahead(part: Module, kernel: Sequence[str], module: Operation) -> Unit | None:
+    """The unit that units_of will make of a kernel, if nothing changes: of a module's functions, its own first, that
+    are lowered already, unlike the rest of the program. They stay as they are. None where it cannot be foreseen.
+    """
+    symbols = {**named_in(module), **named_in(part.operation)}
+    with module.context, ir.Location.unknown():
+        room = ir.Module.create()
+        with ir.InsertionPoint(room.body):
+            copied = [surveyed(symbols[name].clone().operation) for name in kernel]
+        referred = [symbols.get(name) for each in copied for name in each.references]
+        is_lowered = all(op is not None and op.name.startswith("llvm.") for op in referred)
+        if not is_lowered or any(each.foreign is not None or _has_scope(each) for each in copied):
+            return None
+        run_upstream(room.operation, ["strip-debuginfo"], verify=False)
+        return _Making(copied, module, symbols).unit(_place(symbols[kernel[0]].location))
+
+
+def _check(module: Module, operations: Iterable[Operation], functions: Iterable[Function]) -> None:
+    """The translation to LLVM IR crashes on what it does not know."""
+    for op in (*operations, *(each.foreign for each in functions if each.foreign is not None)):
         if not op.name.startswith("llvm."):
             raise foreign(op)
     verify_ir(module.operation, "the module is invalid: no native code can be made of it")
 
 
-def _surveyed(operation: Operation) -> _Function:
-    inside = operations_in(operation)
-    is_entangled = any(name in operation.attributes for name in _ENTANGLING)
-    function = _Function(operation, 1 + len(inside), is_entangled=is_entangled)
-    for op in inside:
-        name = op.name
-        if name in _CALLERS:
-            function.callers.append(op)
-        if name in _REFERENCES:
-            if _REFERENCES[name] in op.attributes:
-                function.references[str(op.attributes[_REFERENCES[name]].value)] = None
-        elif name in _ENTANGLED:
-            function.is_entangled = True
-        elif not name.startswith("llvm."):
-            raise foreign(op)
-    return function
+def _has_scope(function: Function) -> bool:
+    """Whether debuggers are told where its code comes from."""
+    return _DEBUG_SCOPE in str(function.operation.location)
 
 
-def _kernels(functions: Sequence[_Function]) -> list[_Function]:
-    """The program's own functions that call no other of them; none where splitting is not worth it."""
-    own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
-    kernels = [
-        function
-        for function in own.values()
-        if _is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
-    ]
-    is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
-    return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
+class _Making:
+    """Moves the functions of a kernel into a module of their own."""
 
+    def __init__(self, kernel: Sequence[Function], module: Operation, symbols: Mapping[str, Operation]) -> None:
+        self._kernel, self._module, self._symbols = kernel, module, symbols
+        #: The constants that it has copies of, and what it needs to see of the others.
+        self.copied: set[str] = set()
+        self.shown: set[str] = set()
+        self._made: Module | None = None
 
-class _Splitter:
-    """Moves kernels out of a module; what remains is the graph's unit."""
-
-    def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[_Function]) -> None:
-        self._module = module
-        self._functions = functions
-        self._symbols = {symbol_name(each): each for each in operations if symbol_name(each)}
-        self._copied: set[str] = set()
-        self._kernels: dict[str, str] = {}
-        self._taken: set[_Function] = set()
-
-    def take(self, kernel: _Function, name: str, place: str) -> Unit:
-        """The unit of a kernel, which leaves the module."""
-        function, old = kernel.operation, kernel.name
-        with self._module.context, ir.Location.unknown():
-            unit = ir.Module.create()
-            for held in self._module.operation.attributes:
-                unit.operation.attributes[held] = self._module.operation.attributes[held]
-            for before, after in self._add_references(unit, kernel.references).items():
-                ir.SymbolTable.replace_all_symbol_uses(before, after, function)
-            function.detach_from_parent()
-            unit.body.append(function)
-            _show(function)
-            function.attributes["sym_name"] = ir.StringAttr.get(KERNEL)
+    def unit(self, place: str) -> Unit:
+        head = self._kernel[0].operation
+        name = name_in_program(head)
+        inside = {each.name: f"{KERNEL}.{index}" if index else KERNEL for index, each in enumerate(self._kernel)}
+        outside = dict.fromkeys(name for each in self._kernel for name in each.references if name not in inside)
+        with head.context, ir.Location.unknown():
+            unit = empty_like(self._module)
+            self._made = unit  # while somebody has the functions
+            renamed = {**self._add_references(unit, outside), **inside}
+            for each in self._kernel:
+                own = inside[each.name]
+                rename(each.callers, renamed)
+                each.operation.detach_from_parent()
+                unit.body.append(each.operation)
+                each.operation.attributes["sym_name"] = ir.StringAttr.get(own)
+            _show(head)
             code = bytecode(unit)
-            # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
-            readable = re.sub(r"_\d+$", "", name)
-            symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
-            self._declare(function, symbol)
-        self._kernels[old] = symbol
-        self._taken.add(kernel)
+        # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
+        readable = re.sub(r"_\d+$", "", name)
+        symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
         return Unit(name, symbol, code, place)
-
-    def rest(self) -> Unit:
-        """The unit of what no kernel has taken, without the constants that only kernels read."""
-        # Each replacement by upstream's function would look at the whole graph, for each kernel.
-        rest = [each for each in self._functions if each not in self._taken]
-        for op in [op for function in rest for op in function.callers]:
-            held = _CALLERS[op.name]
-            callee = str(op.attributes[held].value) if held in op.attributes else ""
-            if callee in self._kernels:
-                op.attributes[held] = ir.FlatSymbolRefAttr.get(self._kernels[callee], self._module.context)
-        globals_ = [op for op in operations_of(self._module.body) if op.name != "llvm.func"]
-        used = {name for function in rest for name in function.references}
-        used.update(name for each in globals_ for name in _referred(each))
-        for name in sorted(self._copied - used):
-            self._symbols[name].erase()
-        return Unit("", "", bytecode(self._module))
 
     def _add_references(self, unit: Module, names: Iterable[str]) -> dict[str, str]:
         """Puts copies of constants and declarations of all else into a unit; the constants' new names."""
@@ -203,12 +163,62 @@ class _Splitter:
                 if _is_copyable(op):
                     renamed[name] = f"{_CONSTANT_PREFIX}{len(renamed)}"
                     op.clone().attributes["sym_name"] = ir.StringAttr.get(renamed[name])
-                    self._copied.add(name)
+                    self.copied.add(name)
                     continue
-                if _is_internal(op):
-                    _show(op)
-                _declaration(op)
+                declared = _declaration(op)
+                if is_internal(op):
+                    _show(declared)
+                    self.shown.add(name)
         return renamed
+
+
+def empty_like(module: Operation) -> Module:
+    """A module with another one's attributes, without the notes on it."""
+    made = ir.Module.create()
+    for name in module.attributes:
+        if name not in NOTES:
+            made.operation.attributes[name] = module.attributes[name]
+    return made
+
+
+class _Splitter:
+    """Moves kernels out of a module; what remains is the graph's unit."""
+
+    def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[Function]) -> None:
+        self._module = module
+        self._functions = functions
+        self._symbols = {symbol_name(each): each for each in operations if symbol_name(each)}
+        self._copied: set[str] = set()
+        self._kernels: dict[str, str] = {}
+        self._taken: set[Function] = set()
+
+    def take(self, kernel: Sequence[Function], place: str) -> Unit:
+        """The unit of a kernel, given with the functions that it needs, which all leave the module."""
+        old = [each.name for each in kernel]
+        making = _Making(kernel, self._module.operation, self._symbols)
+        unit = making.unit(place)
+        for name in old:
+            del self._symbols[name]
+        with self._module.context, ir.Location.unknown():
+            for name in making.shown:
+                _show(self._symbols[name])
+            self._declare(kernel[0].operation, unit.symbol)
+        self._copied |= making.copied
+        self._kernels[old[0]] = unit.symbol
+        self._taken.update(kernel)
+        return unit
+
+    def rest(self) -> Unit:
+        """The unit of what no kernel has taken, without the constants that only kernels read."""
+        # Each replacement by upstream's function would look at the whole graph, for each kernel.
+        rest = [each for each in self._functions if each not in self._taken]
+        for function in rest:
+            rename(function.callers, self._kernels)
+        used = {name for function in rest for name in function.references}
+        used |= referred_by_globals(operations_of(self._module.body))
+        for name in sorted(self._copied - used):
+            self._symbols.pop(name).erase()
+        return Unit("", "", bytecode(self._module))
 
     def _declare(self, function: Operation, symbol: str) -> None:
         if symbol in self._symbols:
@@ -217,14 +227,6 @@ class _Splitter:
             declared = _declaration(function)
             declared.attributes["sym_name"] = ir.StringAttr.get(symbol)
         self._symbols[symbol] = declared
-
-
-def _referred(operation: Operation) -> list[str]:
-    """What an operation of the module refers to."""
-    if operation.name == "llvm.mlir.global" and not has_body(operation):
-        return []
-    referring = [op for op in (operation, *operations_in(operation)) if _REFERENCES.get(op.name, "") in op.attributes]
-    return [str(op.attributes[_REFERENCES[op.name]].value) for op in referring]
 
 
 def _declaration(op: Operation) -> Operation:
@@ -247,14 +249,9 @@ def _is_copyable(op: Operation) -> bool:
         op.name == "llvm.mlir.global"
         and "constant" in op.attributes
         and "value" in op.attributes
-        and _is_internal(op)
-        and not any(name in op.attributes for name in (*_ENTANGLING, "section", "thread_local_"))
+        and is_internal(op)
+        and not any(name in op.attributes for name in (*ENTANGLING, "section", "thread_local_"))
     )
-
-
-def _is_internal(op: Operation) -> bool:
-    linkage = str(op.attributes["linkage"]) if "linkage" in op.attributes else ""
-    return "internal" in linkage or "private" in linkage
 
 
 def _place(location: Location) -> str:

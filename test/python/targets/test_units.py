@@ -21,7 +21,7 @@ from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.core.code import code_options
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.host.support import unit_text
-from relax_mlir.targets.llvm.objects import native_code, units
+from relax_mlir.targets.llvm.objects import kernels, native_code, units
 from relax_mlir.targets.llvm.objects.code_target import code_target
 
 import relax_mlir as rx
@@ -36,7 +36,7 @@ ARRAYS = (
 @pytest.fixture(autouse=True)
 def split(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small programs are split as well."""
-    monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1)
+    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def compiled(**options: Any) -> Executable:
 
 def whole(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Executable:
     with monkeypatch.context() as patched:
-        patched.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
+        patched.setattr(kernels, "_LEAST_OPERATIONS", 1 << 40)
         return compiled(**options)
 
 
@@ -107,7 +107,7 @@ def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.Mon
         pytest.skip("the code is for x86-64")
     module = network()
     pieces = rx.compile(module, target, cache=False, jobs=1)
-    monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
+    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1 << 40)
     one = rx.compile(module, target, cache=False, jobs=1)
     assert len(objects(one)) == WHOLE, "a program below the limit was cut into pieces"
     assert len(objects(pieces)) > 4, f"cut into {len(objects(pieces))} pieces only"
@@ -152,6 +152,37 @@ def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pyte
     native_code.prepare(target, code_options(2, 2, tmp_path))
     assert unit_text().encode() not in begun, "what is in the cache was made again"
     compiled(jobs=2, cache=tmp_path)  # waits for what nobody wants
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm{triple=aarch64-linux-gnu}"])
+def test_kernels_begin_before_the_rest_is_lowered(
+    target: str, elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the very calls that are asked for at last, and none for what is in the cache."""
+    begun: list[pools.Call] = []
+    wanted: list[pools.Call] = []
+    add, run = pools.Ahead.add, Pool.run
+    monkeypatch.setattr(pools.Ahead, "add", lambda ahead, call: (begun.append(call), add(ahead, call)))
+    monkeypatch.setattr(Pool, "run", lambda pool, calls, *more: (wanted.extend(calls), run(pool, calls, *more)))
+    rx.compile(network(), target, cache=tmp_path, jobs=1)
+    assert begun == [], "one job began in other processes"
+    first = objects(rx.compile(network(), target, cache=False, jobs=2))
+    assert len(begun) == len(first) - WHOLE, "not all kernels were begun"
+    assert all(each in wanted for each in begun), "what was begun is nothing that was wanted"
+    begun.clear()
+    assert objects(rx.compile(network(), target, cache=tmp_path, jobs=2)) == first
+    assert begun == [], "what is in the cache was made again"
+
+
+def test_what_was_begun_ends_with_a_compilation_that_fails(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = set(children())
+    monkeypatch.setattr(native_code, "units_of", fail)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(jobs=2)
+    assert set(children()) <= before and elsewhere.idle_count() == 0, "processes go on with what nobody wants"
 
 
 def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None:
@@ -252,9 +283,47 @@ def test_a_function_that_calls_others_of_the_program_stays() -> None:
     assert [unit.name for unit in found] == [""], "a kernel was taken out, though it needs another function"
 
 
+RANGES = """
+llvm.func @share(!llvm.ptr)
+llvm.func internal @__relax_defined.g() {{
+  %0 = llvm.mlir.addressof @__relax_defined.g.run : !llvm.ptr
+  llvm.call @share(%0) : (!llvm.ptr) -> ()
+  llvm.return
+}}
+llvm.func internal @__relax_defined.g.run() {{
+  llvm.call @__relax_defined.g.parallel() : () -> ()
+  llvm.return
+}}
+llvm.func internal @__relax_defined.g.parallel() {{ llvm.return }}
+llvm.func internal @__relax_defined.h() {{ llvm.return }}
+llvm.func @main() {{
+  llvm.call @__relax_defined.g() : () -> ()
+  llvm.call @__relax_defined.h() : () -> ()
+  {0}
+  llvm.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("also", "kernels_taken"),
+    [
+        ("", {"g": True, "h": False}),
+        ("%9 = llvm.mlir.addressof @__relax_defined.g.run : !llvm.ptr", {"g.parallel": False, "h": False}),
+        ("llvm.call @__relax_defined.g.parallel() : () -> ()", {"g.parallel": False, "h": False}),
+    ],
+)
+def test_the_ranges_of_a_kernels_loops_are_in_its_unit(also: str, kernels_taken: dict[str, bool]) -> None:
+    """Where nobody else knows them; each kernel, and whether it has more functions with it."""
+    with new_context(("llvm",)), ir.Location.unknown():
+        _, *found = units.units_of(ir.Module.parse(RANGES.format(also)))
+    inside = {each.name: "@__relax_kernel.2()" in text_of(each) for each in found}
+    assert inside == kernels_taken
+
+
 def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = LLVM_MODULE.replace("llvm.func internal @__relax_defined.f(", "llvm.func @__relax_defined.f(")
-    monkeypatch.setattr(units, "_LEAST_KERNELS", 1)
+    monkeypatch.setattr(kernels, "_LEAST_KERNELS", 1)
     with new_context(("llvm", "arith")), ir.Location.unknown():
         found = units.units_of(ir.Module.parse(seen.format("text", "")))
     assert [unit.name for unit in found] == ["", "f_1"], "what others call by its name was taken out, or nothing was"

@@ -14,7 +14,7 @@
 // CHECK-NEXT: %[[TABLE:.*]] = llvm.mlir.addressof @__relax_threads
 // CHECK: %[[STATUS:.*]] = llvm.call @__relax_parallel(%[[TABLE]], %[[CALLED]], %[[KEPT]], %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK-NEXT: return %[[STATUS]] : i32
-// CHECK: func.func private @body.run(%[[TOLD:.*]]: !llvm.ptr, %[[FROM:.*]]: i64, %[[TO:.*]]: i64) -> i32 {
+// CHECK: func.func private @body.run(%[[TOLD:.*]]: !llvm.ptr, %[[FROM:.*]]: i64, %[[TO:.*]]: i64) -> i32 attributes {llvm.linkage = #llvm.linkage<internal>} {
 // CHECK: %[[X:.*]] = llvm.load %[[TOLD]] : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[V:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xf32>
 // CHECK: %[[OK:.*]] = call @body(%{{.*}}, %{{.*}}, %{{.*}}, %[[X]], %[[V]]) : (index, index, index, !llvm.ptr, vector<16xf32>) -> i32

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels of a program: which of its functions can be compiled apart, and what each of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_in, symbol_name
+from ...host.llvm_ops import LINKAGE
+from ...host.passes.host_name_functions import PREFIX
+
+# With fewer operations in all, LLVM is done before the pieces are made.
+_LEAST_OPERATIONS = 4000
+_LEAST_KERNELS = 2
+# The attributes that hold the names of functions and globals, by operation.
+_CALLS = {"llvm.call": "callee", "func.call": "callee"}
+REFERENCES = {**_CALLS, "llvm.mlir.addressof": "global_name", "func.constant": "value"}
+#: Those that a kernel may be named by: what is entangled may call what is not.
+CALLERS = {**REFERENCES, "llvm.invoke": "callee", "llvm.dso_local_equivalent": "function_name"}
+# Operations and attributes that refer to a function in other ways: such a function stays where it is.
+_ENTANGLED = frozenset({"llvm.invoke", "llvm.blocktag", "llvm.blockaddress", "llvm.dso_local_equivalent"})
+ENTANGLING = ("personality", "comdat", "garbageCollector")
+
+
+@dataclass(eq=False)
+class Function:
+    """A function with a body, and what it refers to in the order of first use."""
+
+    operation: Operation
+    count: int
+    references: dict[str, None] = field(default_factory=dict)
+    #: Those that it calls itself, and does not only take the address of.
+    called: set[str] = field(default_factory=set)
+    #: The operations in it that name functions.
+    callers: list[Operation] = field(default_factory=list)
+    is_entangled: bool = False
+    #: The first operation in it that is not of the LLVM dialect.
+    foreign: Operation | None = None
+
+    @property
+    def name(self) -> str:
+        return symbol_name(self.operation)
+
+
+def surveyed(operation: Operation) -> Function:
+    """A function's own, of the LLVM dialect or on the way there."""
+    inside = operations_in(operation)
+    is_entangled = any(name in operation.attributes for name in ENTANGLING)
+    function = Function(operation, 1 + len(inside), is_entangled=is_entangled)
+    for op in inside:
+        name = op.name
+        if name in CALLERS:
+            function.callers.append(op)
+        if not name.startswith("llvm.") and function.foreign is None:
+            function.foreign = op
+        if name in REFERENCES and REFERENCES[name] in op.attributes:
+            referred = str(op.attributes[REFERENCES[name]].value)
+            function.references[referred] = None
+            if name in _CALLS:
+                function.called.add(referred)
+        elif name in _ENTANGLED:
+            function.is_entangled = True
+    return function
+
+
+def kernels_of(functions: Sequence[Function], kept: Container[str]) -> list[list[Function]]:
+    """The program's own functions that call no other of them, each with those whose addresses it hands out (the ranges
+    of its loops) and what these need; none where splitting is not worth it. Nobody else may know these, nor `kept`.
+    """
+    own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
+    known_to: dict[str, set[str]] = {name: set() for name in own}
+    for function in functions:
+        for name in function.references.keys() & own.keys():
+            known_to[name].add(function.name)
+    groups = [group for function in own.values() if (group := _group(function, own, known_to, kept))]
+    inside = {each.name for group in groups for each in group[1:]}
+    kernels = [group for group in groups if group[0].name not in inside]
+    is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
+    return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
+
+
+def _group(
+    head: Function, own: Mapping[str, Function], known_to: Mapping[str, set[str]], kept: Container[str]
+) -> list[Function]:
+    """A kernel with what it needs of the program, or nothing where it cannot leave it."""
+    if not own.keys().isdisjoint(head.called):
+        return []
+    group = [head]
+    for function in group:
+        group += [own[name] for name in function.references if name in own and own[name] not in group]
+    names = {each.name for each in group}
+    is_closed = all(known_to[each.name] <= names and each.name not in kept for each in group[1:])
+    return group if is_closed and all(map(_can_leave, group)) else []
+
+
+def referred_by_globals(operations: Iterable[Operation]) -> set[str]:
+    """What operations of a module that are no functions refer to."""
+    globals_ = [op for op in operations if op.name not in ("llvm.func", "func.func") and len(op.regions)]
+    inside = [each for op in globals_ for each in (op, *operations_in(op))]
+    named = [op for op in inside if REFERENCES.get(op.name, "") in op.attributes]
+    return {str(op.attributes[REFERENCES[op.name]].value) for op in named}
+
+
+def rename(callers: Iterable[Operation], names: Mapping[str, str]) -> None:
+    """Makes operations name functions and globals by their new names."""
+    for op in callers:
+        held = CALLERS[op.name]
+        new = names.get(str(op.attributes[held].value)) if held in op.attributes else None
+        if new is not None:
+            op.attributes[held] = ir.FlatSymbolRefAttr.get(new, op.context)
+
+
+def _can_leave(function: Function) -> bool:
+    return is_internal(function.operation) and not function.is_entangled
+
+
+def is_internal(op: Operation) -> bool:
+    """Whether its module alone sees a function or global."""
+    linkage = next((str(op.attributes[name]) for name in ("linkage", LINKAGE) if name in op.attributes), "")
+    return "internal" in linkage or "private" in linkage
