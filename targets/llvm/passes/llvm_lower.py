@@ -18,11 +18,12 @@ from ....passes.core.registry import register_pass
 from ....passes.core.working import means
 from ...core.registry import parse_target
 from ...host.support import named_in
-from ..objects.code_target import code_target
+from ..objects.code_target import code_target, machine
 from ..objects.kernels import kernels_of, referred_by_globals, surveyed
 from ..objects.native_code import CodeAhead
 from ..objects.units import empty_like, unit_ahead
 from ..pipeline import TO_LLVM
+from .llvm_load_tiles import LoadTiles
 from .llvm_store_narrow_floats import StoreNarrowFloats
 
 _CONSTANT, _CONSTANTS_TO_LLVM = "memref.global", ("finalize-memref-to-llvm",)
@@ -39,7 +40,7 @@ class Lower(Pass):
 
     def run(self, op: Operation) -> None:
         apart = self._lower_kernels(op) if means().jobs > 1 else []
-        _lower(op, TO_LLVM)
+        self._lower(op, TO_LLVM)
         for part in apart:
             _join(op, part)
 
@@ -51,21 +52,22 @@ class Lower(Pass):
         code = CodeAhead(code_target(parse_target(self.target)))
         # Those who read constants want to see what these become.
         constants = _taken(module, [name for name, op in named_in(module).items() if op.name == _CONSTANT])
-        _lower(constants.operation, _CONSTANTS_TO_LLVM)
+        self._lower(constants.operation, _CONSTANTS_TO_LLVM)
         _join(module, constants)
         for names in kernels:
             part = _taken(module, names)
-            _lower(part.operation, TO_LLVM)
+            self._lower(part.operation, TO_LLVM)
             unit = unit_ahead(part, names, module)
             if unit is not None:
                 code.begin(unit)
             parts.append(part)
         return parts
 
-
-def _lower(module: Operation, passes: Sequence[str]) -> None:
-    run_upstream(module, list(passes), verify=False)
-    StoreNarrowFloats().run(module)
+    def _lower(self, module: Operation, passes: Sequence[str]) -> None:
+        run_upstream(module, list(passes), verify=False)
+        StoreNarrowFloats().run(module)
+        if any(dot.rows > 1 for dot in machine(parse_target(self.target)).dots):
+            LoadTiles().run(module)
 
 
 def _kernels_in(module: Operation) -> list[list[str]]:
