@@ -142,7 +142,7 @@ def _weights_of(function: Operation) -> list[_Weight]:
     apart: dict[Attribute | Operation, list[Operation]] = {}
     for constant in _constants_in(function):
         attributes = constant.attributes
-        apart.setdefault(attributes[_NUMBER] if _NUMBER in attributes else constant, []).append(constant)
+        apart.setdefault(attributes.get(_NUMBER, constant), []).append(constant)
     names = FreshNames(argument_names(function))
     wanted = ((location_name(constants[0].location) or "const", constants) for constants in apart.values())
     return [_Weight(names.of(name), constants) for name, constants in wanted]
