@@ -25,6 +25,8 @@ from ..objects.units import empty_like, unit_ahead
 from ..pipeline import TO_LLVM
 from .llvm_store_narrow_floats import StoreNarrowFloats
 
+# On two cores, lowering kernels one by one takes longer than what it gains (ResNet-50: 2.3 s instead of 2.15).
+_LEAST_JOBS = 3
 _CONSTANT, _CONSTANTS_TO_LLVM = "memref.global", ("finalize-memref-to-llvm",)
 
 
@@ -38,7 +40,7 @@ class Lower(Pass):
     target: str = "llvm"
 
     def run(self, op: Operation) -> None:
-        apart = self._lower_kernels(op) if means().jobs > 1 else []
+        apart = self._lower_kernels(op) if means().jobs >= _LEAST_JOBS else []
         _lower(op, TO_LLVM)
         for part in apart:
             _join(op, part)
