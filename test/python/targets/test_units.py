@@ -166,11 +166,11 @@ def test_kernels_begin_before_the_rest_is_lowered(
     monkeypatch.setattr(Pool, "run", lambda pool, calls, *more: (wanted.extend(calls), run(pool, calls, *more)))
     rx.compile(network(), target, cache=tmp_path, jobs=1)
     assert begun == [], "one job began in other processes"
-    first = objects(rx.compile(network(), target, cache=False, jobs=2))
+    first = objects(rx.compile(network(), target, cache=False, jobs=3))
     assert len(begun) == len(first) - WHOLE, "not all kernels were begun"
     assert all(each in wanted for each in begun), "what was begun is nothing that was wanted"
     begun.clear()
-    assert objects(rx.compile(network(), target, cache=tmp_path, jobs=2)) == first
+    assert objects(rx.compile(network(), target, cache=tmp_path, jobs=3)) == first
     assert begun == [], "what is in the cache was made again"
 
 
@@ -181,7 +181,7 @@ def test_what_was_begun_ends_with_a_compilation_that_fails(elsewhere: Pool, monk
     before = set(children())
     monkeypatch.setattr(native_code, "units_of", fail)
     with pytest.raises(KeyboardInterrupt):
-        compiled(jobs=2)
+        compiled(jobs=3)
     assert set(children()) <= before and elsewhere.idle_count() == 0, "processes go on with what nobody wants"
 
 
