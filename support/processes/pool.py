@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -156,36 +155,24 @@ class Pool:
         with self._lock:
             return len(self._idle) if self._owner == os.getpid() else 0
 
-    def run(
-        self,
-        calls: Sequence[Call],
-        jobs: int,
-        done: Done,
-        begun: Begun = lambda index: None,
-        ahead: Ahead | None = None,
-    ) -> None:
+    def run(self, calls: Sequence[Call], jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
         """Runs the calls in their order on so many workers; `done` gets each result as it comes.
 
-        What is under way or made `ahead` is not done twice. Raises RelaxError for the first that fails, OSError where
-        no process can be started; none goes on then, and none after an interruption.
+        Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
+        none after an interruption.
         """
-        made = {} if ahead is None else ahead.close(calls)
-        for index, (data, seconds) in made.items():
-            begun(index)
-            done(index, data, seconds)
-        rest = [each for each in enumerate(calls) if each[0] not in made]
-        workers = self._take(min(jobs, len(rest)))
+        workers = self._take(min(jobs, len(calls)))
         try:
-            self._run(workers, rest, done, begun)
+            self._run(workers, calls, done, begun)
         except BaseException:
             for worker in workers:
                 worker.end()
             raise
         self._give_back(workers)
 
-    def _run(self, workers: Sequence[Worker], calls: Sequence[tuple[int, Call]], done: Done, begun: Begun) -> None:
+    def _run(self, workers: Sequence[Worker], calls: Sequence[Call], done: Done, begun: Begun) -> None:
         current = {worker: _place_of(worker.call, calls) for worker in workers if worker.call is not None}
-        waiting = iter([each for each in calls if each[0] not in current.values()])
+        waiting = iter([each for each in enumerate(calls) if each[0] not in current.values()])
         with selectors.DefaultSelector() as selector:
             for index in current.values():
                 if index is not None:
@@ -239,81 +226,13 @@ class Pool:
 
     @fragile
     def _give_back(self, workers: Sequence[Worker]) -> None:
-        """The next work gets them first, and finds what they are at."""
         with self._lock:
-            self._idle[:0] = workers
+            self._idle += workers
 
 
-class Ahead:
-    """Calls that workers begin while it is still being found out what else there is to do.
-
-    They are hints: what fails, or cannot be begun, is told by the run that asks for it.
-    """
-
-    def __init__(self, pool: Pool, jobs: int) -> None:
-        self._pool, self._jobs = pool, jobs
-        self._workers: list[Worker] = []
-        self._waiting: deque[Call] = deque()
-        self._made: list[tuple[Call, bytes, float]] = []
-
-    def add(self, call: Call) -> None:
-        """Begins a call as soon as there is a worker for it: at once, or when others are added."""
-        self._waiting.append(call)
-        with contextlib.suppress(OSError):
-            self._workers += self._pool._take(self._jobs - len(self._workers))
-        for worker in _answered(self._workers):
-            self._take_answer(worker)
-        for worker in [each for each in self._workers if each.call is None]:
-            if self._waiting:
-                self._begin(worker, self._waiting.popleft())
-
-    def close(self, calls: Sequence[Call] = ()) -> dict[int, tuple[bytes, float]]:
-        """Begins no more, and gives the workers back, at work as they are. What is made of these calls, by places."""
-        self._waiting.clear()
-        workers, self._workers = self._workers, []
-        self._pool._give_back(sorted(workers, key=lambda worker: worker.call is None))
-        made, self._made = self._made, []
-        places = ((_place_of(call, list(enumerate(calls))), data, seconds) for call, data, seconds in made)
-        return {place: (data, seconds) for place, data, seconds in places if place is not None}
-
-    def end(self) -> None:
-        """Ends the workers, with what they are at."""
-        for worker in self._workers:
-            worker.end()
-        self._workers = []
-
-    def _begin(self, worker: Worker, call: Call) -> None:
-        try:
-            worker.begin(call)
-        except RelaxError:
-            self._drop(worker)
-
-    def _take_answer(self, worker: Worker) -> None:
-        call = worker.call
-        assert call is not None
-        try:
-            self._made.append((call, *worker.finish()))
-        except RelaxError:
-            if worker.call is not None:  # it has died
-                self._drop(worker)
-
-    def _drop(self, worker: Worker) -> None:
-        self._workers.remove(worker)
-        worker.end()
-
-
-def _answered(workers: Sequence[Worker]) -> list[Worker]:
-    """Those that have something to say, or have died at work."""
-    with selectors.DefaultSelector() as selector:
-        for worker in workers:
-            if worker.call is not None:
-                selector.register(worker.answers, selectors.EVENT_READ, worker)
-        return [key.data for key, _ in selector.select(0)] if selector.get_map() else []
-
-
-def _place_of(begun: Call, calls: Sequence[tuple[int, Call]]) -> int | None:
-    """The place of a call that was begun early; None where nobody wants it any more."""
-    return next((index for index, call in calls if call == begun), None)
+def _place_of(begun: Call, calls: Sequence[Call]) -> int | None:
+    """Where a call that was begun early is in the list; None where nobody wants it any more."""
+    return next((index for index, call in enumerate(calls) if call == begun), None)
 
 
 _strangers: list[Worker] = []

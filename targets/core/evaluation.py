@@ -50,7 +50,7 @@ def passes_at(opt_level: int, options: CodeOptions) -> Iterator[None]:
     """
     with (
         evaluating_by(host_evaluator(options) if opt_level else None),
-        working_with(Means(options.jobs, options.cache, options.opt_level)),
+        working_with(Means(options.jobs, options.cache)),
     ):
         yield
 

@@ -15,9 +15,8 @@ from ....bindings import execution
 from ....bindings.ir import Module
 from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
-from ....passes.core.working import means
 from ....runtime.cpu import cpu_identity
-from ....support.processes.pool import Ahead, Call, process_pool
+from ....support.processes.pool import Call, process_pool
 from ...core.code import CodeOptions, check_opt_level
 from ...host.passes.host_call_parallel import THREAD_TABLE
 from ...host.support import define_support, named_in, needs_support, pool_text, unit_text
@@ -75,26 +74,6 @@ def prepare(machine: CodeTarget, options: CodeOptions) -> None:
         process_pool().prepare(min(options.jobs, _MOST_EARLY), unit_object.__module__, calls)
 
 
-class CodeAhead:
-    """Code that other processes make while what else there is to make is not known yet."""
-
-    def __init__(self, machine: CodeTarget) -> None:
-        self._means = given = means()
-        options = CodeOptions(given.code_level, given.jobs, given.cache)
-        self._making = _Making([], [], machine, options, _identity(machine, given.code_level))
-        self._begun: set[str] = set()
-
-    def begin(self, unit: Unit) -> None:
-        """Begins with a unit that native_code will want soon, unless it is in the cache."""
-        if unit.symbol in self._begun or self._making.is_kept(unit):
-            return
-        self._begun.add(unit.symbol)
-        if self._means.ahead is None:
-            # This process is at work as well.
-            self._means.ahead = Ahead(process_pool(), min(self._means.jobs - 1, _MOST_EARLY))
-        self._means.ahead.add(*self._making.calls([unit]))
-
-
 def _fixed_units(machine: CodeTarget) -> tuple[Unit, Unit]:
     """What is the same in every program: what all need, and the pool of threads."""
     return Unit("", "", unit_text().encode()), Unit("", "", pool_text(machine.architecture).encode())
@@ -136,10 +115,6 @@ class _Making:
                 self._have(unit, found, None)
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 
-    def is_kept(self, unit: Unit) -> bool:
-        cache = self._options.cache
-        return cache is not None and cache.get(_KIND, self._key(unit)) is not None
-
     def calls(self, units: Sequence[Unit]) -> list[Call]:
         """What other processes are told to do."""
         function = f"{unit_object.__module__}:{unit_object.__name__}"
@@ -159,8 +134,6 @@ class _Making:
         self._objects[unit] = _fixed[key] = made
 
     def _is_worth_processes(self, units: Sequence[Unit]) -> bool:
-        if means().ahead is not None:
-            return True
         if self._options.jobs == 1 or len(units) < 2:
             return False
         # Those that wait may have begun already with what is the same in every program.
@@ -183,7 +156,6 @@ class _Making:
                 self._options.jobs,
                 lambda index, code, seconds: self._made(units[index], code, seconds),
                 lambda index: self._begun(units[index]),
-                means().ahead,
             )
         except OSError:
             # The system has no processes to give.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.support.errors import RelaxError
-from relax_mlir.support.processes.pool import Ahead, Call, Pool, _answered
+from relax_mlir.support.processes.pool import Call, Pool
 
 FUNCTIONS = """
 import os, signal, sys, time
@@ -143,58 +143,6 @@ def test_a_call_that_fails_early_is_told_by_the_run_that_wants_it(pool: Pool) ->
     pool.prepare(1, "functions_of_test", [call("refuse")])
     with pytest.raises(RelaxError, match="node 7: kernel 'refuse': cannot do it"):
         run(pool, 1, call("refuse"))
-
-
-def ran_ahead(pool: Pool, ahead: Ahead, *calls: Call) -> dict[int, bytes]:
-    results: dict[int, bytes] = {}
-    pool.run(calls, 2, lambda index, data, seconds: results.update({index: data}), ahead=ahead)
-    return results
-
-
-def test_what_was_begun_ahead_is_not_done_again(pool: Pool, tmp_path: Path) -> None:
-    """Made, under way, not yet begun, or wanted by nobody."""
-    ahead, waited = Ahead(pool, 1), tmp_path / "first"
-    calls = [call("once", str(tmp_path / name).encode()) for name in ("first", "second", "third", "nobody's")]
-    ahead.add(calls[0])
-    while not waited.exists():
-        time.sleep(0.01)
-    for each in calls[1:]:
-        ahead.add(each)
-    wanted = [call("reverse", b"abc"), calls[2], calls[0], calls[1]]
-    assert ran_ahead(pool, ahead, *wanted) == {0: b"cba", 1: b"first", 2: b"first", 3: b"first"}
-    assert pool.idle_count() <= 2, "a worker was forgotten"
-    assert ran_ahead(pool, ahead, calls[0]) == {0: b"again"}, "what was made ahead was given to two runs"
-
-
-@pytest.mark.parametrize(("name", "text"), [("refuse", "cannot do it"), ("kill", "was killed")])
-def test_what_fails_ahead_is_told_by_the_run_that_wants_it(pool: Pool, name: str, text: str) -> None:
-    ahead = Ahead(pool, 1)
-    ahead.add(call(name))
-    while not _answered(ahead._workers):
-        time.sleep(0.01)
-    ahead.add(call("reverse", b"abc"))
-    assert ran_ahead(pool, ahead, call("reverse", b"abc")) == {0: b"cba"}, "a call was lost with another one"
-    with pytest.raises(RelaxError, match=f"node 7: kernel '{name}': .*{text}"):
-        ran_ahead(pool, Ahead(pool, 1), call(name))
-
-
-def test_what_was_begun_ahead_ends(pool: Pool, tmp_path: Path) -> None:
-    ahead, begun = Ahead(pool, 1), tmp_path / "begun"
-    ahead.add(call("nap", str(begun).encode()))
-    while not begun.exists():
-        time.sleep(0.01)
-    pids = children()
-    ahead.end()
-    wait_until_gone(pids)
-    assert pool.idle_count() == 0
-
-
-def test_no_process_to_be_had_ahead(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = Ahead(pool, 1)
-    monkeypatch.setattr(sys, "executable", "/no/such/python")
-    ahead.add(call("reverse", b"abc"))
-    monkeypatch.undo()
-    assert ahead.close([call("reverse", b"abc")]) == {}
 
 
 def test_several_threads_at_once(pool: Pool) -> None:
