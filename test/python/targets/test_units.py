@@ -283,44 +283,6 @@ def test_a_function_that_calls_others_of_the_program_stays() -> None:
     assert [unit.name for unit in found] == [""], "a kernel was taken out, though it needs another function"
 
 
-RANGES = """
-llvm.func @share(!llvm.ptr)
-llvm.func internal @__relax_defined.g() {{
-  %0 = llvm.mlir.addressof @__relax_defined.g.run : !llvm.ptr
-  llvm.call @share(%0) : (!llvm.ptr) -> ()
-  llvm.return
-}}
-llvm.func internal @__relax_defined.g.run() {{
-  llvm.call @__relax_defined.g.parallel() : () -> ()
-  llvm.return
-}}
-llvm.func internal @__relax_defined.g.parallel() {{ llvm.return }}
-llvm.func internal @__relax_defined.h() {{ llvm.return }}
-llvm.func @main() {{
-  llvm.call @__relax_defined.g() : () -> ()
-  llvm.call @__relax_defined.h() : () -> ()
-  {0}
-  llvm.return
-}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("also", "kernels_taken"),
-    [
-        ("", {"g": True, "h": False}),
-        ("%9 = llvm.mlir.addressof @__relax_defined.g.run : !llvm.ptr", {"g.parallel": False, "h": False}),
-        ("llvm.call @__relax_defined.g.parallel() : () -> ()", {"g.parallel": False, "h": False}),
-    ],
-)
-def test_the_ranges_of_a_kernels_loops_are_in_its_unit(also: str, kernels_taken: dict[str, bool]) -> None:
-    """Where nobody else knows them; each kernel, and whether it has more functions with it."""
-    with new_context(("llvm",)), ir.Location.unknown():
-        _, *found = units.units_of(ir.Module.parse(RANGES.format(also)))
-    inside = {each.name: "@__relax_kernel.2()" in text_of(each) for each in found}
-    assert inside == kernels_taken
-
-
 def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = LLVM_MODULE.replace("llvm.func internal @__relax_defined.f(", "llvm.func @__relax_defined.f(")
     monkeypatch.setattr(kernels, "_LEAST_KERNELS", 1)
