@@ -155,19 +155,18 @@ STAGES = (
         ("llvm-pass-pointers", "host-call-parallel"),
         "kernels take pointers and sizes, threads share the ranges of loops",
     ),
-    _stage("to-llvm", ("llvm-lower{target=@target}",), "upstream's passes to the LLVM dialect"),
+    _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
 )
-
-
-# The stages with passes that are told the target's options.
-_TOLD = ("layouts", "plan", "apply", "to-llvm")
 
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
-    has_bytes = any(dot.total == "i32" for dot in machine(target).dots)
+    dots = machine(target).dots
+    has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     options = str(target).removeprefix(target.name)
-    stages = [_told(stage, options) if stage.name in _TOLD else stage for stage in STAGES]
+    stages = [_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
+    if has_tiles:
+        stages[-1] = replace(stages[-1], passes=(*stages[-1].passes, "llvm-load-tiles"))
     return tuple(stages if has_bytes else map(_of_real_numbers, stages))
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, symbol_name
-from ...host.llvm_ops import LINKAGE
 from ...host.passes.host_name_functions import PREFIX
+from .object_file import foreign
 
 # With fewer operations in all, LLVM is done before the pieces are made.
 _LEAST_OPERATIONS = 4000
 _LEAST_KERNELS = 2
 # The attributes that hold the names of functions and globals, by operation.
-_CALLS = {"llvm.call": "callee", "func.call": "callee"}
-REFERENCES = {**_CALLS, "llvm.mlir.addressof": "global_name", "func.constant": "value"}
+_CALL = "llvm.call"
+REFERENCES = {_CALL: "callee", "llvm.mlir.addressof": "global_name"}
 #: Those that a kernel may be named by: what is entangled may call what is not.
 CALLERS = {**REFERENCES, "llvm.invoke": "callee", "llvm.dso_local_equivalent": "function_name"}
 # Operations and attributes that refer to a function in other ways: such a function stays where it is.
@@ -37,8 +37,6 @@ class Function:
     #: The operations in it that name functions.
     callers: list[Operation] = field(default_factory=list)
     is_entangled: bool = False
-    #: The first operation in it that is not of the LLVM dialect.
-    foreign: Operation | None = None
 
     @property
     def name(self) -> str:
@@ -46,7 +44,7 @@ class Function:
 
 
 def surveyed(operation: Operation) -> Function:
-    """A function's own, of the LLVM dialect or on the way there."""
+    """What a function of the LLVM dialect refers to. Raises RelaxError where something else is in it."""
     inside = operations_in(operation)
     is_entangled = any(name in operation.attributes for name in ENTANGLING)
     function = Function(operation, 1 + len(inside), is_entangled=is_entangled)
@@ -54,12 +52,13 @@ def surveyed(operation: Operation) -> Function:
         name = op.name
         if name in CALLERS:
             function.callers.append(op)
-        if not name.startswith("llvm.") and function.foreign is None:
-            function.foreign = op
+        if not name.startswith("llvm."):
+            # The translation to LLVM IR crashes on what it does not know.
+            raise foreign(op)
         if name in REFERENCES and REFERENCES[name] in op.attributes:
             referred = str(op.attributes[REFERENCES[name]].value)
             function.references[referred] = None
-            if name in _CALLS:
+            if name == _CALL:
                 function.called.add(referred)
         elif name in _ENTANGLED:
             function.is_entangled = True
@@ -98,7 +97,7 @@ def _group(
 
 def referred_by_globals(operations: Iterable[Operation]) -> set[str]:
     """What operations of a module that are no functions refer to."""
-    globals_ = [op for op in operations if op.name not in ("llvm.func", "func.func") and len(op.regions)]
+    globals_ = [op for op in operations if op.name != "llvm.func" and len(op.regions)]
     inside = [each for op in globals_ for each in (op, *operations_in(op))]
     named = [op for op in inside if REFERENCES.get(op.name, "") in op.attributes]
     return {str(op.attributes[REFERENCES[op.name]].value) for op in named}
@@ -119,5 +118,4 @@ def _can_leave(function: Function) -> bool:
 
 def is_internal(op: Operation) -> bool:
     """Whether its module alone sees a function or global."""
-    linkage = next((str(op.attributes[name]) for name in ("linkage", LINKAGE) if name in op.attributes), "")
-    return "internal" in linkage or "private" in linkage
+    return any(kind in str(op.attributes["linkage"]) for kind in ("internal", "private"))

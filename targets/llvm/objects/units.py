@@ -25,7 +25,6 @@ from ...host.passes.host_add_entries import ENTRIES
 from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_name_functions import name_in_program
 from ...host.passes.host_place_constants import CONSTANTS
-from ...host.support import named_in
 from .kernels import ENTANGLING, Function, is_internal, kernels_of, referred_by_globals, rename, surveyed
 from .object_file import KERNEL, foreign
 
@@ -70,13 +69,9 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
 
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
-    # Where they stand depends on what was lowered first, which no code may depend on.
-    operations = sorted(operations_of(module.body), key=symbol_name)
-    for op in operations:
-        op.detach_from_parent()
-        module.body.append(op)
+    operations = operations_of(module.body)
     functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
-    _check(module, operations, functions)
+    _check(module, operations)
     is_divisible = split and all(each.name in _DIVISIBLE for each in operations)
     kernels = kernels_of(functions, referred_by_globals(operations)) if is_divisible else []
     places = [_place(kernel[0].operation.location) for kernel in kernels]
@@ -92,26 +87,9 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     return [splitter.rest(), *units.values()]
 
 
-def unit_ahead(part: Module, kernel: Sequence[str], module: Operation) -> Unit | None:
-    """The unit that units_of will make of a kernel, if nothing changes: of a module's functions, its own first, that
-    are lowered already, unlike the rest of the program. They stay as they are. None where it cannot be foreseen.
-    """
-    symbols = {**named_in(module), **named_in(part.operation)}
-    with module.context, ir.Location.unknown():
-        room = ir.Module.create()
-        with ir.InsertionPoint(room.body):
-            copied = [surveyed(symbols[name].clone().operation) for name in kernel]
-        referred = [symbols.get(name) for each in copied for name in each.references]
-        is_lowered = all(op is not None and op.name.startswith("llvm.") for op in referred)
-        if not is_lowered or any(each.foreign is not None or _has_scope(each) for each in copied):
-            return None
-        run_upstream(room.operation, ["strip-debuginfo"], verify=False)
-        return _Making(copied, module, symbols).unit(_place(symbols[kernel[0]].location))
-
-
-def _check(module: Module, operations: Iterable[Operation], functions: Iterable[Function]) -> None:
-    """The translation to LLVM IR crashes on what it does not know."""
-    for op in (*operations, *(each.foreign for each in functions if each.foreign is not None)):
+def _check(module: Module, operations: Iterable[Operation]) -> None:
+    """The translation to LLVM IR crashes on what it does not know; inside of functions `surveyed` looks."""
+    for op in operations:
         if not op.name.startswith("llvm."):
             raise foreign(op)
     verify_ir(module.operation, "the module is invalid: no native code can be made of it")

@@ -154,37 +154,6 @@ def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pyte
     compiled(jobs=2, cache=tmp_path)  # waits for what nobody wants
 
 
-@pytest.mark.parametrize("target", ["llvm", "llvm{triple=aarch64-linux-gnu}"])
-def test_kernels_begin_before_the_rest_is_lowered(
-    target: str, elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """With the very calls that are asked for at last, and none for what is in the cache."""
-    begun: list[pools.Call] = []
-    wanted: list[pools.Call] = []
-    add, run = pools.Ahead.add, Pool.run
-    monkeypatch.setattr(pools.Ahead, "add", lambda ahead, call: (begun.append(call), add(ahead, call)))
-    monkeypatch.setattr(Pool, "run", lambda pool, calls, *more: (wanted.extend(calls), run(pool, calls, *more)))
-    rx.compile(network(), target, cache=tmp_path, jobs=1)
-    assert begun == [], "one job began in other processes"
-    first = objects(rx.compile(network(), target, cache=False, jobs=3))
-    assert len(begun) == len(first) - WHOLE, "not all kernels were begun"
-    assert all(each in wanted for each in begun), "what was begun is nothing that was wanted"
-    begun.clear()
-    assert objects(rx.compile(network(), target, cache=tmp_path, jobs=3)) == first
-    assert begun == [], "what is in the cache was made again"
-
-
-def test_what_was_begun_ends_with_a_compilation_that_fails(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = set(children())
-    monkeypatch.setattr(native_code, "units_of", fail)
-    with pytest.raises(KeyboardInterrupt):
-        compiled(jobs=3)
-    assert set(children()) <= before and elsewhere.idle_count() == 0, "processes go on with what nobody wants"
-
-
 def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None:
     target = "llvm{triple=aarch64-linux-gnu}"
     first = objects(rx.compile(network(), target, jobs=1, cache=False))
