@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, Value
-from ..bindings.navigation import defining_op, is_used_once, use_count
+from ..bindings.navigation import defining_op, is_used_once, made_by, use_count
 from ..bindings.patterns import apply_greedy
 from ..dialects.core.infos import is_float
 from ..dialects.core.symbols import Dim, equal
@@ -45,7 +45,8 @@ class FuseAttention(Pass):
     name: ClassVar[str] = "relax-fuse-attention"
     anchor: ClassVar[str] = "any"
 
-    #: Where there are fewer queries, scores are few; what only the run counts is taken for many.
+    #: Where there are fewer queries, scores are few, and nothing is worth to be copied for them; what only the run
+    #: counts is taken for many.
     least: int = 8
 
     def __post_init__(self) -> None:
@@ -79,9 +80,9 @@ def _attention(found: Match, least: int) -> Value | None:
     sizes = shape_of(value)
     if shape is None or len(shape) != 4 or sizes is None or len(sizes) != 4 or None in (*shape, *sizes):
         return None
-    is_few = isinstance(shape[2], int) and shape[2] < least
-    if is_few or softmax.axis not in (-1, 3) or not _is_for_this(found) or not _are_equal(shape[:2], sizes[:2]):
+    if softmax.axis not in (-1, 3) or not _is_for_this(found) or not _are_equal(shape[:2], sizes[:2]):
         return None
+    is_few = isinstance(shape[2], int) and shape[2] < least
     scores, value = _scores(softmax.operation.operands[0], shape), _few_heads(value)
     if scores is None:
         return None
@@ -89,12 +90,14 @@ def _attention(found: Match, least: int) -> Value | None:
     options: dict[str, Any] = {"scale": scores.scale, "blind": "zeros" if "guarded" in found else "nan"}
     if scores.bias is not None:
         options["bias"] = scores.bias
-    query, kept = _swapped(scores.query), [_kept(each) for each in (scores.key, value)]
-    if any(each is None for each in kept):
-        result = relax["nn.attention"](query, _swapped(scores.key), _swapped(value), **options)
-    else:
+    query, kept = _swapped(scores.query), [_kept(each, is_few) for each in (scores.key, value)]
+    if all(each is not None for each in kept):
         length = relax["prim_value"](shape[3])
         result = relax["nn.attention_cached"](query, *kept, length=length, **options)
+    elif is_few:
+        return None
+    else:
+        result = relax["nn.attention"](query, _swapped(scores.key), _swapped(value), **options)
     return as_result(found.root.opview, _swapped(result))
 
 
@@ -102,11 +105,16 @@ def _swapped(value: Value) -> Value:
     return relax["permute_dims"](value, axes=_SWAPPED)
 
 
-def _kept(value: Value) -> Value | None:
-    """What has the rows of earlier calls and new ones first, which are not to be copied; None for what is no such."""
+def _kept(value: Value, is_few: bool) -> Value | None:
+    """What lies by heads and is not to be copied: rows of earlier calls with new ones, for few queries all else, too.
+
+    None where it is worth to have it permuted, or was permuted for that.
+    """
     rows = defining_op(value, "relax.concat", "relax.strided_slice")
-    if rows is None or rows.operation.name == "relax.concat":
-        return None if rows is None else value
+    if rows is None:
+        return value if is_few and made_by(value, "relax.permute_dims") is None else None
+    if rows.operation.name == "relax.concat":
+        return value
     is_first = list(rows.axes) == [2] and list(rows.begin) == [0] and list(rows.strides or [1]) == [1]
     return rows.x if is_first else value
 

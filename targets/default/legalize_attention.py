@@ -186,9 +186,8 @@ def _part(tensor: Value, start: Number, length: Number) -> Value:
 
 def _is_for_blocks(what: _Attention, query: Value) -> bool:
     """Whether there are queries for the lanes of a vector, and it is known where a bias has one element for several."""
-    queries = linalg.sizes(query)[1]
     is_known = what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
-    return is_known and not (isinstance(queries, int) and queries < _FEW_QUERIES)
+    return is_known
 
 
 def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Any:

@@ -131,6 +131,17 @@ class Module:
         y = R.matmul(R.nn.softmax(R.matmul(q, k)), v)
         return y
 
+    # Where nothing is to be copied for it, they are read as they lie.
+    # CHECK-LABEL: def few_by_heads(
+    # CHECK: R.nn.attention_cached(
+    # CHECK-NEXT: {{[a-z_0-9]+}}, k, v, length=R.prim_value(7),
+    @R.function
+    def few_by_heads(
+        q: R.Tensor((2, 3, 3, 4), "float32"), k: R.Tensor((2, 3, 7, 4), "float32"), v: R.Tensor((2, 3, 7, 5), "float32")
+    ) -> R.Tensor((2, 3, 3, 5), "float32"):
+        y = R.matmul(R.nn.softmax(R.matmul(q, R.permute_dims(k, axes=(0, 1, 3, 2)))), v)
+        return y
+
     # The probabilities or the scores are wanted, too; another axis; NaN become ones; a mask that makes scores larger;
     # batches that broadcast.
     # CHECK-LABEL: def stays(
