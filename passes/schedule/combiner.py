@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...bindings.ir import Operation, Type, Value
@@ -14,6 +14,8 @@ from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
 from ...emit.numbers import constant
 from ...emit.structured import StructuredOp
+from .vector_access import shuffle
+from .vector_body import lane_of
 
 #: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.
 _KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
@@ -31,6 +33,10 @@ _KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
     "arith.maxui": ("maxui", lambda _: 0),
     "arith.minui": ("minui", lambda _: -1),
 }
+
+
+#: Fewer vectors are reduced one by one.
+_LEAST_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,34 @@ class Combiner:
         if isinstance(self.element, ir.FloatType):
             attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
         return result_of("vector.reduction", [vector, start], self.element, **attributes)
+
+    def reduce_all(self, vectors: Sequence[Value], starts: Sequence[Value]) -> list[Value]:
+        """One number for each of several vectors. Halves of two go side by side, so that one operation serves both."""
+        found: list[Value] = []
+        while (left := len(vectors) - len(found)) >= _LEAST_AT_ONCE:
+            count = 1 << (min(left, vectors[0].type.shape[0]).bit_length() - 1)
+            start = len(found)
+            numbers = self._reduced(vectors[start : start + count])
+            found += [self.apply(starts[start + place], lane_of(numbers, place)) for place in range(count)]
+        rest = slice(len(found), None)
+        return found + [self.reduce(*each) for each in zip(vectors[rest], starts[rest], strict=True)]
+
+    def _reduced(self, vectors: Sequence[Value]) -> Value:
+        """A vector with a number for each."""
+        lanes = vectors[0].type.shape[0]
+        width = lanes
+        while width > 1:
+            width //= 2
+            pairs = [vectors[at : at + 2] for at in range(0, len(vectors), 2)]
+            vectors = [self._halved(pair[0], pair[-1], width, len(pair)) for pair in pairs]
+        (numbers,) = vectors
+        return numbers
+
+    def _halved(self, one: Value, other: Value, width: int, count: int) -> Value:
+        """What both have in each 2 * width lanes put together in half as many; of one vector alone where it is all."""
+        lanes = count * one.type.shape[0]
+        first = [lane for lane in range(lanes) if lane % (2 * width) < width]
+        return self.apply(*(shuffle(one, other, [lane + shift for lane in first]) for shift in (0, width)))
 
     def neutral(self) -> Value:
         """The number that changes nothing, created here."""

@@ -469,17 +469,20 @@ class Step:
 
     def _reduced(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         """One scalar for each output and point, of what the lanes and partial accumulators hold."""
-        partials = self._partials()
+        partials, slots = self._partials(), self._slots()
         reduced = []
-        for slot, (output, point) in enumerate(self._slots()):
-            combiner = self.nest.combiners[output]
-            mine = list(values[slot * partials : (slot + 1) * partials])
-            while len(mine) > 1:
-                mine = [combiner.apply(*pair) for pair in zip(mine[::2], mine[1::2], strict=True)]
-            first = self.nest.initial[output]
-            if first is None:
-                first = self.access.load(self.op.output_start + output, point, outputs[output])
-            reduced.append(combiner.reduce(mine[0], first))
+        for output, slots_of_output in itertools.groupby(enumerate(slots), lambda slot: slot[1][0]):
+            combiner, vectors, starts = self.nest.combiners[output], [], []
+            for slot, (_, point) in slots_of_output:
+                mine = list(values[slot * partials : (slot + 1) * partials])
+                while len(mine) > 1:
+                    mine = [combiner.apply(*pair) for pair in zip(mine[::2], mine[1::2], strict=True)]
+                first = self.nest.initial[output]
+                if first is None:
+                    first = self.access.load(self.op.output_start + output, point, outputs[output])
+                vectors.append(mine[0])
+                starts.append(first)
+            reduced += combiner.reduce_all(vectors, starts)
         return reduced
 
 

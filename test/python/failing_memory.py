@@ -26,9 +26,8 @@ llvm.func internal @__test_counter(%place: i64, %more: i64) -> i64 {
   %start = llvm.mlir.constant(ADDRESS : i64) : i64
   %address = llvm.add %start, %place : i64
   %counter = llvm.inttoptr %address : i64 to !llvm.ptr
-  %old = llvm.load %counter : !llvm.ptr -> i64
+  %old = llvm.atomicrmw add %counter, %more monotonic : !llvm.ptr, i64  // threads share loops
   %new = llvm.add %old, %more : i64
-  llvm.store %new, %counter : i64, !llvm.ptr
   llvm.return %new : i64
 }
 llvm.func internal @__test_malloc(%bytes: i64) -> !llvm.ptr {

@@ -154,6 +154,7 @@ call("nn.attention", (1, 3, 4, 2), (1, 5, 2, 2), (1, 5, 1, 3), dims=[(1, 3, "h",
 call("nn.attention", (1, 3, 4, 2), (1, 2, 2, 2), (1, 2, 2, 3), causal_mask="BottomRight", dims=[(None,) * 4] * 3)
 call("nn.attention_bias", (2, 3, 2, 2), (2, 4, 2, 2), (2, 4, 2, 2), (1, 2, 3, 4), window_size=3)
 call("nn.attention_bias", (2, 3, 2, 2), (2, 4, 2, 2), (2, 4, 2, 2), (2, 1, 1, 4))
+call("nn.attention_cached", (2, 3, 4, 2), (2, 2, 7, 2), (2, 2, 7, 3), length=5, causal_mask="BottomRight")
 for _mask in (None, "TopLeft", "BottomRight"):
     use(f"attention_var_len {_mask}",
         lambda q, k, v, mask=_mask: relax["nn.attention_var_len"](

@@ -17,6 +17,7 @@ from relax_mlir.dialects.core.infos import tensor
 from relax_mlir.passes.tir_apply_plan import TirApplyPlan
 from relax_mlir.passes.tir_bufferize import Bufferize
 from relax_mlir.passes.tir_plan import TirPlan
+from relax_mlir.passes.tir_store_small_types import StoreSmallTypes
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.core.backend import Machine
@@ -85,6 +86,7 @@ def executable(
         module = ir.Module.parse(text)
         schedule(module, vector_bytes)
         Bufferize()(module.operation)
+        StoreSmallTypes()(module.operation)
         _append_caller(module, (*inputs, *outputs))
         signature = Signature(
             "main",

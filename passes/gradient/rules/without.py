@@ -33,6 +33,5 @@ no_gradient(
     _relax("vision.all_class_non_max_suppression vision.get_valid_counts vision.non_max_suppression"),
     "it chooses boxes by comparing them, and its results change in steps",
 )
-no_gradient(_relax("nn.attention_cached"), "caches are what calls go on with: nn.attention is differentiated before")
 no_gradient(_relax("matmul_nbits_panels"), "it is a target's form of matmul_nbits, which is differentiated before")
 no_gradient(_relax("nn.conv2d_winograd"), "it is a target's form of nn.conv2d, which is differentiated before")
