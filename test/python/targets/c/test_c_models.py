@@ -263,10 +263,32 @@ def test_branches_of_graphs(target: str) -> None:
         numpy.testing.assert_allclose(program(X, numpy.array(flag))[0], function(X), rtol=1e-6)
 
 
-def test_loops_of_graphs_need_the_heap() -> None:
-    module = rx.Module.parse(LOOP)
-    with pytest.raises(rx.RelaxError, match="a loop makes it anew each time and hands it on, so it has no place"):
-        rx.sources(module)
-    program = CProgram(module, "c{memory=heap}")
+#: The same, but nobody knows how often: what it carries is copied from turn to turn.
+UNCOUNTED = """
+func.func @main(%x: tensor<4xf32>, %n: i64) -> tensor<4xf32> {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %r:2 = scf.while (%a = %x, %i = %zero) : (tensor<4xf32>, i64) -> (tensor<4xf32>, i64) {
+    %goes = arith.cmpi slt, %i, %n : i64
+    scf.condition(%goes) %a, %i : tensor<4xf32>, i64
+  } do {
+  ^bb0(%a: tensor<4xf32>, %i: i64):
+    %y = "relax.add"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %next = arith.addi %i, %one : i64
+    scf.yield %y, %next : tensor<4xf32>, i64
+  }
+  return %r#0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("loop", "target"), [(LOOP, "c"), (LOOP, "c{memory=heap}"), (UNCOUNTED, "c{memory=heap}")])
+def test_loops_of_graphs(loop: str, target: str) -> None:
+    program = CProgram(rx.Module.parse(loop), target)
     for count in (0, 1, 5):
         numpy.testing.assert_array_equal(program(X, count)[0], X * 2**count)
+
+
+def test_loops_that_are_not_counted_need_the_heap() -> None:
+    with pytest.raises(rx.RelaxError, match="a loop makes it anew each time and hands it on, so it has no place"):
+        rx.sources(rx.Module.parse(UNCOUNTED))
