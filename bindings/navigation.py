@@ -77,19 +77,22 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
     found: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
-    @fragile
-    def visit(operation: Operation) -> object:
-        found.append(operation)
-        return advance
+    if is_opaque is None:
+
+        @fragile
+        def visit(operation: Operation) -> object:
+            found.append(operation)
+            return advance
+
+        root.walk(visit, ir.WalkOrder.PRE_ORDER)
+        return found[1:]
 
     def visit_outside(operation: Operation) -> object:
         found.append(operation)
         # The first is the root.
-        if is_opaque is None or len(found) == 1 or not len(operation.regions):
-            return advance
-        return skip if is_opaque(operation) else advance
+        return skip if len(operation.regions) and len(found) > 1 and is_opaque(operation) else advance
 
-    root.walk(visit if is_opaque is None else visit_outside, ir.WalkOrder.PRE_ORDER)
+    root.walk(visit_outside, ir.WalkOrder.PRE_ORDER)
     return found[1:]
 
 

@@ -107,6 +107,8 @@ def references_in(operation: Operation) -> Iterator[str]:
 
 def references_of(operation: Operation) -> Iterator[str]:
     """The symbols that an operation's own attributes name."""
+    if operation.name == "arith.constant":
+        return  # of which there may be more than of all others
     attributes = operation.attributes
     if not len(attributes):
         return

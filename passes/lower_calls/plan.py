@@ -167,18 +167,20 @@ class _Planner:
         beside: int | None = None
         for view in block.operations:
             op = view.operation
-            before, beside = beside, op.attributes[BESIDE].value if BESIDE in op.attributes else None
+            name = op.name
+            is_beside = name == "func.call" and BESIDE in op.attributes
+            before, beside = beside, op.attributes[BESIDE].value if is_beside else None
             # What runs at the same time has one position: no memory of one is another's.
             if beside is None or before != beside:
                 self._position += 1
-            if op.name == "arith.constant":
+            if name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
                 continue
             self.plan.operations.append((self._position, op))
             operands = list(op.operands)
             for operand in operands:
                 self._use(operand, path)
-            for value in operands if op.name == "func.call" else written_by(op):
+            for value in operands if name == "func.call" else written_by(op):
                 if value in self._owner:
                     self._owner[value].is_written = True
             if len(op.regions):

@@ -109,7 +109,7 @@ class Sharing:
         root = read.root
         if root.last > position:
             return _LATER
-        if any(other.root is root for other in self._made_by(op)) or made.within is not None:
+        if made.within is not None or any(other.root is root for other in self._made_by(op)):
             return "has another result in its place"
         if equal(read.size, made.size) is not True:
             return "has another size"
