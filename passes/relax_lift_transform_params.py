@@ -95,23 +95,23 @@ class LiftTransformParams(Pass):
 
     def _places(self, function: Operation, what: str) -> list[int]:
         """Of the weights among the parameters."""
-        names = argument_names(function)
         if self.weights and self.inputs is not None:
             raise RelaxError(f"{what}: takes inputs= or weights=, not both")
+        if not self.weights:
+            return list(range(input_count(function, self.inputs, what), len(body_of(function).arguments)))
+        names = argument_names(function)
         for name in self.weights:
             if name not in names:
                 raise RelaxError(f"{what}: @{symbol_name(function)} has no parameter '{name}'{suggest(name, names)}")
-        if self.weights:
-            return [place for place, name in enumerate(names) if name in self.weights]
-        return list(range(input_count(function, self.inputs, what), len(names)))
+        return [place for place, name in enumerate(names) if name in self.weights]
 
 
 def _check_alike(functions: Sequence[Operation], places: Sequence[Sequence[int]], what: str) -> None:
     """Refuses functions that do not take the same weights."""
     first, *others = functions
-    types = [body_of(first).arguments[place].type for place in places[0]]
+    types = _types_at(first, places[0]) if others else []
     for other, own in zip(others, places[1:], strict=True):
-        found = [body_of(other).arguments[place].type for place in own]
+        found = _types_at(other, own)
         between = f"{what}: @{symbol_name(first)} and @{symbol_name(other)} do not take the same weights"
         if len(types) != len(found):
             raise RelaxError(f"{between}: the one has {counted(len(types), 'weight')}, the other {len(found)}")
@@ -119,6 +119,11 @@ def _check_alike(functions: Sequence[Operation], places: Sequence[Sequence[int]]
             if one != another:
                 names = argument_names(first)[places[0][place]], argument_names(other)[own[place]]
                 raise RelaxError(f"{between}: '{names[0]}' is {one}, '{names[1]}' is {another}")
+
+
+def _types_at(function: Operation, places: Sequence[int]) -> list[Type]:
+    arguments = body_of(function).arguments
+    return [arguments[place].type for place in places]
 
 
 def _new_function(name: str, consumer: Consumer) -> Operation:

@@ -78,7 +78,8 @@ class UnbindParams(Pass):
     def _chosen(self, function: Operation, what: str) -> list[_Weight]:
         found = _weights_of(function)
         if not self.weights:
-            chosen = [each for each in found if each.value.type.rank and math.prod(each.value.type.shape) > 1]
+            types = {type_: bool(type_.rank) and math.prod(type_.shape) > 1 for type_ in {each.type for each in found}}
+            chosen = [each for each in found if types[each.type]]
             if not chosen:
                 kinds = ", ".join(_READABLE)
                 raise RelaxError(f"{what}: @{self.function} has no constants of {kinds} that could be weights")
@@ -99,7 +100,11 @@ class _Weight(NamedTuple):
 
     @property
     def value(self) -> Value:
-        return self.constants[0].results[0]
+        return self.constants[0].result
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
 
     def array(self) -> ndarray:
         elements = elements_of(self.value)
@@ -149,7 +154,7 @@ def _weights_of(function: Operation) -> list[_Weight]:
 
 
 def _replace(function: Operation, weights: list[_Weight]) -> None:
-    parameters = add_arguments(function, [each.name for each in weights], [each.value.type for each in weights])
+    parameters = add_arguments(function, [each.name for each in weights], [each.type for each in weights])
     for weight, parameter in zip(weights, parameters, strict=True):
         for constant in weight.constants:
             replace_op(constant, [parameter])
