@@ -88,6 +88,8 @@ class Sharing:
         """Writes a result over the first operand for which it works."""
         made = self._plan.buffers.get(result)
         for index, operand in enumerate(operands):
+            if self._stated is None and operand not in self._plan.memory_of:
+                continue  # a weight, most of the time
             if not self._is_wanted(made, OPERAND, index):
                 continue
             problem = self._against_overwriting(position, op, result, made, index, operands)
