@@ -213,7 +213,7 @@ def test_symbols_and_completion(editor: Editor) -> None:
     def completed(line: int, column: int) -> list[str]:
         return [each["label"] for each in editor.at("completion", line, column)["items"]]
 
-    assert completed(11, 15) == ["relax.nn.conv2d", "relax.nn.conv2d_transpose"]
+    assert completed(11, 15) == ["relax.nn.conv2d", "relax.nn.conv2d_transpose", "relax.nn.conv2d_winograd"]
     assert completed(13, 11) == ["%long"]
     assert completed(4, 23) == ["@two"]
 
