@@ -85,6 +85,7 @@ def test_bash_completes_passes_and_values(environment: dict[str, str], tmp_path:
     assert in_bash(environment, "relax-opt", "--explain-op", "=", "relax.nn.conv2") == [
         "relax.nn.conv2d",
         "relax.nn.conv2d_transpose",
+        "relax.nn.conv2d_winograd",
     ]
     assert in_bash(environment, "relax-opt", "--verify-diagnostics", "=") == ["all", "only-expected"]
     assert in_bash(environment, "relax-compile", "--emit", "=", "a") == ["asm", "artifact"]
