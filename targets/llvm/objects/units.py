@@ -116,7 +116,7 @@ class _Making:
         inside = {each.name: f"{KERNEL}.{index}" if index else KERNEL for index, each in enumerate(self._kernel)}
         outside = dict.fromkeys(name for each in self._kernel for name in each.references if name not in inside)
         with head.context, ir.Location.unknown():
-            unit = empty_like(self._module)
+            unit = _empty_like(self._module)
             self._made = unit  # while somebody has the functions
             renamed = {**self._add_references(unit, outside), **inside}
             for each in self._kernel:
@@ -150,7 +150,7 @@ class _Making:
         return renamed
 
 
-def empty_like(module: Operation) -> Module:
+def _empty_like(module: Operation) -> Module:
     """A module with another one's attributes, without the notes on it."""
     made = ir.Module.create()
     for name in module.attributes:

@@ -14,12 +14,10 @@ from ....bindings.ir import Operation, OpView
 from ....bindings.navigation import made_by
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
-from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.relax_convert_layout import ConvertLayout
 from ...core.backend import Machine
-from ...core.registry import parse_target
-from ..objects.code_target import machine
+from ..machine_pass import MachinePass
 
 #: A shorter vector is not worth a layout of its own.
 _SHORTEST_BLOCK = 4
@@ -27,21 +25,13 @@ _SHORTEST_BLOCK = 4
 
 @register_pass
 @dataclass(frozen=True)
-class BlockChannels(Pass):
+class BlockChannels(MachinePass):
     """Has convolutions work on blocks of channels, each of which is a vector."""
 
     name: ClassVar[str] = "llvm-block-channels"
-    anchor: ClassVar[str] = "any"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
-
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
 
     def run(self, op: Operation) -> None:
-        processor = machine(parse_target(self.target))
+        processor = self.machine
         ConvertLayout(callback=lambda operation: _layouts(operation, processor)).run(op)
 
 

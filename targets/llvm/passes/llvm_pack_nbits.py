@@ -15,12 +15,10 @@ from ....bindings.patterns import Pattern, apply_walk
 from ....dialects.relax import dialect as relax
 from ....dialects.relax.nbits import WORD
 from ....passes.canonicalize.constants import elements_of
-from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine
-from ...core.registry import parse_target
-from ..objects.code_target import machine
+from ..machine_pass import MachinePass
 from ..plans.matmul import row_tile
 
 if TYPE_CHECKING:
@@ -32,21 +30,13 @@ _VECTORS = 4
 
 @register_pass
 @dataclass(frozen=True)
-class PackNbits(Pass):
+class PackNbits(MachinePass):
     """Lays known weights of few bits as vectors read them."""
 
     name: ClassVar[str] = "llvm-pack-nbits"
-    anchor: ClassVar[str] = "any"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
-
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
 
     def run(self, op: Operation) -> None:
-        processor = machine(parse_target(self.target))
+        processor = self.machine
         pattern = Pattern("relax.matmul_nbits", lambda found, _: _packed(found, processor), name="pack_nbits")
         apply_walk(op, [pattern])
 

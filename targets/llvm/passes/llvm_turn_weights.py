@@ -21,11 +21,9 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import product as count_of
 from ....dialects.relax.infer.einsum import parse_subscripts
 from ....passes.canonicalize.constants import stored_elements
-from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
-from ...core.registry import parse_target
-from ..objects.code_target import machine
+from ..machine_pass import MachinePass
 
 _WIDE = frozenset({"f32", "f64"})
 #: Where there are so many and less, reading weights takes longer than what is done with them.
@@ -34,21 +32,13 @@ _FEW_ROWS = 16
 
 @register_pass
 @dataclass(frozen=True)
-class TurnWeights(Pass):
+class TurnWeights(MachinePass):
     """Turns known weights that products read transposed."""
 
     name: ClassVar[str] = "llvm-turn-weights"
-    anchor: ClassVar[str] = "any"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
-
-    #: With its options, which say what machine it is: llvm{cpu=znver4}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
 
     def run(self, op: Operation) -> None:
-        dots = machine(parse_target(self.target)).dots
+        dots = self.machine.dots
         factors = {factor for each in dots for factor in (each.left, each.right)}
         narrow = {factor.replace("s", "i").replace("u", "ui") for factor in factors}
         turned: dict[Value, Value] = {}

@@ -23,12 +23,12 @@ from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.winograd import TAPS, TILES
 from ....passes.canonicalize.constants import elements_of
-from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine
 from ...core.registry import parse_target
-from ..objects.code_target import code_target, machine
+from ..machine_pass import MachinePass
+from ..objects.code_target import code_target
 from ..winograd import transform_of_kernel
 
 if TYPE_CHECKING:
@@ -50,26 +50,17 @@ _MOST = 0.85
 
 @register_pass
 @dataclass(frozen=True)
-class Winograd(Pass):
+class Winograd(MachinePass):
     """Has convolutions of 3x3 taps take fewer products, where the target's option asks for it."""
 
     name: ClassVar[str] = "llvm-winograd"
-    anchor: ClassVar[str] = "any"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
-
-    #: With its options: llvm{winograd=4}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
 
     def run(self, op: Operation) -> None:
-        chosen = parse_target(self.target)
-        most = code_target(chosen).winograd
+        most = code_target(parse_target(self.target)).winograd
         if not most:
             return
-        processor = machine(chosen)
         kernels: _Kernels = {}
+        processor = self.machine
         for operation in [each for each in operations_in(op) if each.name == "relax.nn.conv2d"]:
             _rewrite(operation.opview, most, processor, kernels)
 
