@@ -11,16 +11,16 @@ from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..bindings.ir import Attribute, Operation, Type, Value
+from ..bindings.ir import Attribute, Operation, Type
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in
-from ..bindings.rewriting import replace_op
+from ..dialects.core.codec import decode
 from ..dialects.relax.function_attributes import argument_names
 from ..dialects.script.names import location_name
 from ..support.array_files import write_npz
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
-from .canonicalize.constants import elements_of
+from .canonicalize.constants import elements_in
 from .core.base import Pass
 from .core.registry import register_pass
 from .params.names import FreshNames
@@ -96,18 +96,11 @@ class _Weight(NamedTuple):
     """A constant of the model: several of a function, where it calls twice what holds it."""
 
     name: str
+    type: Type
     constants: list[Operation]
 
-    @property
-    def value(self) -> Value:
-        return self.constants[0].result
-
-    @property
-    def type(self) -> Type:
-        return self.value.type
-
     def array(self) -> ndarray:
-        elements = elements_of(self.value)
+        elements = elements_in(self.constants[0].attributes["value"], decode(self.type))
         assert elements is not None
         return elements.copy()
 
@@ -149,12 +142,16 @@ def _weights_of(function: Operation) -> list[_Weight]:
         attributes = constant.attributes
         apart.setdefault(attributes.get(_NUMBER, constant), []).append(constant)
     names = FreshNames(argument_names(function))
-    wanted = ((location_name(constants[0].location) or "const", constants) for constants in apart.values())
-    return [_Weight(names.of(name), constants) for name, constants in wanted]
+    found = []
+    for constants in apart.values():
+        name = names.of(location_name(constants[0].location) or "const")
+        found.append(_Weight(name, constants[0].result.type, constants))
+    return found
 
 
 def _replace(function: Operation, weights: list[_Weight]) -> None:
     parameters = add_arguments(function, [each.name for each in weights], [each.type for each in weights])
     for weight, parameter in zip(weights, parameters, strict=True):
         for constant in weight.constants:
-            replace_op(constant, [parameter])
+            constant.result.replace_all_uses_with(parameter)
+            constant.erase()

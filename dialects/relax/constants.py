@@ -147,9 +147,11 @@ def elements_attribute(array: Any, element: Type, type_: Type | None = None) -> 
     """The elements attribute of an array whose bytes are those of the MLIR element type; `type_`: its own, if known."""
     import numpy
 
-    array, shape = _in_order(numpy.asarray(array)), list(array.shape)
+    plain = array = _in_order(numpy.asarray(array))
+    shape, dtype = array.shape, array.dtype
     # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
-    plain = array if array.dtype.isbuiltin == 1 else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
+    if dtype.isbuiltin != 1:
+        plain = array.view(numpy.dtype(f"uint{dtype.itemsize * 8}"))
     if isinstance(element, ir.IntegerType) and element.width in (2, 4):
         plain = array.astype(numpy.uint8 if element.is_unsigned else numpy.int8)
     if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:

@@ -19,7 +19,7 @@ from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.constants import elements_attribute, storage_dtype
-from ..canonicalize.constants import floats_in_elements
+from ..canonicalize.constants import elements_in
 from ..canonicalize.support import is_valid
 from ..scales.weights import are_numbers
 from .registry import Precision
@@ -194,7 +194,7 @@ class TwoPrecisions:
         return made.result
 
     def _rounded(self, elements: Attribute, kind: _Kind) -> Attribute | None:
-        numbers = floats_in_elements(elements, kind.info)
+        numbers = elements_in(elements, kind.info)
         if numbers is None or not are_numbers(numbers, self._low):
             return None
         return elements_attribute(numbers.astype(self._storage), self._element, kind.low)
