@@ -27,6 +27,7 @@ from compare import onnxruntime_session
 from floors import stream
 from goals import add_option, judge
 from runs import ONNXRUNTIME, OPENVINO, OURS, Run, find_openvino, openvino_run
+from undisturbed import undisturbed
 from zoo import DECODERS, PAST, Exported
 
 _TOKENS = 12
@@ -97,11 +98,15 @@ def _measured(runs: Mapping[str, Run], turns: int) -> dict[str, float]:
         for name, run in runs.items():
             time.sleep(_PAUSE)
             run()
-            start = time.perf_counter()
-            for _ in range(_TOKENS):
-                run()
-            found[name].append((time.perf_counter() - start) / _TOKENS)
+            found[name].append(undisturbed(_seconds_for_a_token, run))
     return {name: statistics.median(each) for name, each in found.items()}
+
+
+def _seconds_for_a_token(run: Run) -> float:
+    start = time.perf_counter()
+    for _ in range(_TOKENS):
+        run()
+    return (time.perf_counter() - start) / _TOKENS
 
 
 def _weights_read(program: rx.runtime.Executable, path: Path) -> int:

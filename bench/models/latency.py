@@ -9,8 +9,9 @@ quantized by onnxruntime's tools with random calibration into build/models/<name
 signed weights with a scale for each channel). All of a row take the same file, and have to give what onnxruntime gives.
 
 All of a row run in turns in this process, each for a while before it is timed: threads of the one before look for work
-for some time. Figures are medians of turns, in milliseconds; "to" is ours to the one on its left, below 1 where this
-project is faster. "floor" is the share of what is reached that the machine allows: arithmetic (F) or memory (B).
+for some time. A turn in which a virtual machine's host takes CPUs away is measured again. Figures are medians of turns,
+in milliseconds; "to" is ours to the one on its left, below 1 where this project is faster. "floor" is the share of
+what is reached that the machine allows: arithmetic (F) or memory (B).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from runs import (
     module_of,
     run_of,
 )
+from undisturbed import undisturbed
 from zoo import ZOO
 
 import relax_mlir as rx
@@ -197,7 +199,7 @@ def _medians(runs: Mapping[tuple[str, int], Run], budget: float) -> Figures:
         for key, run in runs.items():
             time.sleep(_PAUSE)
             _seconds_of_call(run, _WARM)
-            found[key].append(_seconds_of_call(run, _MEASURED))
+            found[key].append(undisturbed(_seconds_of_call, run, _MEASURED))
     return {key: statistics.median(each) * 1e3 for key, each in found.items()}
 
 
