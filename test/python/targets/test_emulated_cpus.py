@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Code for other kinds of CPU gives this machine's results: compiled here, linked by a cross compiler, run by qemu."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy
+import pytest
+import tvm_ffi
+from relax_mlir.runtime import to_numpy
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+HERE = Path(__file__).parent
+HEADERS = Path(tvm_ffi.__file__).parent / "include"
+RANDOM = numpy.random.default_rng(11)
+
+
+class Cpu(NamedTuple):
+    """What code is made for, and what qemu calls a CPU that has it."""
+
+    target: str
+    kind: str
+    emulated: str
+
+    @property
+    def compiler(self) -> str:
+        return f"{self.kind}-linux-gnu-gcc"
+
+    @property
+    def emulator(self) -> str:
+        return f"qemu-{self.kind}"
+
+
+#: Plain vectors; dot products of bytes; those of bf16 and of unsigned with signed bytes; long vectors.
+CPUS = {
+    "armv8": Cpu("triple=aarch64-linux-gnu", "aarch64", "cortex-a53"),
+    "neoverse-n1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-n1", "aarch64", "max"),
+    "neoverse-v1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-v1", "aarch64", "max"),
+    "riscv64": Cpu("triple=riscv64-linux-gnu", "riscv64", "rv64"),
+    "sifive-x280": Cpu("triple=riscv64-linux-gnu cpu=sifive-x280", "riscv64", "rv64,v=true,vext_spec=v1.0,vlen=512"),
+}
+
+
+def floats(*shape: int) -> Any:
+    return RANDOM.normal(size=shape).astype("float32")
+
+
+def module_of(make: Callable[..., Any], *given: Any) -> rx.Module:
+    """Of a function on tensors like these, whose first size only the run tells."""
+    module = rx.Module()
+    types = [rx.tensor(("n", *each.shape[1:]), str(each.dtype)) for each in given]
+    with module.function("main", types) as f:
+        f.returns(make(*f))
+    return module
+
+
+def perceptron(x: Any) -> Any:
+    hidden = relax.nn.relu(relax.add(relax.matmul(x, relax.const(floats(40, 33))), relax.const(floats(33))))
+    return relax.nn.softmax(relax.matmul(hidden, relax.const(floats(33, 19))))
+
+
+def picture(x: Any) -> Any:
+    """Convolutions: over all channels, one row of pixels, each channel by itself; a norm and pools behind."""
+    y = relax.nn.relu(relax.nn.conv2d(x, relax.const(floats(24, 6, 3, 3)), padding=(1, 1)))
+    y = relax.nn.conv2d(y, relax.const(floats(24, 1, 3, 3)), padding=(1, 1), strides=(2, 2), groups=24)
+    y = relax.nn.conv2d(y, relax.const(floats(16, 24, 1, 1)))
+    y = relax.nn.max_pool2d(relax.nn.gelu(y), pool_size=(3, 3), strides=(2, 2), padding=(1, 1))
+    return relax.nn.avg_pool2d(y, pool_size=(2, 2))
+
+
+def functions(x: Any) -> Any:
+    y = relax.nn.layer_norm(x, relax.const(floats(37)), relax.const(floats(37)), axes=[-1])
+    found = [getattr(relax, name)(y) for name in ("exp", "tanh", "erf", "sin", "round", "floor", "sigmoid")]
+    return relax.concat([*found, relax.cumsum(x, axis=1), relax.sort(x), relax.power(relax.abs(x), y)], axis=1)
+
+
+def seen(x: Any) -> Any:
+    return relax.nn.attention(*relax.split(x, 3, axis=1), causal_mask="TopLeft")
+
+
+def products(dtype: str, sums: str) -> Callable[[Any], Any]:
+    weights = narrow(dtype, 40, 35)
+    return lambda x: relax.matmul(x, relax.const(weights), out_dtype=sums)
+
+
+def mixed(x: Any) -> Any:
+    """Unsigned bytes by signed ones, as quantized models have them, and what rounds to bytes again."""
+    total = relax.matmul(x, relax.const(narrow("int8", 40, 35)), out_dtype="int32")
+    return relax.quantize(relax.astype(total, "float32"), relax.const(numpy.float32(3)), relax.const(numpy.int8(2)))
+
+
+def narrow(dtype: str, *shape: int) -> Any:
+    if dtype in ("int8", "uint8"):
+        held = numpy.iinfo(dtype)
+        return RANDOM.integers(held.min, held.max, shape, dtype, endpoint=True)
+    return floats(*shape).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "perceptron": (perceptron, floats(7, 40)),
+    "picture": (picture, floats(2, 6, 17, 19)),
+    "functions": (functions, floats(5, 37)),
+    "attention": (seen, floats(2, 15, 4, 24)),
+    "float16": (products("float16", "float32"), narrow("float16", 9, 40)),
+    "bfloat16": (products("bfloat16", "float32"), narrow("bfloat16", 9, 40)),
+    "int8": (products("int8", "int32"), narrow("int8", 9, 40)),
+    "uint8": (products("uint8", "int32"), narrow("uint8", 9, 40)),
+    "quantized": (mixed, narrow("uint8", 9, 40)),
+}
+
+
+def built(module: rx.Module, cpu: Cpu, folder: Path) -> Path:
+    """A program for the CPU, with all that it needs in it."""
+    (folder / "model.mlir").write_text(str(module))
+    compile_ = [sys.executable, "-m", "relax_mlir.tools.relax_compile", "model.mlir", "--emit=obj", "-o", "model.o"]
+    link = [
+        cpu.compiler,
+        "-O1",
+        "-static",
+        f"-I{HEADERS}",
+        "-o",
+        "program",
+        str(HERE / "call_object.c"),
+        "model.o",
+        "-lm",
+    ]
+    for command in ([*compile_, f"--target=llvm{{{cpu.target}}}"], link):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+    return folder / "program"
+
+
+def run(program: Path, cpu: Cpu, given: Any, like: Any) -> Any:
+    """What the program makes of an array; the result has the type of another one."""
+    code = {"i": 0, "u": 1, "f": 2}.get(given.dtype.kind, 4)
+    head = numpy.array([code, given.itemsize * 8, given.ndim, *given.shape], "int64")
+    (program.parent / "given").write_bytes(head.tobytes() + given.tobytes())
+    command = [cpu.emulator, "-cpu", cpu.emulated, "./program", "result", "given"]
+    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=600)
+    if done.stderr.startswith(f"{cpu.emulator}: ") and "Assertion" in done.stderr:
+        pytest.skip(f"the emulator itself fails (qemu 7.2 on some vectors of RISC-V): {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    written = (program.parent / "result").read_bytes()
+    _, bits, rank = numpy.frombuffer(written, "int64", 3)
+    assert bits == like.itemsize * 8
+    shape = numpy.frombuffer(written, "int64", rank, 24)
+    return numpy.frombuffer(written, like.dtype, offset=24 + 8 * int(rank)).reshape(shape)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("cpu", CPUS.values(), ids=CPUS)
+def test_results_are_this_machines(cpu: Cpu, name: str, tmp_path: Path) -> None:
+    missing = [each for each in (cpu.compiler, cpu.emulator) if shutil.which(each) is None]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} are not there: Debian has gcc-{cpu.kind}-linux-gnu and qemu-user")
+    make, given = PROGRAMS[name]
+    module = module_of(make, given)
+    expected = to_numpy(rx.compile(module)["main"](given))
+    found = run(built(module, cpu, tmp_path), cpu, given, expected)
+    assert found.shape == expected.shape
+    numpy.testing.assert_allclose(found.astype("float64"), expected.astype("float64"), rtol=2e-5, atol=2e-5)
