@@ -9,9 +9,7 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import structured_ops
-from ..targets.core.code import find_backend
-from ..targets.core.registry import parse_target
-from .core.base import Pass
+from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .schedule.applying import apply_plans
 from .schedule.plan import PLAN, UNPLANNED
@@ -19,7 +17,7 @@ from .schedule.plan import PLAN, UNPLANNED
 
 @register_pass
 @dataclass(frozen=True)
-class TirApplyPlan(Pass):
+class TirApplyPlan(MachinePass):
     """Tiles and vectorizes tensor programs as their plans say."""
 
     name: ClassVar[str] = "tir-apply-plan"
@@ -28,16 +26,8 @@ class TirApplyPlan(Pass):
         *("arith", "bufferization", "func", "linalg", "llvm", "memref", "scf", "tensor", "vector"),
     )
 
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
-
     def run(self, op: Operation) -> None:
-        machine, chosen = None, parse_target(self.target)
         for function in prim_funcs_in(op):
             operations = structured_ops(function, named=True)
             if any(PLAN in operation.attributes or UNPLANNED in operation.attributes for operation in operations):
-                machine = machine or find_backend(chosen.name).machine(chosen)
-                apply_plans(function, operations, machine)
+                apply_plans(function, operations, self.machine)

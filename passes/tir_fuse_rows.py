@@ -14,9 +14,7 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.navigation import body_of
 from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
-from ..targets.core.code import find_backend
-from ..targets.core.registry import parse_target
-from .core.base import Pass
+from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .rows.group import rows_in
 from .rows.writing import is_worth_it, write
@@ -24,27 +22,18 @@ from .rows.writing import is_worth_it, write
 
 @register_pass
 @dataclass(frozen=True)
-class TirFuseRows(Pass):
+class TirFuseRows(MachinePass):
     """Makes one loop over rows of operations that go through the same ones."""
 
     name: ClassVar[str] = "tir-fuse-rows"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
 
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
-
     def run(self, op: Operation) -> None:
-        chosen = parse_target(self.target)
-        machine = None
         for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
             for rows in list(rows_in(body_of(function))):
-                machine = machine or find_backend(chosen.name).machine(chosen)
                 with function.context:
-                    if is_worth_it(rows, machine):
-                        write(rows, machine)
+                    if is_worth_it(rows, self.machine):
+                        write(rows, self.machine)

@@ -14,8 +14,7 @@ from ..bindings.rewriting import Decline, located_error
 from ..dialects.core.facts import OpPattern
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, op_pattern, prim_funcs_in
 from ..support.callbacks import enters
-from ..targets.core.registry import parse_target
-from .core.base import Pass
+from ..targets.core.machine_pass import MachinePass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
@@ -24,23 +23,16 @@ from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_for
 
 @register_pass
 @dataclass(frozen=True)
-class TirPlan(Pass):
+class TirPlan(MachinePass):
     """Chooses how the loops of tensor programs run on a target: tiles, vectors, order, as attributes."""
 
     name: ClassVar[str] = "tir-plan"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor", "vector")
 
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
-
     def run(self, op: Operation) -> None:
         functions = prim_funcs_in(op)
-        chosen = parse_target(self.target)
-        context = ScheduleContext(chosen.name, chosen)
+        context = ScheduleContext(self.chosen.name, self.chosen)
         for function in functions:
             self._schedule(op.operation, function, context)
         _drop_named_schedules(op.operation, functions)

@@ -21,9 +21,7 @@ from ..emit import linalg, loops, tensors
 from ..emit.numbers import Number, Size, minimum
 from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
 from ..targets.core.backend import Machine
-from ..targets.core.code import find_backend
-from ..targets.core.registry import parse_target
-from .core.base import Pass
+from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .schedule.combiner import combiners
 from .schedule.plan import PLAN, UNPLANNED
@@ -36,22 +34,14 @@ _REGIONS = 4
 
 @register_pass
 @dataclass(frozen=True)
-class TirSplitReductions(Pass):
+class TirSplitReductions(MachinePass):
     """Reduces parts of what has few results, so that threads can share the work."""
 
     name: ClassVar[str] = "tir-split-reductions"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
 
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
-    target: str = "llvm"
-
-    def __post_init__(self) -> None:
-        parse_target(self.target)
-
     def run(self, op: Operation) -> None:
-        chosen = parse_target(self.target)
-        machine = None
         for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
@@ -60,8 +50,7 @@ class TirSplitReductions(Pass):
                 reduction = _reduction(operation)
                 if reduction is None:
                     continue
-                machine = machine or find_backend(chosen.name).machine(chosen)
-                if machine.cores > 1 and _is_long(reduction, machine):
+                if self.machine.cores > 1 and _is_long(reduction, self.machine):
                     with function.context, operation.location:
                         _split(reduction)
 

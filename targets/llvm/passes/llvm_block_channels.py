@@ -17,7 +17,7 @@ from ....dialects.core.infos import TensorInfo, bit_width
 from ....passes.core.registry import register_pass
 from ....passes.relax_convert_layout import ConvertLayout
 from ...core.backend import Machine
-from ..machine_pass import MachinePass
+from ...core.machine_pass import MachinePass
 
 #: A shorter vector is not worth a layout of its own.
 _SHORTEST_BLOCK = 4
@@ -29,6 +29,8 @@ class BlockChannels(MachinePass):
     """Has convolutions work on blocks of channels, each of which is a vector."""
 
     name: ClassVar[str] = "llvm-block-channels"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
         processor = self.machine

@@ -18,7 +18,7 @@ from ....passes.canonicalize.constants import elements_of
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine
-from ..machine_pass import MachinePass
+from ...core.machine_pass import MachinePass
 from ..plans.matmul import row_tile
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class PackNbits(MachinePass):
     """Lays known weights of few bits as vectors read them."""
 
     name: ClassVar[str] = "llvm-pack-nbits"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
         processor = self.machine

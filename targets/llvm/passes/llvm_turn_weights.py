@@ -23,7 +23,7 @@ from ....dialects.relax.infer.einsum import parse_subscripts
 from ....passes.canonicalize.constants import stored_elements
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
-from ..machine_pass import MachinePass
+from ...core.machine_pass import MachinePass
 
 _WIDE = frozenset({"f32", "f64"})
 #: Where there are so many and less, reading weights takes longer than what is done with them.
@@ -36,6 +36,8 @@ class TurnWeights(MachinePass):
     """Turns known weights that products read transposed."""
 
     name: ClassVar[str] = "llvm-turn-weights"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
         dots = self.machine.dots

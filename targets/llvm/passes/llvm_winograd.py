@@ -26,8 +26,8 @@ from ....passes.canonicalize.constants import elements_of
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine
+from ...core.machine_pass import MachinePass
 from ...core.registry import parse_target
-from ..machine_pass import MachinePass
 from ..objects.code_target import code_target
 from ..winograd import transform_of_kernel
 
@@ -54,6 +54,8 @@ class Winograd(MachinePass):
     """Has convolutions of 3x3 taps take fewer products, where the target's option asks for it."""
 
     name: ClassVar[str] = "llvm-winograd"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
         most = code_target(parse_target(self.target)).winograd

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes on graphs that are told what machine a program is for."""
+"""Passes that are told the target, with options that say what machine a program is for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
 
 from ...passes.core.base import Pass
-from ..core.backend import Machine
-from ..core.registry import parse_target
-from .objects.code_target import machine
+from .backend import ChosenTarget, Machine
+from .code import find_backend
+from .registry import parse_target
 
 
 @dataclass(frozen=True)
 class MachinePass(Pass):
     """One of them."""
-
-    anchor: ClassVar[str] = "any"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     #: With its options, which say what machine it is: llvm{cpu=haswell}.
     target: str = "llvm"
@@ -26,5 +23,9 @@ class MachinePass(Pass):
         parse_target(self.target)
 
     @property
+    def chosen(self) -> ChosenTarget:
+        return parse_target(self.target)
+
+    @cached_property
     def machine(self) -> Machine:
-        return machine(parse_target(self.target))
+        return find_backend(self.chosen.name).machine(self.chosen)
