@@ -7,7 +7,7 @@ And names that a module does not have yet, of functions and of symbols.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..bindings.context import load_dialects
@@ -21,6 +21,7 @@ from ..dialects.parsing import parse_module
 from ..dialects.relax import dialect
 from ..dialects.tir.prim_func import is_prim_func, make_prim_func
 from ..support.errors import RelaxError
+from ..support.names import fresh_name
 
 Kernel = str | Callable[..., None]
 
@@ -106,15 +107,6 @@ def _memref(type_: Type) -> Type:
     if hasattr(info, "shape") and info.shape is None:
         raise RelaxError(f"a PrimFunc in Python needs tensors of known rank, got {type_}: write it as text")
     return parameter_type(info, type_.context, on_memrefs=True)
-
-
-def fresh_name(wanted: str, symbols: Container[str]) -> str:
-    """A name like the one that is wanted, which is not among those that are there."""
-    name, count = wanted, 0
-    while name in symbols:
-        count += 1
-        name = f"{wanted}_{count}"
-    return name
 
 
 def parameter_type(info: Info, context: Context, *, on_memrefs: bool) -> Type:

@@ -10,8 +10,8 @@ from ..bindings.ir import Attribute, Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
-from ..emit.kernels import fresh_name
 from ..support.errors import RelaxError
+from ..support.names import fresh_name
 from .canonicalize.constants import is_constant
 from .core.base import Pass
 from .core.external import CODEGEN

@@ -23,12 +23,12 @@ from ..dialects.relax.function_attributes import (
 )
 from ..dialects.script.names import location_name
 from ..support.errors import RelaxError
+from ..support.names import FreshNames
 from ..support.suggest import counted, suggest
 from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import Limits
 from .lower_calls.function import knows_from
-from .params.names import FreshNames
 from .params.sharing import Consumer, consumers_of
 from .params.signature import (
     NUM_INPUT,

@@ -12,7 +12,7 @@ from ..bindings.ir import Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, functions_in, operations_in, operations_of, symbol_name
 from ..dialects.core.substitute import symbols_in
-from ..emit.kernels import fresh_name
+from ..support.names import fresh_name
 from .core.base import Pass
 from .core.external import CODEGEN, is_external
 from .core.registry import register_pass

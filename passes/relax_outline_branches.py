@@ -18,7 +18,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, functions_in, operations_in, operations_of, symbol_name, used_by
 from ..bindings.rewriting import is_used, use_instead
 from ..dialects.relax.function_attributes import VISIBILITY
-from ..emit.kernels import fresh_name
+from ..support.names import fresh_name
 from .branches.loops import Branch, branches_of
 from .core.base import Pass
 from .core.registry import register_pass

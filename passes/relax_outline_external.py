@@ -23,7 +23,7 @@ from ..bindings.navigation import (
 )  # fmt: skip
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects.relax.function_attributes import VISIBILITY
-from ..emit.kernels import fresh_name
+from ..support.names import fresh_name
 from .core.base import Pass
 from .core.external import CODEGEN, is_external
 from .core.registry import register_pass

@@ -14,7 +14,7 @@ from ..bindings.navigation import ancestors, body_of, functions_in, operations_i
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects.core.substitute import symbols_in
 from ..dialects.tir.prim_func import is_prim_func
-from ..emit.kernels import fresh_name
+from ..support.names import fresh_name
 from .core.base import Pass
 from .core.external import CODEGEN, EXTERNAL_MODS, external_modules, is_external
 from .core.facts import ExternalFact

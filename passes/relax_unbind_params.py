@@ -19,11 +19,11 @@ from ..dialects.relax.function_attributes import argument_names
 from ..dialects.script.names import location_name
 from ..support.array_files import write_npz
 from ..support.errors import RelaxError
+from ..support.names import FreshNames
 from ..support.suggest import suggest
 from .canonicalize.constants import elements_in
 from .core.base import Pass
 from .core.registry import register_pass
-from .params.names import FreshNames
 from .params.signature import NUM_INPUT, add_arguments, changing_copy, graph_function
 from .relax_inline import inline_calls_in
 

@@ -28,9 +28,9 @@ from ..bindings.navigation import (
     users_of,
 )
 from ..bindings.rewriting import located_error, use_instead
-from ..emit.kernels import fresh_name
 from ..emit.loops import PARALLEL
 from ..emit.numbers import as_index
+from ..support.names import fresh_name
 from .branches.beside import share_calls
 from .core.base import Pass
 from .core.registry import register_pass

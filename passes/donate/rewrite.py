@@ -24,8 +24,9 @@ from ...dialects.relax.function_attributes import (
 )
 from ...dialects.tir.prim_func import make_prim_func
 from ...emit import linalg, loops
-from ...emit.kernels import fresh_name, parameter_type
+from ...emit.kernels import parameter_type
 from ...emit.numbers import as_index
+from ...support.names import fresh_name
 from ..canonicalize.support import shape_of
 from ..legalize.builder import OPERATOR
 from ..params.signature import add_arguments

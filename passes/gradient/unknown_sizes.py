@@ -16,7 +16,7 @@ from ...dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, sym
 from ...dialects.relax import dialect
-from ...emit.kernels import fresh_name
+from ...support.names import fresh_name
 from .control_flow import Inside
 
 relax = dialect.ops

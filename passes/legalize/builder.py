@@ -33,8 +33,9 @@ from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import TARGET, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
-from ...emit.kernels import FreshSymbols, Kernel, fresh_name, kernel_symbol, parameter_type
+from ...emit.kernels import FreshSymbols, Kernel, kernel_symbol, parameter_type
 from ...emit.numbers import Number, as_i64, as_index, given
+from ...support.names import fresh_name
 
 Body = Callable[..., Any]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...bindings.ir import Operation, SymbolTable
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of
-from ...emit.kernels import fresh_name
+from ...support.names import fresh_name
 from .overwriting import Kernel, Kernels
 from .plan import Plan
 

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of new parameters."""
+"""Names that nothing has yet."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+
+
+def fresh_name(wanted: str, taken: Container[str]) -> str:
+    """The name that is wanted, or that with the first number that is free."""
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
 
 
 class FreshNames:
-    """Names that nothing has yet: the one that is wanted, or that with the first number that is free."""
+    """The same for many, each of which is taken then."""
 
     def __init__(self, taken: Iterable[str]):
         self._taken = set(taken)
