@@ -16,7 +16,7 @@
 
 // The state, pages of its own: whether a loop is shared (0), workers (8), whether starting one failed (16), whether the
 // process ends (24). From 128 on 128 bytes for each worker: its job, null or 1 while it works (0), whether it sleeps
-// (8), its thread (16), which part of a job is its own (24), on which processor it lies down (32), a semaphore (64).
+// (8), its thread (16), which part of a job is its own (24), a semaphore (64).
 // A job: how many parts it has (0), where it begins (8) and ends (16), a grain (24), the function (32) and what it is
 // told (40); on the next line of the cache where the first failure is (64) and its error (72), the error's lock (80).
 // From 128 on a line for each part: the numbers of its first grain and of that behind its last, 32 bits each.
@@ -29,11 +29,8 @@ llvm.func @madvise(!ptr, i64, i32) -> i32
 llvm.func @mmap(!ptr, i64, i32, i32, i32, i64) -> !ptr
 llvm.func @munmap(!ptr, i64) -> i32
 llvm.func @pthread_create(!ptr, !ptr, !ptr, !ptr) -> i32
-llvm.func @pthread_getaffinity_np(i64, i64, !ptr) -> i32
 llvm.func @pthread_join(i64, !ptr) -> i32
-llvm.func @pthread_setaffinity_np(i64, i64, !ptr) -> i32
 llvm.func @pthread_sigmask(i32, !ptr, !ptr) -> i32
-llvm.func @sched_getcpu() -> i32
 llvm.func @sched_yield() -> i32
 llvm.func @sem_init(!ptr, i32, i32) -> i32
 llvm.func @sem_post(!ptr) -> i32
@@ -227,7 +224,6 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %sleeps = llvm.getelementptr %worker[8] : (!ptr) -> !ptr, i8
   %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
   %own_at = llvm.getelementptr %worker[24] : (!ptr) -> !ptr, i8
-  %processor_at = llvm.getelementptr %worker[32] : (!ptr) -> !ptr, i8
   %own = llvm.load %own_at : !ptr -> i64
   llvm.br ^idle
 ^idle:
@@ -248,8 +244,6 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %is_over = llvm.icmp "sgt" %later, %deadline : i64
   llvm.cond_br %is_over, ^lie_down, ^look(%c0 : i64)
 ^lie_down:
-  %processor = llvm.call @sched_getcpu() : () -> i32
-  llvm.store %processor, %processor_at : i32, !ptr
   llvm.store %c1, %sleeps atomic seq_cst {alignment = 8 : i64} : i64, !ptr
   %late = llvm.load %worker atomic seq_cst {alignment = 8 : i64} : !ptr -> i64
   %is_late = llvm.icmp "ugt" %late, %c1 : i64
@@ -293,57 +287,9 @@ llvm.func internal @hand(%worker: !ptr, %job: i64) {
   %is_asleep = llvm.icmp "eq" %slept, %c1 : i64
   llvm.cond_br %is_asleep, ^wake, ^end
 ^wake:
-  %there_at = llvm.getelementptr %worker[32] : (!ptr) -> !ptr, i8
-  %there = llvm.load %there_at : !ptr -> i32
-  %here = llvm.call @sched_getcpu() : () -> i32
-  %most = llvm.mlir.constant(1024 : i32) : i32
-  %is_known = llvm.icmp "ult" %here, %most : i32
-  %is_same = llvm.icmp "eq" %there, %here : i32
-  %is_here = llvm.and %is_known, %is_same : i1
-  llvm.cond_br %is_here, ^elsewhere, ^post
-^elsewhere:
-  llvm.call @wake_elsewhere(%worker, %here) : (!ptr, i32) -> ()
-  llvm.br ^end
-^post:
   %status = llvm.call @sem_post(%semaphore) : (!ptr) -> i32
   llvm.br ^end
 ^end:
-  llvm.return
-}
-
-// Wakes a worker on another processor than this one, where it lay down and would wait for its turn, each time anew:
-// the system takes processors that a virtual machine has halted for busy ones. It may come back as soon as it runs.
-llvm.func internal @wake_elsewhere(%worker: !ptr, %here: i32) attributes {passthrough = ["noinline"]} {
-  %c16 = llvm.mlir.constant(16 : i64) : i64  %bytes = llvm.mlir.constant(128 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64  %c6 = llvm.mlir.constant(6 : i64) : i64
-  %c63 = llvm.mlir.constant(63 : i64) : i64  %none = llvm.mlir.constant(-1 : i64) : i64
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %thread_at = llvm.getelementptr %worker[16] : (!ptr) -> !ptr, i8
-  %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
-  %thread = llvm.load %thread_at : !ptr -> i64
-  // Which processors it may run on: a bit each, for 1024.
-  %mask = llvm.alloca %c16 x i64 : (i64) -> !ptr
-  %asked = llvm.call @pthread_getaffinity_np(%thread, %bytes, %mask) : (i64, i64, !ptr) -> i32
-  %is_told = llvm.icmp "eq" %asked, %ok : i32
-  llvm.cond_br %is_told, ^change, ^post
-^change:
-  %number = llvm.zext %here : i32 to i64
-  %word = llvm.lshr %number, %c6 : i64
-  %place = llvm.and %number, %c63 : i64
-  %bit = llvm.shl %c1, %place : i64
-  %word_at = llvm.getelementptr %mask[%word] : (!ptr, i64) -> !ptr, i64
-  %allowed = llvm.load %word_at : !ptr -> i64
-  %others = llvm.xor %bit, %none : i64
-  %left = llvm.and %allowed, %others : i64
-  llvm.store %left, %word_at : i64, !ptr
-  // Refused where there is no other; all is as it was then.
-  %moved = llvm.call @pthread_setaffinity_np(%thread, %bytes, %mask) : (i64, i64, !ptr) -> i32
-  llvm.store %allowed, %word_at : i64, !ptr
-  %woken = llvm.call @sem_post(%semaphore) : (!ptr) -> i32
-  %restored = llvm.call @pthread_setaffinity_np(%thread, %bytes, %mask) : (i64, i64, !ptr) -> i32
-  llvm.return
-^post:
-  %status = llvm.call @sem_post(%semaphore) : (!ptr) -> i32
   llvm.return
 }
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from threading import enumerate as all_threads
 from typing import Any
 
 import numpy
@@ -160,29 +159,6 @@ def test_each_thread_has_a_part_of_a_loop() -> None:
     meeting().threads = 2
     for _ in range(5):
         assert meet(meeting(), 60, 8) == [0] * 8
-
-
-def test_waking_leaves_a_thread_the_processors_that_it_may_use() -> None:
-    """Also where it lay down on the caller's, and where there is no other."""
-    meeting().threads = 2
-    meet(meeting(), 60)
-    workers = {int(each) for each in os.listdir("/proc/self/task")} - {thread.native_id for thread in all_threads()}
-    usable = os.sched_getaffinity(0)
-    here = min(usable)
-    try:
-        for allowed in (usable, {here}):
-            os.sched_setaffinity(0, {here})
-            for worker in workers:
-                os.sched_setaffinity(worker, {here})
-            meet(meeting(), 60)
-            for worker in workers:
-                os.sched_setaffinity(worker, allowed)
-            time.sleep(0.01)
-            assert meet(meeting(), 60) == [0, 0]
-            assert {frozenset(os.sched_getaffinity(worker)) for worker in workers} == {frozenset(allowed)}
-    finally:
-        for each in (0, *workers):
-            os.sched_setaffinity(each, usable)
 
 
 def test_idle_threads_sleep() -> None:
