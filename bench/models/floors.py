@@ -7,8 +7,10 @@ Work is that of products and convolutions, from the graph; bytes are weights, on
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import NamedTuple
 
@@ -31,6 +33,8 @@ TYPES = {
     "int8": ("uint8", "int8", "int32"),
 }
 _SIZE, _STREAM, _TRIES = 1024, 256 << 20, 15
+#: Bytes that one core writes and another one reads: both have room for them in a cache of their own.
+_HANDED = 256 << 10
 
 
 class Work(NamedTuple):
@@ -94,6 +98,27 @@ def _reader() -> rx.runtime.Executable:
     with module.function("main", {"x": rx.tensor(("rows", _SIZE))}) as f:
         f.returns(relax.matmul(*f, relax.const(weights)))
     return rx.compile(module)
+
+
+def handed() -> float | None:
+    """Bytes a second that a core reads of what another one has written, now: the host of a virtual machine may move its
+    cores to where they share no cache, and back. None where this process may use one core only."""
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < 2:
+        return None
+    written, read = (numpy.zeros(_HANDED, "uint8") for _ in range(2))
+    seconds = []
+    with ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, usable[1:2])) as other:
+        os.sched_setaffinity(0, usable[:1])
+        try:
+            for number in range(10 * _TRIES):
+                other.submit(written.fill, number).result()
+                start = time.perf_counter()
+                numpy.copyto(read, written)
+                seconds.append(time.perf_counter() - start)
+        finally:
+            os.sched_setaffinity(0, usable)
+    return _HANDED / min(seconds)
 
 
 def _fastest(program: rx.runtime.Executable, x: object, threads: int) -> float:

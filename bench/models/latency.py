@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import onnxruntime
-from floors import Work, floor, peak, stream, work_of_model
+from floors import Work, floor, handed, peak, stream, work_of_model
 from goals import add_option, judge
 from relax_mlir.runtime import to_numpy
 from runs import (
@@ -225,6 +225,8 @@ def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[in
     for count in threads:
         told += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
         columns += f"{'ours':>10}{'floor':>7}" + "".join(f"{who:>14}{'to':>7}" for who in peers)
+    between = handed()
+    told += f"; from core to core {between / 1e9:.0f} GB/s" if between else ""
     above = "".join(_threads(count).rjust(width) for count in threads)
     return f"\n{told}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
 

@@ -58,13 +58,21 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     if work < LEAST_WORK or steps < 2:
         return None
     grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
-    grains, points = math.ceil(steps / grain), grain * step
-    if grains < 2:
+    if grain >= steps:
         return None
+    grain = _even(steps, grain, machine)
+    grains, points = math.ceil(steps / grain), grain * step
     if is_cut:
         return grains, replace(plan, blocks=((dim, points), *plan.blocks), parallel=Parallel(dim, points))
     is_known = all(op.sizes[each] is not None for each in plan.order[plan.order.index(dim) :])
     return grains, replace(plan, parallel=Parallel(dim, points if is_known else None))
+
+
+def _even(steps: int, grain: int, machine: Machine) -> int:
+    """A grain as large or larger, of which each core has as many: then threads end at once, and an operation's rows are
+    where the next one has its own."""
+    of_core = math.ceil(steps / grain) // machine.cores
+    return math.ceil(steps / (of_core * machine.cores)) if of_core else grain
 
 
 def _regions(op: StructuredOp, plan: Plan, around: Sequence[int]) -> int:

@@ -4,9 +4,11 @@
 // (runtime/threads.py). It is an object of its own in each artifact whose code has parallel loops.
 //
 // A loop's range is a job on the stack of the thread that calls. It puts the job where workers look, takes grains of it
-// as they do, one after the other from a counter, takes it back from those that have not begun, and waits for the
-// others. Nobody waits for a worker that has not woken up; one that another program keeps from running delays what it
-// has begun, no more. While one thread's loop is shared, those of others are theirs alone.
+// as they do, takes it back from those that have not begun, and waits for the others. Each thread has a part of the
+// range, the same of each loop: what it has written it reads again in the next loop, from its own cache. It takes that
+// from the front; who is done takes of others' parts, from behind. Nobody waits for a worker that has not woken up; one
+// that another program keeps from running delays what it has begun, no more. While one thread's loop is shared, those
+// of others are theirs alone.
 //
 // What is in the state's memory is gone in a forked process, whose only thread finds a pool without workers.
 
@@ -14,9 +16,10 @@
 
 // The state, pages of its own: whether a loop is shared (0), workers (8), whether starting one failed (16), whether the
 // process ends (24). From 128 on 128 bytes for each worker: its job, null or 1 while it works (0), whether it sleeps
-// (8), its thread (16), a semaphore (64).
-// A job: where the next grain begins (0); on the next line of the cache where the last one ends (64), a grain (72), the
-// function (80) and what it is told (88), where the first failure is (96) and its error (104), the error's lock (112).
+// (8), its thread (16), which part of a job is its own (24), a semaphore (64).
+// A job: how many parts it has (0), where it begins (8) and ends (16), a grain (24), the function (32) and what it is
+// told (40); on the next line of the cache where the first failure is (64) and its error (72), the error's lock (80).
+// From 128 on a line for each part: the numbers of its first grain and of that behind its last, 32 bits each.
 
 llvm.func @TVMFFIErrorMoveFromRaised(!ptr)
 llvm.func @TVMFFIErrorSetRaised(!ptr)
@@ -102,48 +105,85 @@ llvm.func internal @nanoseconds() -> i64 {
 
 // ---- jobs ----
 
-// Takes grains of a job until none is left.
-llvm.func internal @work(%job: !ptr) {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %end_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
-  %grain_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
-  %function_at = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
-  %told_at = llvm.getelementptr %job[88] : (!ptr) -> !ptr, i8
+// Takes grains of a job until none is left, those of its own part first. Behind a failure none is worked on.
+llvm.func internal @work(%job: !ptr, %own: i64) {
+  %ok = llvm.mlir.constant(0 : i32) : i32  %c32 = llvm.mlir.constant(32 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %from_behind = llvm.mlir.constant(-4294967296 : i64) : i64  %low = llvm.mlir.constant(4294967295 : i64) : i64
+  %from_at = llvm.getelementptr %job[8] : (!ptr) -> !ptr, i8
+  %end_at = llvm.getelementptr %job[16] : (!ptr) -> !ptr, i8
+  %grain_at = llvm.getelementptr %job[24] : (!ptr) -> !ptr, i8
+  %function_at = llvm.getelementptr %job[32] : (!ptr) -> !ptr, i8
+  %told_at = llvm.getelementptr %job[40] : (!ptr) -> !ptr, i8
+  %first_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
+  %parts = llvm.load %job : !ptr -> i64
+  %from = llvm.load %from_at : !ptr -> i64
   %end = llvm.load %end_at : !ptr -> i64
   %grain = llvm.load %grain_at : !ptr -> i64
   %function = llvm.load %function_at : !ptr -> !ptr
   %told = llvm.load %told_at : !ptr -> !ptr
+  llvm.br ^part(%own, %c0 : i64, i64)
+^part(%number: i64, %seen: i64):
+  %is_own = llvm.icmp "eq" %seen, %c0 : i64
+  %change = llvm.select %is_own, %c1, %from_behind : i1, i64
+  %part = llvm.call @part_of(%job, %number) : (!ptr, i64) -> !ptr
   llvm.br ^next
 ^next:
-  %start = llvm.atomicrmw add %job, %grain monotonic : !ptr, i64
-  %is_left = llvm.icmp "slt" %start, %end : i64
-  llvm.cond_br %is_left, ^take, ^end
+  // What is taken of a part that has no more stays without effect: its front is not before its end ever again.
+  %both = llvm.atomicrmw add %part, %change monotonic : !ptr, i64
+  %front = llvm.and %both, %low : i64
+  %behind = llvm.ashr %both, %c32 : i64
+  %is_left = llvm.icmp "slt" %front, %behind : i64
+  llvm.cond_br %is_left, ^take, ^other
 ^take:
-  %after = llvm.add %start, %grain : i64
-  %stop = llvm.intr.smin(%after, %end) : (i64, i64) -> i64
+  %last = llvm.sub %behind, %c1 : i64
+  %index = llvm.select %is_own, %front, %last : i1, i64
+  %offset = llvm.mul %index, %grain : i64
+  %start = llvm.add %from, %offset : i64
+  %first = llvm.load %first_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %is_wanted = llvm.icmp "slt" %start, %first : i64
+  llvm.cond_br %is_wanted weights([2000, 1]), ^run, ^next
+^run:
+  %left = llvm.sub %end, %start : i64
+  %length = llvm.intr.smin(%grain, %left) : (i64, i64) -> i64
+  %stop = llvm.add %start, %length : i64
   %status = llvm.call %function(%told, %start, %stop) : !ptr, (!ptr, i64, i64) -> i32
   %is_ok = llvm.icmp "eq" %status, %ok : i32
   llvm.cond_br %is_ok weights([2000, 1]), ^next, ^fail
 ^fail:
-  llvm.call @note_failure(%job, %start, %end) : (!ptr, i64, i64) -> ()
+  llvm.call @note_failure(%job, %start) : (!ptr, i64) -> ()
   llvm.br ^next
-^end:
+^other:
+  %seen_now = llvm.add %seen, %c1 : i64
+  %after = llvm.add %number, %c1 : i64
+  %is_over = llvm.icmp "eq" %after, %parts : i64
+  %around = llvm.select %is_over, %c0, %after : i1, i64
+  %are_more = llvm.icmp "slt" %seen_now, %parts : i64
+  llvm.cond_br %are_more, ^part(%around, %seen_now : i64, i64), ^done
+^done:
   llvm.return
 }
 
-// Keeps the error that this thread has raised if no grain before has failed: those have all been taken, so that it is
-// the one that a single thread would have met. No further grains are taken.
-llvm.func internal @note_failure(%job: !ptr, %start: i64, %end: i64) attributes {passthrough = ["cold", "noinline"]} {
+llvm.func internal @part_of(%job: !ptr, %number: i64) -> !ptr {
+  %c64 = llvm.mlir.constant(64 : i64) : i64  %c128 = llvm.mlir.constant(128 : i64) : i64
+  %lines = llvm.mul %number, %c64 : i64
+  %offset = llvm.add %lines, %c128 : i64
+  %part = llvm.getelementptr %job[%offset] : (!ptr, i64) -> !ptr, i8
+  llvm.return %part : !ptr
+}
+
+// Keeps the error that this thread has raised if no grain before has failed. Those before are all worked on, so that in
+// the end it is the one that a single thread would have met.
+llvm.func internal @note_failure(%job: !ptr, %start: i64) attributes {passthrough = ["cold", "noinline"]} {
   %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
   %null = llvm.mlir.zero : !ptr
-  %before = llvm.atomicrmw max %job, %end monotonic : !ptr, i64
   %slot = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   llvm.store %null, %slot : !ptr, !ptr
   llvm.call @TVMFFIErrorMoveFromRaised(%slot) : (!ptr) -> ()
   %error = llvm.load %slot : !ptr -> !ptr
-  %first_at = llvm.getelementptr %job[96] : (!ptr) -> !ptr, i8
-  %error_at = llvm.getelementptr %job[104] : (!ptr) -> !ptr, i8
-  %lock = llvm.getelementptr %job[112] : (!ptr) -> !ptr, i8
+  %first_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
+  %error_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
+  %lock = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
   llvm.br ^lock
 ^lock:
   %held = llvm.atomicrmw xchg %lock, %c1 acquire : !ptr, i64
@@ -158,7 +198,7 @@ llvm.func internal @note_failure(%job: !ptr, %start: i64, %end: i64) attributes 
   %is_first = llvm.icmp "slt" %start, %first : i64
   llvm.cond_br %is_first, ^keep, ^unlock(%error : !ptr)
 ^keep:
-  llvm.store %start, %first_at : i64, !ptr
+  llvm.store %start, %first_at atomic monotonic {alignment = 8 : i64} : i64, !ptr
   llvm.store %error, %error_at : !ptr, !ptr
   llvm.br ^unlock(%other : !ptr)
 ^unlock(%unwanted: !ptr):
@@ -183,6 +223,8 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %null = llvm.mlir.zero : !ptr
   %sleeps = llvm.getelementptr %worker[8] : (!ptr) -> !ptr, i8
   %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
+  %own_at = llvm.getelementptr %worker[24] : (!ptr) -> !ptr, i8
+  %own = llvm.load %own_at : !ptr -> i64
   llvm.br ^idle
 ^idle:
   %now = llvm.call @nanoseconds() : () -> i64
@@ -226,7 +268,7 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   llvm.cond_br %is_mine, ^work, ^look(%c0 : i64)
 ^work:
   %at = llvm.inttoptr %taken : i64 to !ptr
-  llvm.call @work(%at) : (!ptr) -> ()
+  llvm.call @work(%at, %own) : (!ptr, i64) -> ()
   llvm.store %c0, %worker atomic release {alignment = 8 : i64} : i64, !ptr
   llvm.br ^idle
 }
@@ -283,10 +325,12 @@ llvm.func internal @start(%state: !ptr, %wanted: i64) -> i64 {
   %thread = llvm.getelementptr %worker[16] : (!ptr) -> !ptr, i8
   %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
   %ready = llvm.call @sem_init(%semaphore, %ok, %ok) : (!ptr, i32, i32) -> i32
+  %own_at = llvm.getelementptr %worker[24] : (!ptr) -> !ptr, i8
+  %next = llvm.add %number, %c1 : i64
+  llvm.store %next, %own_at : i64, !ptr
   %body = llvm.mlir.addressof @serve : !ptr
   %status = llvm.call @pthread_create(%thread, %null, %body, %worker) : (!ptr, !ptr, !ptr, !ptr) -> i32
   %is_made = llvm.icmp "eq" %status, %ok : i32
-  %next = llvm.add %number, %c1 : i64
   llvm.cond_br %is_made, ^more(%next : i64), ^fail
 ^fail:
   llvm.store %c1, %failed_at : i64, !ptr
@@ -306,10 +350,22 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
   %c128 = llvm.mlir.constant(128 : i64) : i64  %furthest = llvm.mlir.constant(9223372036854775807 : i64) : i64
   %ok = llvm.mlir.constant(0 : i32) : i32  %failure = llvm.mlir.constant(-1 : i32) : i32
   %null = llvm.mlir.zero : !ptr
-  %job = llvm.alloca %c128 x i8 {alignment = 64 : i64} : (i64) -> !ptr
   %state = llvm.call @find_state() : () -> !ptr
   %is_there = llvm.icmp "ne" %state, %null : !ptr
-  llvm.cond_br %is_there, ^enter, ^alone
+  %length = llvm.sub %to, %from : i64
+  %before_last = llvm.sub %length, %c1 : i64
+  %c8 = llvm.mlir.constant(8 : i64) : i64
+  %most_grains = llvm.mul %threads, %c8 : i64
+  %suiting = llvm.sdiv %length, %most_grains : i64
+  %at_least_one = llvm.intr.smax(%suiting, %c1) : (i64, i64) -> i64
+  %is_asked = llvm.icmp "sgt" %asked, %c0 : i64
+  %grain = llvm.select %is_asked, %asked, %at_least_one : i1, i64
+  %others = llvm.sdiv %before_last, %grain : i64
+  // Grains are counted in 31 bits.
+  %most = llvm.mlir.constant(2147483392 : i64) : i64
+  %are_few = llvm.icmp "slt" %others, %most : i64
+  %is_worth_it = llvm.and %is_there, %are_few : i1
+  llvm.cond_br %is_worth_it, ^enter, ^alone
 ^alone:
   %own = llvm.call %function(%told, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
   llvm.return %own : i32
@@ -326,27 +382,25 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
   llvm.store %c0, %state atomic release {alignment = 8 : i64} : i64, !ptr
   llvm.br ^alone
 ^prepare:
-  %length = llvm.sub %to, %from : i64
-  %before_last = llvm.sub %length, %c1 : i64
-  %c8 = llvm.mlir.constant(8 : i64) : i64
-  %most_grains = llvm.mul %threads, %c8 : i64
-  %suiting = llvm.sdiv %length, %most_grains : i64
-  %at_least_one = llvm.intr.smax(%suiting, %c1) : (i64, i64) -> i64
-  %is_asked = llvm.icmp "sgt" %asked, %c0 : i64
-  %grain = llvm.select %is_asked, %asked, %at_least_one : i1, i64
-  %others = llvm.sdiv %before_last, %grain : i64
   %allowed = llvm.sub %threads, %c1 : i64
   %useful = llvm.intr.smin(%others, %allowed) : (i64, i64) -> i64
   %there = llvm.call @start(%state, %useful) : (!ptr, i64) -> i64
   %workers = llvm.intr.smin(%there, %useful) : (i64, i64) -> i64
-  %end_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
-  %grain_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
-  %function_at = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
-  %told_at = llvm.getelementptr %job[88] : (!ptr) -> !ptr, i8
-  %first_at = llvm.getelementptr %job[96] : (!ptr) -> !ptr, i8
-  %error_at = llvm.getelementptr %job[104] : (!ptr) -> !ptr, i8
-  %lock_at = llvm.getelementptr %job[112] : (!ptr) -> !ptr, i8
-  llvm.store %from, %job : i64, !ptr
+  %parts = llvm.add %workers, %c1 : i64
+  %c64 = llvm.mlir.constant(64 : i64) : i64  %c32 = llvm.mlir.constant(32 : i64) : i64
+  %lines = llvm.mul %parts, %c64 : i64
+  %bytes = llvm.add %lines, %c128 : i64
+  %job = llvm.alloca %bytes x i8 {alignment = 64 : i64} : (i64) -> !ptr
+  %from_at = llvm.getelementptr %job[8] : (!ptr) -> !ptr, i8
+  %end_at = llvm.getelementptr %job[16] : (!ptr) -> !ptr, i8
+  %grain_at = llvm.getelementptr %job[24] : (!ptr) -> !ptr, i8
+  %function_at = llvm.getelementptr %job[32] : (!ptr) -> !ptr, i8
+  %told_at = llvm.getelementptr %job[40] : (!ptr) -> !ptr, i8
+  %first_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8
+  %error_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
+  %lock_at = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
+  llvm.store %parts, %job : i64, !ptr
+  llvm.store %from, %from_at : i64, !ptr
   llvm.store %to, %end_at : i64, !ptr
   llvm.store %grain, %grain_at : i64, !ptr
   llvm.store %function, %function_at : !ptr, !ptr
@@ -355,7 +409,22 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
   llvm.store %null, %error_at : !ptr, !ptr
   llvm.store %c0, %lock_at : i64, !ptr
   %address = llvm.ptrtoint %job : !ptr to i64
-  llvm.br ^hand(%c0 : i64)
+  %grains = llvm.add %others, %c1 : i64
+  llvm.br ^split(%c0, %c0 : i64, i64)
+^split(%index: i64, %front: i64):
+  // The caller's, the first, is the longest: it begins earlier.
+  %is_part = llvm.icmp "slt" %index, %parts : i64
+  llvm.cond_br %is_part, ^split_one, ^hand(%c0 : i64)
+^split_one:
+  %after = llvm.add %index, %c1 : i64
+  %scaled = llvm.mul %after, %grains : i64
+  %rounded = llvm.add %scaled, %workers : i64
+  %behind = llvm.sdiv %rounded, %parts : i64
+  %high = llvm.shl %behind, %c32 : i64
+  %both = llvm.or %high, %front : i64
+  %part = llvm.call @part_of(%job, %index) : (!ptr, i64) -> !ptr
+  llvm.store %both, %part : i64, !ptr
+  llvm.br ^split(%after, %behind : i64, i64)
 ^hand(%given: i64):
   %is_more = llvm.icmp "slt" %given, %workers : i64
   llvm.cond_br %is_more, ^hand_one, ^work
@@ -365,7 +434,7 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
   %one_more = llvm.add %given, %c1 : i64
   llvm.br ^hand(%one_more : i64)
 ^work:
-  llvm.call @work(%job) : (!ptr) -> ()
+  llvm.call @work(%job, %c0) : (!ptr, i64) -> ()
   llvm.br ^collect(%c0 : i64)
 ^collect(%number: i64):
   %is_left = llvm.icmp "slt" %number, %workers : i64
@@ -383,8 +452,8 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
 ^spin:
   llvm.call @pause() : () -> ()
   %more = llvm.add %count, %c1 : i64
-  %most = llvm.mlir.constant(2000 : i64) : i64
-  %is_long = llvm.icmp "uge" %more, %most : i64
+  %patience = llvm.mlir.constant(2000 : i64) : i64
+  %is_long = llvm.icmp "uge" %more, %patience : i64
   llvm.cond_br %is_long, ^yield, ^wait(%more : i64)
 ^yield:
   %yielded = llvm.call @sched_yield() : () -> i32

@@ -96,24 +96,29 @@ def test_small_work_is_not_shared() -> None:
 # ---- that threads work at the same time ----
 
 
-# Each step posts one semaphore and waits for the other one, which only another thread can post meanwhile.
+# Each step posts a semaphore and waits for another one, of the step half of all away, which only another thread can
+# post meanwhile. The last address is that of the time until which it waits.
 MEETING = """
-func.func @main(%x: tensor<3xi64>) -> tensor<2xi32> {
-  %y = "relax.call_tir"(%x) {func = @meet} : (tensor<3xi64>) -> tensor<2xi32>
-  return %y : tensor<2xi32>
+func.func @main(%x: tensor<?xi64>) -> tensor<8xi32> {
+  %y = "relax.call_tir"(%x) {func = @meet} : (tensor<?xi64>) -> tensor<8xi32>
+  return %y : tensor<8xi32>
 }
-func.func private @meet(%addresses: memref<3xi64>, %status: memref<2xi32>) attributes {tir.prim_func} {
+func.func private @meet(%addresses: memref<?xi64>, %status: memref<8xi32>) attributes {tir.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %deadline = memref.load %addresses[%c2] : memref<3xi64>
-  scf.for %i = %c0 to %c2 step %c1 {
-    %other = arith.subi %c1, %i : index
-    %post = memref.load %addresses[%other] : memref<3xi64>
-    %wait = memref.load %addresses[%i] : memref<3xi64>
+  %count = memref.dim %addresses, %c0 : memref<?xi64>
+  %steps = arith.subi %count, %c1 : index
+  %half = arith.divui %steps, %c2 : index
+  %deadline = memref.load %addresses[%steps] : memref<?xi64>
+  scf.for %i = %c0 to %steps step %c1 {
+    %away = arith.addi %i, %half : index
+    %other = arith.remui %away, %steps : index
+    %post = memref.load %addresses[%other] : memref<?xi64>
+    %wait = memref.load %addresses[%i] : memref<?xi64>
     %posted = "tir.call_extern"(%post) {func = "sem_post"} : (i64) -> i32
     %waited = "tir.call_extern"(%wait, %deadline) {func = "sem_timedwait"} : (i64, i64) -> i32
-    memref.store %waited, %status[%i] : memref<2xi32>
+    memref.store %waited, %status[%i] : memref<8xi32>
   } {tir.parallel = 1 : i64}
   return
 }
@@ -125,24 +130,35 @@ class Time(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_int64), ("nanoseconds", ctypes.c_int64))
 
 
-def meet(executable: rx.Executable, patience: float) -> list[int]:
+def meet(executable: rx.Executable, patience: float, steps: int = 2) -> list[int]:
     """What each step's waiting came to: 0 where it met the other one."""
-    semaphores = (ctypes.c_uint64 * 16)()
-    addresses = [ctypes.addressof(semaphores), ctypes.addressof(semaphores) + 64]
+    semaphores = (ctypes.c_uint64 * (8 * steps))()
+    addresses = [ctypes.addressof(semaphores) + 64 * step for step in range(steps)]
     for address in addresses:
         C.sem_init(ctypes.c_void_p(address), 0, 0)
     deadline = Time(int(time.time() + patience) + 1, 0)
     told = numpy.array([*addresses, ctypes.addressof(deadline)])
-    return called(executable, told).tolist()
+    return called(executable, told).tolist()[:steps]
+
+
+@lru_cache(maxsize=1)
+def meeting() -> rx.Executable:
+    return rx.compile(rx.Module.parse(MEETING), TARGET)
 
 
 def test_threads_work_at_the_same_time() -> None:
-    meeting = rx.compile(rx.Module.parse(MEETING), TARGET)
-    meeting.threads = 2
-    assert meet(meeting, 60) == [0, 0]
+    meeting().threads = 2
+    assert meet(meeting(), 60) == [0, 0]
     assert threads.working_threads() >= 1
-    meeting.threads = 1
-    assert -1 in meet(meeting, 0)
+    meeting().threads = 1
+    assert -1 in meet(meeting(), 0)
+
+
+def test_each_thread_has_a_part_of_a_loop() -> None:
+    """The caller the first half: step by step it meets who works on the other one."""
+    meeting().threads = 2
+    for _ in range(5):
+        assert meet(meeting(), 60, 8) == [0] * 8
 
 
 def test_idle_threads_sleep() -> None:
