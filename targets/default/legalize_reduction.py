@@ -11,12 +11,12 @@ from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...emit import linalg
-from ...emit.arithmetic import bits_of, element, from_bits
+from ...emit.arithmetic import element
 from ...emit.conversions import accumulator, rounded, to_float, widened
 from ...emit.loops import for_range, load, nest, scratch, store
 from ...emit.numbers import Number, Size, constant, divide, intrinsic, maximum, minimum, select
 from ...emit.reduction import Reduction, highest, lowest
-from ...emit.sorting import around_axis
+from ...emit.sorting import around_axis, from_lower_key, lower_key
 from ...passes.legalize.builder import Body, RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.schedule.sharing import share_ranges
@@ -158,10 +158,10 @@ def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
     def body(reduction: Reduction, *outputs: Value) -> Any:
         key, result = _median_key(reduction, dtype), str(outputs[0].type.element_type)
-        values = reduction.over_kept(lambda x: _from_key(x, dtype, result), [key], outputs[0])
+        values = reduction.over_kept(lambda x: from_lower_key(x, dtype, result), [key], outputs[0])
         if len(outputs) == 1:
             return values
-        is_median = lambda x, key: _key(x, dtype) == key  # noqa: E731
+        is_median = lambda x, key: lower_key(x, dtype) == key  # noqa: E731
         return [values, _first_place(reduction, is_median, key, outputs[1], op.keepdims)]
 
     return _reduce(op, builder, body)
@@ -176,7 +176,7 @@ def _median_key(reduction: Reduction, dtype: str) -> Value:
         bit = constant(1, f"i{width}") << (width - 1 - step).to(f"i{width}")
 
         def count(x: Number, known: Number, total: Number) -> Number:
-            return total + _key(x, dtype).unsigned("<", known | bit).to("i64")
+            return total + lower_key(x, dtype).unsigned("<", known | bit).to("i64")
 
         def decide(known: Number, below: Number, rank: Number) -> Number:
             return select(below <= rank, known | bit, known)
@@ -200,29 +200,6 @@ def _median_ranks(reduction: Reduction) -> Value:
         return minimum(select(widened(x) != widened(x), 0, rank), lowest_rank)
 
     return reduction.fold_into(step, [reduction.whole], ranks)
-
-
-def _key(value: Number, dtype: str) -> Number:
-    """An integer that is lower without sign where the element is; for floats both zeros have one, and all NaNs 0."""
-    x = widened(value)
-    if not x.is_float:
-        return x if is_unsigned(dtype) else x ^ _sign(x)
-    bits = bits_of(x)
-    positive = select((bits < 0) & (x != 0.0), bits ^ -1, bits | _sign(bits))
-    return select(x != x, 0, positive)
-
-
-def _from_key(key: Number, dtype: str, result: str) -> Number:
-    """The element with a key, NaN for 0."""
-    if not is_float(dtype):
-        return key if is_unsigned(dtype) else key ^ _sign(key)
-    bits = select(key < 0, key ^ _sign(key), key ^ -1)
-    return to_float(from_bits(bits, element(f"f{key.bits}")), result)
-
-
-def _sign(x: Number) -> int:
-    """The bit that says whether an integer is negative."""
-    return -(1 << (x.bits - 1))
 
 
 # ---- running totals ----
