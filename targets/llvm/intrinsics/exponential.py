@@ -66,7 +66,7 @@ def exp_fast(x: Number) -> Number:
 def exp_below(x: Number) -> Number:
     """As the result is normal, 2**n is added to its exponent."""
     least = pick(x, -87.33654, -708.3964185322641)
-    r, n = _reduced(at_least(at_most(x, 0.0), least), LOG2_E, LN_2)
+    r, n = _reduced(at_least(x, least), LOG2_E, LN_2)
     power = exp_minus_1(r) + 1.0
     return select(x < least, 0.0, from_bits(bits_of(power) + (n << format_of(x).mantissa), x.element))
 
