@@ -73,6 +73,8 @@ def test_exp_below_vanishes_before_it_underflows(dtype: str, is_own: bool, monke
     far = np.array([least * 1.1, -1e4, -np.inf, np.nan]).astype(NUMPY_TYPES[dtype])
     *vanished, unknown = run_intrinsic("tir.exp_below", far).astype("f8")
     assert max(vanished) < (1e-300 if dtype == "f64" else 1e-38) and np.isnan(unknown)
+    bits = np.array([-1, -2]).astype(f"i{x.dtype.itemsize}")
+    assert np.isnan(run_intrinsic("tir.exp_below", bits.view(x.dtype)).astype("f8")).all()
 
 
 @pytest.mark.parametrize("name", ["exp10", "hypot", "sigmoid", "tan"])
