@@ -70,9 +70,10 @@ def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         return builder.decline("the image is empty: there is nothing to make the result of")
     settings = _Settings(op, dtype, out_dtype, len(axes))
 
-    times = [settings.times(builder.shape(operands[0])[axis], builder.result_shape()[axis]) for axis in axes]
-    if None not in times:
-        return _repeated(operands[0], dict(zip(axes, times, strict=True)), builder)
+    shapes = builder.shape(operands[0]), builder.result_shape()
+    times = {axis: count for axis in axes if (count := settings.times(*(shape[axis] for shape in shapes))) is not None}
+    if len(times) == len(axes):
+        return _repeated(operands[0], times, builder)
 
     def resized(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
@@ -99,10 +100,11 @@ class _Settings:
         roi = op.roi or (0.0,) * (2 * count)
         self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
 
-    def times(self, size: Size, count: Size) -> int | None:
+    def times(self, size: Size | None, count: Size | None) -> int | None:
         """How often each element along a dimension comes in its place, one copy beside the other; None if not so."""
-        is_known = isinstance(size, int) and isinstance(count, int)
-        if self.method != "nearest_neighbor" or not is_known or count % size:
+        if self.method != "nearest_neighbor" or not isinstance(size, int) or not isinstance(count, int):
+            return None
+        if not size or not count or count % size:
             return None
         # Copies lie within half an element around theirs, or from theirs up to the next one.
         are_around = self.mode.endswith("half_pixel") and self.rounding.startswith("round")

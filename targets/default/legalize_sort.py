@@ -85,11 +85,13 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis, source = _axis(op, builder), builder.dtype(operands[0])
-    choice = (_by_key if bit_width(source) <= MOST_BITS else _by_element)(source, op.largest)
+    size_ = builder.shape(operands[0])[axis]
+    is_long = isinstance(size_, int) and size_ >> MOST_BITS > 0
+    choice = (_by_element if bit_width(source) > MOST_BITS or is_long else _by_key)(source, op.largest)
     dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
-    shape, result = builder.shape(operands[0]), builder.result_shape()[axis]
-    is_unsure = isinstance(result, int) and not isinstance(shape[axis], int)
-    is_across = any(size != 1 for size in shape[axis + 1 :])
+    result = builder.result_shape()[axis]
+    is_unsure = isinstance(result, int) and not isinstance(size_, int)
+    is_across = any(size != 1 for size in builder.shape(operands[0])[axis + 1 :])
 
     def write(value: Number, place: Number, outs: Sequence[Value], at: Sequence[Number]) -> None:
         record = [value, place.to(dtype)] if dtype else [value]
@@ -104,14 +106,17 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             are_enough = wanted <= count
             message = f"{{}} elements are asked for along axis {axis} of size {{}}"
             require(are_enough, "ValueError", message, wanted, count)
-        if choice.is_limited and not isinstance(shape[axis], int):
+        if choice.is_limited and not isinstance(size_, int):
             are_few = count < 1 << MOST_BITS
             require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
 
         def select_row(first: FirstOfMany, copied: Value | None, at: Place) -> None:
             if copied is not None:
                 for_range(0, count, lambda i: store(load(data, *at(i)), copied, i))
-            read = lambda i: load(data, *at(i)) if copied is None else load(copied, i)  # noqa: E731
+
+            def read(i: Number) -> Number:
+                return load(data, *at(i)) if copied is None else load(copied, i)
+
             row = first.select(count, lambda i: choice.record(read(i), i), lambda top: choice.before(read, top))
 
             def write_one(i: Number) -> None:
@@ -131,7 +136,7 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
             with_first_of_many(wanted, choice.types(element), choice.order, with_heap)
 
-        _rows(data, _SELECTING, with_memory, lambda memory, at: select_row(*memory, at))
+        _rows(data, _SELECTING, with_memory, lambda memory, at: select_row(memory[0], memory[1], at))
 
     return builder.loops(body)
 
