@@ -130,6 +130,11 @@ def _extreme(name: str, x: Any, y: Any) -> Number:
 maximum, minimum = _extreme_of("max", max), _extreme_of("min", min)
 
 
+def larger(x: Number, best: Number) -> Number:
+    """The larger of an element and what was found so far, which NaN never becomes: one operation for processors."""
+    return select(x > best, x, best)
+
+
 # ---- division that no machine traps on ----
 def divide(x: Number, y: Number) -> Number:
     """Integers round towards zero; an integer divided by 0 is 0."""

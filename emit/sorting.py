@@ -17,10 +17,12 @@ from math import prod
 
 from ..bindings.ir import Type, Value
 from ..bindings.mlir import ir
-from .conversions import widened
+from ..dialects.core.infos import is_float, is_unsigned
+from .arithmetic import bits_of, element, from_bits
+from .conversions import to_float, widened
 from .linalg import segments
 from .loops import and_then, for_range, load, repeat_while, scratches, size, store, when
-from .numbers import Number, Size, as_index, constant, maximum, minimum, select
+from .numbers import Number, Size, as_i64, as_index, constant, maximum, minimum, select
 
 #: Records that are compared at once.
 _BLOCK = 16
@@ -30,6 +32,8 @@ Record = Sequence[Number]
 Records = Callable[[Number], Record]
 #: Whether a record must come before another; false for equal ones.
 Order = Callable[[Record, Record], Number]
+#: The same of one record and that at a place.
+Before = Callable[[Record], Callable[[Number], Number]]
 
 
 def around_axis(buffer: Value, axis: int | None) -> Value:
@@ -64,6 +68,47 @@ def precedes(left: Number, right: Number, dtype: str, *, descending: bool = Fals
     first, second = widened(left.of(dtype)), widened(right.of(dtype))
     in_order = first > second if descending else first < second
     return in_order | ((first == first) & (second != second)) if first.is_float else in_order
+
+
+def lower_key(value: Number, dtype: str) -> Number:
+    """An integer that is lower without sign where the element is; for floats both zeros have one, and all NaNs 0."""
+    x = widened(value)
+    if not x.is_float:
+        return x if is_unsigned(dtype) else x ^ _sign(x)
+    bits = bits_of(x)
+    positive = select((bits < 0) & (x != 0.0), bits ^ -1, bits | _sign(bits))
+    return select(x != x, 0, positive)
+
+
+def from_lower_key(key: Number, dtype: str, result: str) -> Number:
+    """The element with a key, NaN for 0."""
+    if not is_float(dtype):
+        return key if is_unsigned(dtype) else key ^ _sign(key)
+    bits = select(key < 0, key ^ _sign(key), key ^ -1)
+    return to_float(from_bits(bits, element(f"f{key.bits}")), result)
+
+
+def _sign(x: Number) -> int:
+    """The bit that says whether an integer is negative."""
+    return -(1 << (x.bits - 1))
+
+
+#: Elements that have no more bits, and their places in a row, are one number.
+MOST_BITS = 32
+
+
+def placed_key(value: Number, place: Number, dtype: str, *, descending: bool = False) -> Number:
+    """An i64 that is lower where an element comes before another one, or is as large and has a lower place."""
+    key = lower_key(value.of(dtype), dtype)
+    # NaN, which is 0, comes last: the largest number without sign.
+    key = key ^ -1 if descending else key - 1 if value.is_float else key
+    wide = (key ^ _sign(key)).of(f"i{key.bits}").to("i64")
+    return (wide << MOST_BITS) | as_i64(place)
+
+
+def place_of(key: Number) -> Number:
+    """The place in a placed key."""
+    return as_index(key & ((1 << MOST_BITS) - 1))
 
 
 def equals(left: Number, right: Number, dtype: str) -> Number:
@@ -152,15 +197,15 @@ class FirstOfMany:
         self._wanted = wanted
         self._order = order
 
-    def select(self, count: Number, record: Records) -> Records:
-        """The first of `count` records in their order."""
+    def select(self, count: Number, record: Records, before: Before) -> Records:
+        """The first of `count` records in their order; `before(top)(i)` is whether record i comes before another."""
         for_range(0, self._wanted, lambda i: _put(record(i), self._heap, i))
         parents = self._wanted // 2
         last_parent = parents - 1
         for_range(0, parents, lambda i: self._sink_at(last_parent - i))
 
         def take_next(place: Number) -> Number:
-            (found,) = self._passed(place, count, record)
+            (found,) = self._passed(place, count, before(_get(self._heap, 0)))
             when(found < count, lambda: self._sink(record(found), as_index(0)))
             return found + 1
 
@@ -168,9 +213,9 @@ class FirstOfMany:
         repeat_while([start], lambda place: place < count, take_next)
         return self._sorter.sort(self._wanted, lambda i: _get(self._heap, i), self._precedes)
 
-    def _passed(self, place: Number, count: Number, record: Records) -> list[Number]:
-        """From a place on the first record that comes before the top, or their count: in blocks, then one by one."""
-        top, last = _get(self._heap, 0), count - 1
+    def _passed(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
+        """From a place on the first record that is wanted, or their count: in blocks, then one by one."""
+        last = count - 1
 
         def is_block_passed(place: Number) -> Number:
             end = place + _BLOCK
@@ -180,9 +225,6 @@ class FirstOfMany:
                 return ~for_range(place, end, lambda i, any_: any_ | wants(i), constant(False, "i1"))[0]
 
             return and_then(end <= count, has_none)
-
-        def wants(place: Number) -> Number:
-            return self._order(record(place), top)
 
         def is_passed(place: Number) -> Number:
             return (place < count) & ~wants(minimum(place, last))

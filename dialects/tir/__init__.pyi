@@ -96,7 +96,7 @@ def exp2(x: Value, **at: Unpack[At]) -> Value:
     """2 to the power of x."""
 
 def exp_below(x: Value, **at: Unpack[At]) -> Value:
-    """e to the power of x, or of 0 where x is larger; 0 where that is no normal number: for softmax."""
+    """e to the power of x, which is not above 0; 0 where that is no normal number: for softmax."""
 
 def expm1(x: Value, **at: Unpack[At]) -> Value:
     """exp(x) - 1, exact near 0."""

@@ -32,7 +32,7 @@ op("exp", X, infer=same_float, doc="e to the power of x.")
 op("exp2", X, infer=same_float, doc="2 to the power of x.")
 op("exp10", X, infer=same_float, doc="10 to the power of x.")
 op("exp_below", X, infer=same_float,
-   doc="e to the power of x, or of 0 where x is larger; 0 where that is no normal number: for softmax.")  # fmt: skip
+   doc="e to the power of x, which is not above 0; 0 where that is no normal number: for softmax.")  # fmt: skip
 op("expm1", X, infer=same_float, doc="exp(x) - 1, exact near 0.")
 op("log", X, infer=same_float, doc="Natural logarithm.")
 op("log2", X, infer=same_float, doc="Logarithm to base 2.")

@@ -12,17 +12,20 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import last_of, made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
-from ...emit.numbers import constant
+from ...emit.numbers import constant, larger, number
 from ...emit.structured import StructuredOp
 from .vector_access import shuffle
 from .vector_body import lane_of
 
+_CHOICE = "arith.select"
 #: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.
 _KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
     "arith.addf": ("add", lambda _: -0.0),
     "arith.mulf": ("mul", lambda _: 1.0),
     "arith.maximumf": ("maximumf", lambda _: -math.inf),
     "arith.minimumf": ("minimumf", lambda _: math.inf),
+    # A choice of the larger one: NaN is not.
+    _CHOICE: ("maxnumf", lambda _: -math.inf),
     "arith.addi": ("add", lambda _: 0),
     "arith.muli": ("mul", lambda _: 1),
     "arith.andi": ("and", lambda _: -1),
@@ -35,6 +38,7 @@ _KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
 }
 
 
+_ORDERED_GREATER = 2
 #: Fewer vectors are reduced one by one.
 _LEAST_AT_ONCE = 4
 
@@ -49,7 +53,13 @@ class Combiner:
     def element(self) -> Type:
         return self.operation.results[0].type
 
+    @property
+    def _ignores_nan(self) -> bool:
+        return self.operation.name == _CHOICE
+
     def apply(self, left: Value, right: Value) -> Value:
+        if self._ignores_nan:
+            return larger(number(left), number(right)).value
         copy = self.operation.clone()
         copy.operands[0], copy.operands[1] = left, right
         copy.results[0].set_type(left.type)
@@ -60,7 +70,9 @@ class Combiner:
         kind = _KINDS[self.operation.name][0]
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
         if isinstance(self.element, ir.FloatType):
-            attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
+            # See forget_signs_of_zeros. No NaN gets into what ignores them.
+            free = {"add": "reassoc", "mul": "reassoc", "maxnumf": "reassoc,nnan,nsz"}.get(kind, "reassoc,nsz")
+            attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{free}>")
         return result_of("vector.reduction", [vector, start], self.element, **attributes)
 
     def reduce_all(self, vectors: Sequence[Value], starts: Sequence[Value]) -> list[Value]:
@@ -108,9 +120,22 @@ def _combiner(op: StructuredOp, output: int, value: Value) -> Combiner:
     if operation is None or operation.parent != op.operation:
         raise Decline(f"output #{output} is not reduced by a known operation")
     from_before = [operand == argument for operand in operation.operands]
-    if sum(from_before) != 1 or use_count(argument) != 1 or use_count(value) != 1:
+    uses = 1
+    if operation.name == _CHOICE:
+        uses = 2
+        if not _is_larger(operation) or operation.operands[2] != argument:
+            raise Decline(f"output #{output} is chosen by what is no known order")
+    if sum(from_before) != 1 or use_count(argument) != uses or use_count(value) != 1:
         raise Decline(f"output #{output} depends on what was reduced before in more than one way")
     return Combiner(operation)
+
+
+def _is_larger(choice: Operation) -> bool:
+    """Whether a choice is that of emit.numbers.larger."""
+    compared = made_by(choice.operands[0], "arith.cmpf")
+    if compared is None or list(compared.operands) != list(choice.operands)[1:]:
+        return False
+    return int(compared.attributes["predicate"].value) == _ORDERED_GREATER
 
 
 def allow_fused_multiply_add(op: StructuredOp) -> None:

@@ -67,7 +67,7 @@ _FORMULAS: dict[str, Callable[..., Number]] = {
     "tir.rad2deg": lambda x: x * (180 / math.pi),
     "tir.fdim": lambda x, y: select(x <= y, 0.0, x - y),
     "tir.tan": lambda x: intrinsic("sin", x) / intrinsic("cos", x),
-    "tir.exp_below": lambda x: intrinsic("exp", select(x > 0.0, 0.0, x)),
+    "tir.exp_below": lambda x: intrinsic("exp", x),
     "tir.exp10": lambda x: intrinsic("pow", x.constant(10.0), x),
 }
 #: Those that round nothing.

@@ -7,13 +7,15 @@ Coordinates are fractions of whole numbers, divided once in f64: exact where rou
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
+from ...dialects.core.symbols import Size
+from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import blocked_dimensions, layouts_of
 from ...emit import linalg
 from ...emit.arithmetic import element
@@ -68,6 +70,11 @@ def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         return builder.decline("the image is empty: there is nothing to make the result of")
     settings = _Settings(op, dtype, out_dtype, len(axes))
 
+    shapes = builder.shape(operands[0]), builder.result_shape()
+    times = {axis: count for axis in axes if (count := settings.times(*(shape[axis] for shape in shapes))) is not None}
+    if len(times) == len(axes):
+        return _repeated(operands[0], times, builder)
+
     def resized(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
         sizes = linalg.sizes(data)
@@ -92,6 +99,18 @@ class _Settings:
         self.extrapolated = op.extrapolation_value
         roi = op.roi or (0.0,) * (2 * count)
         self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
+
+    def times(self, size: Size | None, count: Size | None) -> int | None:
+        """How often each element along a dimension comes in its place, one copy beside the other; None if not so."""
+        if self.method != "nearest_neighbor" or not isinstance(size, int) or not isinstance(count, int):
+            return None
+        if not size or not count or count % size:
+            return None
+        # Copies lie within half an element around theirs, or from theirs up to the next one.
+        are_around = self.mode.endswith("half_pixel") and self.rounding.startswith("round")
+        are_behind = self.mode in ("asymmetric", "tf_half_pixel_for_nn") and self.rounding in ("", "floor")
+        times = count // size
+        return times if times < 1 / _EPSILON and (are_around or are_behind) else None
 
     def table(self, data: Value, output: Value, axis: int, position: int) -> _Table:
         size, count = linalg.sizes(data)[axis], linalg.sizes(output)[axis]
@@ -154,6 +173,16 @@ class _Settings:
         if rounding == "round_prefer_floor":
             return intrinsic("ceil", x - 0.5)
         return intrinsic("floor", x + _EPSILON) if rounding == "floor" else intrinsic("ceil", x - _EPSILON)
+
+
+def _repeated(data: Value, times: Mapping[int, int], builder: RuleBuilder) -> Value:
+    """Each element so often along the axes: a dimension more for each, along which it is the same."""
+    shape = builder.shape(data)
+    split = [(size, times.get(axis, 1)) for axis, size in enumerate(shape)]
+    apart = relax.ops["reshape"](data, relax.ops["shape_expr"]([each for size in shape for each in (size, 1)]))
+    repeated = relax.ops["broadcast_to"](apart, relax.ops["shape_expr"]([each for pair in split for each in pair]))
+    together = relax.ops["reshape"](repeated, relax.ops["shape_expr"](builder.result_shape()))
+    return relax.ops["astype"](together, dtype=builder.result_dtype())
 
 
 def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:

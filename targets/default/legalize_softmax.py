@@ -9,20 +9,20 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...emit.conversions import rounded, widened
-from ...emit.numbers import Number, intrinsic, maximum
+from ...emit.numbers import Number, intrinsic, larger
 from ...emit.reduction import Read, Reduction, lowest
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
 def _along_axis(op: OpView, builder: RuleBuilder, body: Callable[[Reduction, Any, Any], Any]) -> list[Value]:
-    """A PrimFunc of `body(reduction along the axis, largest elements, output)`."""
+    """A PrimFunc of `body(reduction along the axis, largest elements, output)`. A NaN makes its row NaN by the sum."""
     x = builder.operands[0]
     axis, dtype = op.axis % len(builder.shape(x)), builder.dtype(x)
 
     def write(x: Value, output: Value) -> Value:
         rows = Reduction(x, [axis])
-        return body(rows, rows.extreme(maximum, lowest(dtype), dtype), output)
+        return body(rows, rows.extreme(larger, lowest(dtype), dtype), output)
 
     return builder.prim(write)
 

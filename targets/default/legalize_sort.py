@@ -4,14 +4,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import OpView, Type, Value
 from ...bindings.mlir import ir
+from ...dialects.core.infos import bit_width
 from ...emit.linalg import product
-from ...emit.loops import for_range, load, require, size, sizes, store
+from ...emit.loops import for_range, load, require, scratch, size, sizes, store
 from ...emit.numbers import Number, Size
-from ...emit.sorting import FirstOfMany, Order, Record, Sorter, around_axis, precedes, with_first_of_many, with_sorter
+from ...emit.sorting import (
+    MOST_BITS,
+    FirstOfMany,
+    Order,
+    Record,
+    Sorter,
+    around_axis,
+    place_of,
+    placed_key,
+    precedes,
+    with_first_of_many,
+    with_sorter,
+)
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.schedule.sharing import share_ranges
@@ -71,16 +84,20 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 @register_legalize("relax.topk")
 def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
-    axis, order = _axis(op, builder), _order(builder, descending=op.largest)
+    axis, source = _axis(op, builder), builder.dtype(operands[0])
+    size_ = builder.shape(operands[0])[axis]
+    is_long = isinstance(size_, int) and size_ >> MOST_BITS > 0
+    choice = (_by_element if bit_width(source) > MOST_BITS or is_long else _by_key)(source, op.largest)
     dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
-    size_, result = builder.shape(operands[0])[axis], builder.result_shape()[axis]
+    result = builder.result_shape()[axis]
     is_unsure = isinstance(result, int) and not isinstance(size_, int)
+    is_across = any(size != 1 for size in builder.shape(operands[0])[axis + 1 :])
 
-    def write(record: Record, outs: Sequence[Value], place: Sequence[Number]) -> None:
+    def write(value: Number, place: Number, outs: Sequence[Value], at: Sequence[Number]) -> None:
+        record = [value, place.to(dtype)] if dtype else [value]
         written = {"values": record[:1], "indices": record[1:], "both": record}[op.ret_type]
-        for value, out in zip(written, outs, strict=True):
-            is_position = isinstance(value.type, ir.IndexType)
-            store(value.to(dtype) if is_position else value, out, *place)
+        for each, out in zip(written, outs, strict=True):
+            store(each, out, *at)
 
     def body(*buffers: Value) -> None:
         data, *outs = (around_axis(buffer, axis) for buffer in buffers)
@@ -89,12 +106,79 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             are_enough = wanted <= count
             message = f"{{}} elements are asked for along axis {axis} of size {{}}"
             require(are_enough, "ValueError", message, wanted, count)
+        if choice.is_limited and not isinstance(size_, int):
+            are_few = count < 1 << MOST_BITS
+            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
 
-        def select_row(first: FirstOfMany, at: Place) -> None:
-            row = first.select(count, lambda i: [load(data, *at(i)), i])
-            for_range(0, wanted, lambda i: write(row(i), outs, at(i)))
+        def select_row(first: FirstOfMany, copied: Value | None, at: Place) -> None:
+            if copied is not None:
+                for_range(0, count, lambda i: store(load(data, *at(i)), copied, i))
 
-        elements = [data.type.element_type, ir.IndexType.get()]
-        _rows(data, _SELECTING, lambda work: with_first_of_many(wanted, elements, order, work), select_row)
+            def read(i: Number) -> Number:
+                return load(data, *at(i)) if copied is None else load(copied, i)
+
+            row = first.select(count, lambda i: choice.record(read(i), i), lambda top: choice.before(read, top))
+
+            def write_one(i: Number) -> None:
+                place = choice.place(row(i))
+                write(read(place), place, outs, at(i))
+
+            for_range(0, wanted, write_one)
+
+        element = data.type.element_type
+
+        def with_memory(work: Work) -> None:
+            def with_heap(first: FirstOfMany) -> None:
+                if is_across:
+                    scratch([count], element, lambda copied: work((first, copied)))
+                else:
+                    work((first, None))
+
+            with_first_of_many(wanted, choice.types(element), choice.order, with_heap)
+
+        _rows(data, _SELECTING, with_memory, lambda memory, at: select_row(memory[0], memory[1], at))
 
     return builder.loops(body)
+
+
+class _Choice(NamedTuple):
+    """What stands for an element while the first ones are looked for."""
+
+    types: Callable[[Type], list[Type]]
+    record: Callable[[Number, Number], Record]
+    order: Order
+    #: Given how to read elements, and a record.
+    before: Callable[[Callable[[Number], Number], Record], Callable[[Number], Number]]
+    place: Callable[[Record], Number]
+    #: Whether there may only be so many as MOST_BITS count.
+    is_limited: bool
+
+
+def _by_element(dtype: str, descending: bool) -> _Choice:
+    """The element and its place."""
+    comes_first = lambda left, right: precedes(left, right, dtype, descending=descending)  # noqa: E731
+    return _Choice(
+        lambda element: [element, ir.IndexType.get()],
+        lambda value, place: [value, place],
+        lambda left, right: comes_first(left[0], right[0]),
+        lambda read, top: lambda i: comes_first(read(i), top[0]),
+        lambda record: record[1],
+        False,
+    )
+
+
+def _by_key(dtype: str, descending: bool) -> _Choice:
+    """One number, of which one comparison tells the order; elements are looked at in blocks, as they are."""
+
+    def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:
+        last = read(place_of(top[0]))
+        return lambda i: precedes(read(i), last, dtype, descending=descending)
+
+    return _Choice(
+        lambda _: [ir.IntegerType.get_signless(64)],
+        lambda value, place: [placed_key(value, place, dtype, descending=descending)],
+        lambda left, right: left[0] < right[0],
+        before,
+        lambda record: place_of(record[0]),
+        True,
+    )

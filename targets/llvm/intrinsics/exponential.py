@@ -26,9 +26,11 @@ LOG2_10 = 3.321928094887362
 LOG10_2 = (0.3010299956639812, -2.8037281277851704e-18)
 
 
-def _reduced(x: Number, factor: float, period: tuple[float, float]) -> tuple[Number, Number]:
-    """r and the integer n with x = n * period + r, r small."""
-    n_float, n = nearest_integer(x, factor)
+def _reduced(
+    x: Number, factor: float, period: tuple[float, float], near: Number | None = None
+) -> tuple[Number, Number]:
+    """r and the integer n with x = n * period + r, r small where `near`, which n is of, is x."""
+    n_float, n = nearest_integer(x if near is None else near, factor)
     high, low = parts(x, *period)
     return fma(n_float, -low, fma(n_float, -high, x)), n
 
@@ -64,9 +66,10 @@ def exp_fast(x: Number) -> Number:
 
 @expansion("tir.exp_below")
 def exp_below(x: Number) -> Number:
-    """As the result is normal, 2**n is added to its exponent."""
+    """As the result is normal, 2**n is added to its exponent; n is 0 for a NaN, whose bits may be any. What vanishes
+    needs no bound."""
     least = pick(x, -87.33654, -708.3964185322641)
-    r, n = _reduced(at_least(at_most(x, 0.0), least), LOG2_E, LN_2)
+    r, n = _reduced(x, LOG2_E, LN_2, select(x < 0.0, x, 0.0))
     power = exp_minus_1(r) + 1.0
     return select(x < least, 0.0, from_bits(bits_of(power) + (n << format_of(x).mantissa), x.element))
 

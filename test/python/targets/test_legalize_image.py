@@ -142,6 +142,25 @@ def test_nearest_is_exact(mode: str, rounding: str) -> None:
         numpy.testing.assert_array_equal(actual, expected)
 
 
+@pytest.mark.parametrize("rounding", ["", *ROUNDINGS])
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "tf_crop_and_resize"])
+def test_several_times_as_large(mode: str, rounding: str) -> None:
+    """Of known sizes: each element comes several times in its place, or where the rounding has it."""
+    options = {"method": "nearest_neighbor", "coordinate_transformation_mode": mode, "rounding_method": rounding}
+    x = numpy.arange(2 * 3 * 5 * 4, dtype="int32").reshape(2, 3, 5, 4)
+    for height, width in [(10, 12), (5, 8), (15, 4)]:
+        expected = x[:, :, places(mode, rounding, 5, height)][..., places(mode, rounding, 4, width)]
+        numpy.testing.assert_array_equal(ran("resize2d", x, size=(height, width), **options), expected)
+
+
+def test_copies_are_converted_and_keep_their_layout() -> None:
+    x = random((1, 4, 5, 3)) * 9
+    options = {"layout": "NHWC", "coordinate_transformation_mode": "asymmetric", "rounding_method": "floor"}
+    actual = ran("resize2d", x, size=(8, 15), method="nearest_neighbor", out_dtype="float16", **options)
+    expected = x.repeat(2, 1).repeat(3, 2).astype("float16")
+    numpy.testing.assert_array_equal(actual, expected, strict=True)
+
+
 def test_one_element_wide() -> None:
     for mode in MODES[:5]:
         options = {"coordinate_transformation_mode": mode, "rounding_method": "round_prefer_floor"}

@@ -84,6 +84,18 @@ def test_elements_are_converted_first(name: str, source: str, target: str) -> No
     numpy.testing.assert_array_equal(actual, expected, strict=True)
 
 
+@pytest.mark.parametrize("symbols", [(), [("n", "m", "k")]], ids=["static", "symbolic"])
+def test_columns_go_together(symbols: Any) -> None:
+    """In chunks, the last of which may be smaller; in each of the matrices anew."""
+    for shape in ((3, 5, 700), (2, 3, 256), (1, 40, 1), (2, 3, 0)):
+        x = numpy.random.default_rng(5).normal(size=shape)
+        x[..., 1::7] = numpy.nan
+        expected = numpy.cumsum(x, axis=1)
+        numpy.testing.assert_array_equal(ran("cumsum", x, axis=1, symbols=symbols), expected)
+        after = exclusive("cumsum", expected, 1)
+        numpy.testing.assert_array_equal(ran("cumsum", x, axis=1, exclusive=True, symbols=symbols), after)
+
+
 def test_nan_and_infinity_go_on() -> None:
     x = numpy.array([1.0, numpy.inf, 2.0, -numpy.inf, 3.0, numpy.nan, 1.0], "float32")
     with numpy.errstate(invalid="ignore"):

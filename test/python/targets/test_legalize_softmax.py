@@ -74,6 +74,17 @@ def test_infinities_and_nan(name: str, dtype: Any) -> None:
     assert numpy.isnan(ran(name, numpy.array([[numpy.inf, numpy.inf, 0.0]], dtype)).astype("float64")[0, :2]).all()
 
 
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_nan_anywhere_takes_its_row(name: str) -> None:
+    """The largest element is looked for as if it were not there."""
+    x = numpy.random.default_rng(4).normal(size=(70, 70)).astype("float32") * 30
+    numpy.fill_diagonal(x, numpy.nan)
+    x[7], x[9, 3], x[11, 4] = numpy.nan, -numpy.inf, numpy.inf
+    x[13, 13] = 1.0
+    expected = numpy.arange(70)[:, None] == 13
+    numpy.testing.assert_array_equal(numpy.isfinite(ran(name, x)), numpy.broadcast_to(expected, x.shape))
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("name", REFERENCES)
 def test_long_rows(name: str, dtype: str) -> None:

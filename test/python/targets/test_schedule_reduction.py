@@ -108,6 +108,32 @@ def test_a_sum_of_negative_zeros_keeps_the_sign_of_what_it_starts_from() -> None
     assert numpy.signbit(run(text, [x], [out], numpy.full((1, 5), -0.0, "f4")))[0]
 
 
+def chosen(combine: str, x: Shaped, out: Shaped, predicate: str = "ogt") -> str:
+    """The text of a reduction that chooses by a comparison."""
+    choice = f"arith.cmpf {predicate}, %x, %sofar : f32\n      %z = arith.select %y, %x, %sofar : f32"
+    body = reduction(x, out, [1], "addf", combine).replace("arith.addf %x, %sofar : f32", choice)
+    return prim_func([x], [out], body.replace("linalg.yield %y", "linalg.yield %z"), "comm_reduce")
+
+
+@pytest.mark.parametrize("rows", [3, 5])
+@pytest.mark.parametrize("size", [1, 3, 16, 70, 300])
+def test_the_larger_one_is_chosen_among_numbers(rows: int, size: int) -> None:
+    x, out = Shaped((rows, size), "f32"), Shaped((rows,), "f32")
+    array = -numpy.abs(random_array((rows, size), "f4")) - 1
+    array[1, 0], array[2, -1] = numpy.nan, numpy.inf
+    text = chosen("0xFF800000", x, out)
+    numpy.testing.assert_array_equal(run(text, [x], [out], array), numpy.fmax.reduce(array, axis=1, initial=-numpy.inf))
+    assert "linalg." not in scheduled_text(text)
+
+
+def test_other_choices_are_no_reductions_in_vectors() -> None:
+    x, out = Shaped((3, 70), "f32"), Shaped((3,), "f32")
+    assert "vector.reduction" in scheduled_text(chosen("0xFF800000", x, out))
+    assert "vector.reduction" not in scheduled_text(chosen("0xFF800000", x, out, "olt"))
+    turned = chosen("0xFF800000", x, out).replace("select %y, %x, %sofar", "select %y, %sofar, %x")
+    assert "vector.reduction" not in scheduled_text(turned)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_two_outputs_that_depend_on_each_other(axis: int) -> None:
     """The largest element and where it is first: no order is free, but neighbours are independent."""
