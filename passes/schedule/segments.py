@@ -24,6 +24,8 @@ class Segment(NamedTuple):
     rest: bool = False
     #: Whether the last group of steps of a reduction is a part.
     tail: bool = False
+    #: Whether there is one step at most, at the start.
+    once: bool = False
 
 
 def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
@@ -88,5 +90,9 @@ def vectors(size: Extent, lanes: int, tile: int, *, masked: bool, group: int = 1
     if isinstance(size, int):
         count = -(-(size % width) // (lanes * group))
         yield Segment(whole, size, count * lanes * group, count, lanes, rest=True)
-    else:
-        yield Segment(whole, size, lanes * group, 1, lanes, rest=True)
+        return
+    # Whole vectors need no mask, and that of the last one is the same in all loops around.
+    left = floor_to(size, lanes * group)
+    if tile > 1:
+        yield Segment(whole, left, lanes * group, 1, lanes)
+    yield Segment(left, size, lanes * group, 1, lanes, rest=True, once=True)

@@ -156,6 +156,7 @@ class Nest:
         for segment in self.segments(dim, size):
 
             def inside(position: Extent, *carried: Value, segment: Segment = segment) -> list[Value]:
+                position = segment.start if segment.once else position
                 new = state.at(dim, plus(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
