@@ -95,5 +95,6 @@ def test_transposed_convolutions_have_blocks() -> None:
     weight = floats(16, 32, 4, 4)
     with module.function("main", [rx.tensor((1, 16, "height", "width"))]) as f:
         f.returns(relax.nn.conv2d_transpose(*f, relax.const(weight), strides=(2, 2), padding=(1,) * 4))
-    text = str(rx.lower(module, "llvm{cpu=skylake-avx512}", pipeline=rx.stages().until("layouts")))
+    target = "llvm{cpu=skylake-avx512}"
+    text = str(rx.lower(module, target, pipeline=rx.stages(target).until("layouts")))
     assert 'data_layout = "NCHW16c"' in text
