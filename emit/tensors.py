@@ -83,7 +83,10 @@ def dims_joined(rank: int, axis: int, count: int) -> Attribute:
 
 
 def slice_of(
-    tensor: Value, offsets: Sequence[int | Value], sizes: Sequence[int | Value], strides: Sequence[int | Value] | None = None
+    tensor: Value,
+    offsets: Sequence[int | Value],
+    sizes: Sequence[int | Value],
+    strides: Sequence[int | Value] | None = None,
 ) -> Value:
     """A part of a tensor; strides are positive."""
     if is_nothing([*sizes, *tensor.type.shape]):

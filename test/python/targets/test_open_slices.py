@@ -77,6 +77,7 @@ def test_nothing_is_copied_beside(name: str) -> None:
     allocated = re.findall(r"memref\.alloc\(.*memref<(?:\?|\d+)x\d+x\?x\?xf32>", kernels)
     assert len(allocated) == (name == "pool"), text  # its padded data
     assert "memref.copy" not in text
+    assert text.count("linalg.generic") == text.count("tir.unplanned"), text  # the others are copies
 
 
 def test_channels_in_one_run() -> None:
