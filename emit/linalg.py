@@ -151,13 +151,13 @@ def insert(scalar: Value, tensor: Value, indices: Sequence[Value]) -> Value:
     return result_of("tensor.insert", [scalar, tensor, *indices], tensor.type)
 
 
-def empty(sizes: Sequence[Size], element: Type) -> Value:
+def empty(sizes: Sequence[int | Value], element: Type) -> Value:
     """A tensor with undefined elements, for what a body computes on its way."""
     shape, dynamic = static_and_dynamic(sizes)
     return result_of("tensor.empty", dynamic, ir.RankedTensorType.get(shape, element))
 
 
-def is_nothing(sizes: Sequence[Size]) -> bool:
+def is_nothing(sizes: Sequence[int | Value]) -> bool:
     """Whether there are known to be no elements. MLIR refuses a part that begins where the tensor ends."""
     return any(isinstance(size, int) and size == 0 for size in sizes)
 

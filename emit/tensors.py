@@ -83,7 +83,10 @@ def dims_joined(rank: int, axis: int, count: int) -> Attribute:
 
 
 def slice_of(
-    tensor: Value, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None
+    tensor: Value,
+    offsets: Sequence[int | Value],
+    sizes: Sequence[int | Value],
+    strides: Sequence[int | Value] | None = None,
 ) -> Value:
     """A part of a tensor; strides are positive."""
     if is_nothing([*sizes, *tensor.type.shape]):
@@ -97,9 +100,9 @@ def slice_of(
 def put_slice(
     source: Value,
     tensor: Value,
-    offsets: Sequence[Size],
-    strides: Sequence[Size] | None = None,
-    sizes: Sequence[Size] | None = None,
+    offsets: Sequence[int | Value],
+    strides: Sequence[int | Value] | None = None,
+    sizes: Sequence[int | Value] | None = None,
 ) -> Value:
     """The tensor with another one written into it.
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..bindings.ir import Value
@@ -57,12 +57,28 @@ def padded(tensor: Value, value: Value | float, before: Sequence[int], after: Se
     around = [size + (low + high) for size, low, high in zip(sizes, before, after, strict=True)]
     whole = linalg.empty(around, tensor.type.element_type)
     # Only the border is filled: to write all of it twice would take as long as to copy the tensor.
+    for border in borders(sizes, before, after, around):
+        whole = _filled(value, whole, border.offsets, border.sizes)
+    return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)
+
+
+class Border(NamedTuple):
+    """A part of what is around a tensor: on one side of it along an axis, in all of its room along those behind."""
+
+    axis: int
+    offsets: list[Size]
+    sizes: list[Size]
+
+
+def borders(
+    sizes: Sequence[Size], before: Sequence[int], after: Sequence[int], around: Sequence[Size]
+) -> Iterator[Border]:
+    """What surrounds a tensor of these sizes in a room of the sizes `around`, in parts that do not overlap."""
     for axis, (low, size, high) in enumerate(zip(before, sizes, after, strict=True)):
         for start, width in ((0, low), (low + size, high)):
             if not isinstance(width, int) or width > 0:
                 offsets = [*before[:axis], start, *[0] * (len(sizes) - axis - 1)]
-                whole = _filled(value, whole, offsets, [*sizes[:axis], width, *around[axis + 1 :]])
-    return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)
+                yield Border(axis, offsets, [*sizes[:axis], width, *around[axis + 1 :]])
 
 
 def _filled(value: Value | float, tensor: Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> Value:

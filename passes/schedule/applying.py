@@ -107,9 +107,7 @@ def _write(
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
     nest = Nest if plan.tiles is None else TileNest
-    results = joined.restore(nest(joined.op, plan, initial, found, epilogue, dots).emit())
-    for old, new in zip(operation.results, results, strict=True):
-        old.replace_all_uses_with(new)
+    joined.replace(operation.results, nest(joined.op, plan, initial, found, epilogue, dots).emit())
 
 
 def _start_of(value: Value) -> Operation | None:

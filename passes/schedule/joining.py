@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import constant_of, made_by, operations_in, use_count
+from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, use_count
 from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import DYNAMIC, Linear, StructuredOp
+from ...emit.tensors import put_slice, slice_of
+from .parts import Part, Place, open_part, written_back
 
 #: What no type can have as a size.
 _TOO_MANY = 1 << 63
@@ -78,12 +81,18 @@ def _are_whole(op: StructuredOp, left: int, right: int) -> bool:
     """Whether no operand is known to be a part of another tensor there: behind each row of a part is a gap."""
     for operand, value in enumerate(op.operands):
         axes = _axes_of(op, operand, left, right)
-        if axes is not None and not _is_whole_in(value, range(axes[0] + 1, axes[-1] + 1)):
+        if axes is None:
+            continue
+        first, *others = range(axes[0], axes[-1] + 1)
+        part = open_part(value, [[first, *others]])
+        is_view = part is not None and (operand < op.output_start or written_back(part) is not None)
+        if not is_view and not _is_whole_in(value, others):
             return False
     return True
 
 
-def _is_whole_in(value: Value, axes: Iterable[int]) -> bool:
+def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
+    """Whether types tell that there is no gap between neighbours along these axes."""
     slice_ = made_by(value, "tensor.extract_slice")
     if slice_ is None:
         return True
@@ -93,7 +102,9 @@ def _is_whole_in(value: Value, axes: Iterable[int]) -> bool:
         size == known != DYNAMIC and step == 1 for size, known, step in zip(sizes, source.shape, steps, strict=True)
     ]
     skipped = source.rank - value.type.rank
-    return sizes[skipped:] == list(value.type.shape) and all(is_whole[skipped + axis] for axis in axes)
+    # Steps in the last axis are copied away at once, which is faster than to read vectors by steps.
+    is_known = DYNAMIC not in source.shape[skipped + axes[0] :] or steps[-1] != 1
+    return is_known and sizes[skipped:] == list(value.type.shape) and all(is_whole[skipped + axis] for axis in axes)
 
 
 def check_joined(op: StructuredOp, loops: Loops) -> None:
@@ -161,6 +172,21 @@ def _product(op: StructuredOp, chain: Sequence[int]) -> int | None:
     return None if total == DYNAMIC else total
 
 
+class _Whole(NamedTuple):
+    """Of an open slice: which it is, the whole tensor with its axes joined, and where in that the slice is."""
+
+    part: Part
+    joined: Value
+    place: Place
+
+
+class _Collapsed(NamedTuple):
+    """An operand with its axes joined."""
+
+    value: Value
+    whole: _Whole | None = None
+
+
 @dataclass(frozen=True)
 class Joined:
     """An operation whose operands have the shapes of its loops, and how its results get theirs back."""
@@ -168,28 +194,46 @@ class Joined:
     op: StructuredOp
     original: StructuredOp
     loops: Loops
+    outputs: Sequence[_Collapsed]
 
     @staticmethod
     def create(op: StructuredOp, loops: Loops) -> Joined:
-        made: dict[tuple[Value, str], Value] = {}
+        made: dict[tuple[Value, str], _Collapsed] = {}
+        operands = []
         for value, access in zip(op.operands, op.accesses, strict=True):
             groups = _groups(access, loops)
             # What is read and written in place stays one value.
             if (value, str(groups)) not in made:
                 made[value, str(groups)] = _collapse(value, groups)
-        operands = [
-            made[value, str(_groups(access, loops))] for value, access in zip(op.operands, op.accesses, strict=True)
-        ]
-        return Joined(replace(join(op, loops), operands=tuple(operands)), op, loops)
+            operands.append(made[value, str(groups)])
+        joined = replace(join(op, loops), operands=tuple(each.value for each in operands))
+        return Joined(joined, op, loops, operands[op.output_start :])
 
-    def restore(self, results: Sequence[Value]) -> list[Value]:
-        pairs = zip(results, self.original.outputs, self.original.output_accesses, strict=True)
-        return [_expand(value, like, _groups(access, self.loops)) for value, like, access in pairs]
+    def replace(self, old: Sequence[Value], results: Sequence[Value]) -> None:
+        """Has the loops' results used instead of the operation's."""
+        ends = zip(self.original.outputs, self.original.output_accesses, self.outputs, strict=True)
+        for before, value, (like, access, collapsed) in zip(old, results, ends, strict=True):
+            groups, whole = _groups(access, self.loops), collapsed.whole
+            insert = None if whole is None else written_back(whole.part)
+            if whole is None or insert is None or insert.operands[0] != before or not is_used_once(before):
+                before.replace_all_uses_with(_expand(value, like, groups))
+                continue
+            place = whole.place
+            written = put_slice(value, whole.joined, place.offsets, place.strides, place.sizes)
+            replace_op(insert, [_expand(written, whole.part.source, groups)])
 
 
-def _collapse(value: Value, groups: Loops) -> Value:
+def _collapse(value: Value, groups: Loops) -> _Collapsed:
     if all(len(group) == 1 for group in groups):
-        return value
+        return _Collapsed(value)
+    part = open_part(value, groups)
+    if part is None:
+        return _Collapsed(_joined(value, groups))
+    whole = _Whole(part, _joined(part.source, groups), part.place.joined(groups))
+    return _Collapsed(slice_of(whole.joined, *whole.place), whole)
+
+
+def _joined(value: Value, groups: Loops) -> Value:
     type_ = ir.RankedTensorType.get(_joined_shape(value.type.shape, groups), value.type.element_type)
     return result_of(_COLLAPSE, [value], type_, reassociation=_reassociation(groups))
 

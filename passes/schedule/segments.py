@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..lower_calls.memrefs import Extent, plus
 from .vector_access import floor_to, less
 
-#: What a longer tile of unknown size leaves is worth code for half a tile.
+#: What a longer tile of unknown size leaves is worth code for half a tile, and what that leaves for half of it.
 _LONG_TILE = 6
 
 
@@ -24,10 +24,16 @@ class Segment(NamedTuple):
     rest: bool = False
     #: Whether the last group of steps of a reduction is a part.
     tail: bool = False
+    #: Whether there is one step at most, at the start.
+    once: bool = False
+
+    def left(self, size: Extent, position: Extent) -> Extent:
+        """How much of the loop is left in a step: of a step alone a number that the loops around need not compute."""
+        return less(size, self.start if self.once else position)
 
 
 def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
-    """Steps of whole tiles, then what is left: at once where its size is known, else by half a tile and by points.
+    """Steps of whole tiles, then what is left: at once if its size is known, else by halves of long tiles and points.
 
     Each step of a point alone takes about as long as one of a tile: a sum waits for the product before.
     """
@@ -43,10 +49,10 @@ def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iter
         yield Segment(0, whole, tile, tile)
     if tile == 1 or whole == size:
         return
-    if tile >= _LONG_TILE and not one_by_one:
-        half = tile // 2
-        halves = plus(whole, floor_to(less(size, whole), half))
-        yield Segment(whole, halves, half, half)
+    while tile >= _LONG_TILE and not one_by_one:
+        tile //= 2
+        halves = plus(whole, floor_to(less(size, whole), tile))
+        yield Segment(whole, halves, tile, tile)
         whole = halves
     yield Segment(whole, size, 1, 1)
 
@@ -88,5 +94,9 @@ def vectors(size: Extent, lanes: int, tile: int, *, masked: bool, group: int = 1
     if isinstance(size, int):
         count = -(-(size % width) // (lanes * group))
         yield Segment(whole, size, count * lanes * group, count, lanes, rest=True)
-    else:
-        yield Segment(whole, size, lanes * group, 1, lanes, rest=True)
+        return
+    # Whole vectors need no mask, and that of the last one is the same in all loops around.
+    left = floor_to(size, lanes * group)
+    if tile > 1:
+        yield Segment(whole, left, lanes * group, 1, lanes)
+    yield Segment(left, size, lanes * group, 1, lanes, rest=True, once=True)

@@ -158,7 +158,7 @@ class Nest:
             def inside(position: Extent, *carried: Value, segment: Segment = segment) -> list[Value]:
                 new = state.at(dim, plus(start, position), segment.points, position)
                 if dim == self.plan.vector:
-                    new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                    new = new.vectors(segment.lanes, segment.left(size, position) if segment.rest else None)
                 elif self.plan.tiles is not None and dim == self.plan.tiles.dim:
                     new = new._replace(rows=less(size, position) if segment.rest else None)
                 elif self.plan.dot is not None and dim == self.plan.dot.dim:

@@ -129,7 +129,9 @@ def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> An
             if op.assume_inbound:
                 require_same(count, sizes[axis], f"the slice of axis {axis} leaves the tensor")
         if min(steps, default=1) > 0:
-            return linalg.copy(slice_of(x, starts, sizes, steps), output)
+            # As x's, open sizes of axes that are not cut are known to be all of it: there are no gaps there.
+            part = [sizes[axis] if axis in bounds else size for axis, size in enumerate(linalg.sizes(x))]
+            return linalg.copy(slice_of(x, starts, part, steps), output)
         return _strided(x, starts, steps, output)
 
     inputs = [operands[0], *map(builder.symbol, expressions)]

@@ -52,7 +52,11 @@ def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             if linalg.is_nothing(sizes):
                 continue
             offsets = [offset if axis == joined else 0 for axis in range(rank)]
-            output = tensors.put_slice(linalg.copy(part, tensors.slice_of(output, offsets, sizes)), output, offsets)
+            # As the output's, open sizes are known to be all of it: what is copied has no gaps there.
+            room = [*zip(sizes, linalg.sizes(output), strict=True)]
+            sizes = [own if isinstance(own, int) or axis == joined else all_ for axis, (own, all_) in enumerate(room)]
+            place = tensors.slice_of(output, offsets, sizes)
+            output = tensors.put_slice(linalg.copy(part, place), output, offsets, sizes=sizes)
             offset += sizes[joined]
         return output
 
@@ -115,12 +119,14 @@ def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
     def write(x: Value, *outputs: Value) -> list[Value]:
         offset: Size = 0
-        copies = []
+        copies, whole = [], linalg.sizes(x)
         for output in outputs:
             sizes = linalg.sizes(output)
             offsets = [offset if each == axis else 0 for each in range(rank)]
             is_there = not linalg.is_nothing(sizes)
-            copies.append(linalg.copy(tensors.slice_of(x, offsets, sizes), output) if is_there else output)
+            # As x's, open sizes are known to be all of it: what is copied has no gaps there.
+            part = [sizes[each] if each == axis else size for each, size in enumerate(whole)]
+            copies.append(linalg.copy(tensors.slice_of(x, offsets, part), output) if is_there else output)
             # The parts are as long as they can be: together they are x.
             offset += sizes[axis]
         return copies

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Padding: by a value it is two copies, otherwise every element is read at a place that the mode gives.
+"""Padding: by a value it is two copies, otherwise the border is read at places that the mode gives.
 
 Modes repeat as numpy's do where padding is wider than the data; TVM's would read outside of it.
 """
@@ -7,15 +7,17 @@ Modes repeat as numpy's do where padding is wider than the data; TVM's would rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...bindings.mlir import ir
 from ...dialects.core.infos import is_bool, is_float
 from ...emit import linalg, loops
 from ...emit.linalg import copy
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum, operation, select
 from ...emit.tensors import put_slice, slice_of
+from ...emit.windows import Border, borders
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -70,7 +72,35 @@ def _repeated(
     known = [as_index(size) for size in sizes]
     padded = [axis for axis in range(len(sizes)) if before[axis] or after[axis]]
     read_at = {axis: lambda index, axis=axis: place(index - before[axis], known[axis]) for axis in padded}
-    return linalg.moved(data, output, read_at)
+    if min((0, *before, *after)) < 0:
+        return linalg.moved(data, output, read_at)
+    around = linalg.sizes(output)
+    # Each place along an axis is computed once: it takes a division.
+    tables = {axis: _table(around[axis], read_at[axis]) for axis in padded}
+    whole = put_slice(copy(data, slice_of(output, before, sizes)), output, before, sizes=sizes)
+    for border in borders(sizes, before, after, around):
+        part = slice_of(whole, border.offsets, border.sizes)
+        whole = put_slice(_read_at(data, part, border, tables), whole, border.offsets, sizes=border.sizes)
+    return whole
+
+
+def _table(size: Size, place: Callable[[Number], Number]) -> Value:
+    """What a function gives for each index below a size."""
+    return linalg.parallel([], linalg.empty([size], ir.IndexType.get()), lambda: place(linalg.index(0)))
+
+
+def _read_at(data: Value, part: Value, border: Border, tables: Mapping[int, Value]) -> Value:
+    """A part of the border, read where the tables say; along the axes before its own it lies beside the data."""
+    axes = [axis for axis in tables if axis >= border.axis]
+    places = [slice_of(tables[axis], [border.offsets[axis]], [border.sizes[axis]]) for axis in axes]
+
+    def read(*found: Number) -> Number:
+        at = [linalg.index(axis) for axis in range(linalg.rank_of(part))]
+        for axis, place in zip(axes, found, strict=True):
+            at[axis] = place
+        return linalg.extract(data, at)
+
+    return linalg.parallel(places, part, read, [[axis] for axis in axes])
 
 
 def _nearest(index: Number, size: Number) -> Number:

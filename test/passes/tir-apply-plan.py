@@ -65,7 +65,8 @@ class Module:
             C[i, j] = C[i, j] + A[i, k] * B[k, j]
         return C
 
-    # Four partial sums along the reduction, then one number of all lanes.
+    # Four partial sums along the reduction, then whole vectors, the last one under a mask that no loop changes, at last
+    # one number of all lanes.
     # CHECK-LABEL: def row_sums(
     # CHECK: ) ->
     # CHECK-NEXT: v0 = A.shape[0]
@@ -73,17 +74,20 @@ class Module:
     # CHECK-NEXT: for i in range(v0):
     # CHECK-NEXT: v2 = vector.broadcast(T.float32(-0.0), T.float32x16)
     # CHECK-NEXT: v3 = v1 - arith.remui(v1, 64)
-    # CHECK-NEXT: v4 = v2
+    # CHECK-NEXT: v4 = v1 - arith.remui(v1, 16)
     # CHECK-NEXT: v5 = v2
     # CHECK-NEXT: v6 = v2
     # CHECK-NEXT: v7 = v2
+    # CHECK-NEXT: v8 = v2
     # CHECK-NEXT: for j in range(0, v3, 64):
-    # CHECK-NEXT: v4, v5, v6, v7 = A.vload([i, j], T.float32x16) + v4, A.vload([i, j + 16], T.float32x16) + v5, A.vload([i, j + 32], T.float32x16) + v6, A.vload([i, j + 48], T.float32x16) + v7
-    # CHECK-NEXT: for j in range(v3, v1, 16, carry=[v4, v5, v6, v7]):
-    # CHECK-NEXT: v8 = vector.create_mask(v1 - j, T.boolx16)
-    # CHECK-NEXT: v4 = arith.select(v8, A.vload([i, j], T.float32x16, mask=v8) + v4, v4)
-    # CHECK-NEXT: v8 = vector.reduction(v4 + v5 + (v6 + v7), T.float32(0.0), fastmath="reassoc", kind="add")
-    # CHECK-NEXT: B[i] = v8
+    # CHECK-NEXT: v5, v6, v7, v8 = A.vload([i, j], T.float32x16) + v5, A.vload([i, j + 16], T.float32x16) + v6, A.vload([i, j + 32], T.float32x16) + v7, A.vload([i, j + 48], T.float32x16) + v8
+    # CHECK-NEXT: for j in range(v3, v4, 16, carry=[v5, v6, v7, v8]):
+    # CHECK-NEXT: v5 = A.vload([i, j], T.float32x16) + v5
+    # CHECK-NEXT: for j in range(v4, v1, 16, carry=[v5, v6, v7, v8]):
+    # CHECK-NEXT: v9 = vector.create_mask(v1 - v4, T.boolx16)
+    # CHECK-NEXT: v5 = arith.select(v9, A.vload([i, j], T.float32x16, mask=v9) + v5, v5)
+    # CHECK-NEXT: v9 = vector.reduction(v5 + v6 + (v7 + v8), T.float32(0.0), fastmath="reassoc", kind="add")
+    # CHECK-NEXT: B[i] = v9
     # CHECK-NEXT: return B
     @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})
     def row_sums(A: T.Tensor(("?", "?"), "float32"), B: T.Tensor(("?",), "float32")) -> T.Tensor(("?",), "float32"):

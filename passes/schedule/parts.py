@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Slices of tensors with open sizes, some of whose axes run as one loop.
+
+The type of such a slice does not tell that there are no gaps between its rows, so that MLIR would copy it to join its
+axes. The tensor that it is a part of has none: its axes are joined first, and the slice is one of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import constant_of, made_by, users_of
+from ...emit.structured import DYNAMIC
+from ..lower_calls.memrefs import Extent, times
+
+_SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
+
+
+class Place(NamedTuple):
+    """Where in a tensor a slice is."""
+
+    offsets: list[Extent]
+    sizes: list[Extent]
+    strides: list[Extent]
+
+    @staticmethod
+    def of(op: Operation) -> Place:
+        """Where an operation on a slice reads or writes."""
+        tensor_count = len(list(op.attributes["operandSegmentSizes"])) - 3
+        values = iter(list(op.operands)[tensor_count:])
+        return Place(
+            *(
+                [next(values) if number == DYNAMIC else int(number) for number in op.attributes[f"static_{name}"]]
+                for name in Place._fields
+            )
+        )
+
+    def joined(self, groups: Sequence[Sequence[int]]) -> Place:
+        """The same where the axes of each group are one, of which all but the first are whole."""
+        offsets, sizes = [self.offsets[group[0]] for group in groups], [self.sizes[group[0]] for group in groups]
+        for number, group in enumerate(groups):
+            for axis in group[1:]:
+                offsets[number] = times(offsets[number], self.sizes[axis])
+                sizes[number] = times(sizes[number], self.sizes[axis])
+        return Place(offsets, sizes, [self.strides[group[0]] for group in groups])
+
+
+class Part(NamedTuple):
+    """A slice, and the tensor that it is one of."""
+
+    source: Value
+    place: Place
+
+
+def open_part(value: Value, groups: Sequence[Sequence[int]]) -> Part | None:
+    """The slice that a value is, if it has all of its tensor along all axes of each group but the first, and types do
+    not tell that there is no gap between neighbours along some."""
+    slice_ = made_by(value, _SLICE)
+    if slice_ is None or slice_.operands[0].type.rank != value.type.rank:
+        return None
+    source, place = slice_.operands[0], Place.of(slice_)
+    outermost = min(first for first, *others in groups if others)
+    if DYNAMIC not in source.type.shape[outermost + 1 :] or place.strides[-1] != 1:
+        return None
+    if made_by(_root(source), _SLICE) is not None:
+        return None
+    is_whole = all(
+        place.strides[first] == 1 and all(_is_all(place, source, axis) for axis in others)
+        for first, *others in groups
+        if others
+    )
+    return Part(source, place) if is_whole else None
+
+
+def written_back(part: Part) -> Operation | None:
+    """What writes a slice into its place again."""
+    inserts = (user for user in users_of(part.source) if user.name == _INSERT and user.operands[1] == part.source)
+    return next((insert for insert in inserts if Place.of(insert) == part.place), None)
+
+
+def _is_all(place: Place, source: Value, axis: int) -> bool:
+    """Whether a slice has all of its tensor along an axis."""
+    offset, size, stride = (numbers[axis] for numbers in place)
+    if (offset, stride) != (0, 1):
+        return False
+    if isinstance(size, int):
+        return size == source.type.shape[axis]
+    asked = made_by(size, "tensor.dim")
+    return asked is not None and constant_of(asked.operands[1]) == axis and _root(asked.operands[0]) == _root(source)
+
+
+def _root(value: Value) -> Value:
+    """The tensor whose elements, changed in part or all, a value of the same shape has."""
+    while (into := _changed(value)) is not None:
+        value = into
+    return value
+
+
+def _changed(value: Value) -> Value | None:
+    """The tensor that an operation writes into to make this one; None where there is none."""
+    if (insert := made_by(value, _INSERT)) is not None:
+        return insert.operands[1]
+    if (generic := made_by(value, "linalg.generic")) is not None:
+        return generic.operands[len(generic.operands) - len(generic.results) + value.result_number]
+    return None
