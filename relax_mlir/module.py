@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -131,6 +130,8 @@ class Module:
 
     def _repr_html_(self) -> str:
         """In notebooks: the outline, and behind it the whole as a script, without large constants."""
+        import html
+
         first, *functions = outline(self._owner.operation).split("\n")
         script = self.script(elide=True)
         shown = script if len(script) <= _MOST_SHOWN else f"{script[:_MOST_SHOWN].rpartition(chr(10))[0]}\n..."

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from ..support.byte_sizes import byte_text
@@ -26,6 +25,8 @@ def text(artifact: Artifact) -> str:
 
 def html(artifact: Artifact) -> str:
     """The same for notebooks."""
+    from html import escape
+
     rows = [
         f"<tr><td style='text-align:left'><code>{escape(signature_text(each))}</code></td>"
         f"<td>{'' if each.sites is None else len(each.sites)}</td></tr>"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..support.collector import uncollected
 from ..support.suggest import suggest
 from . import display
 from .artifact import ALIGNMENT, Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
@@ -195,6 +196,7 @@ def check_features(required: tuple[str, ...]) -> None:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 
 
+@uncollected()  # tvm-ffi is imported
 def _load(artifact: Artifact, limit: ThreadLimit) -> tvm_ffi.Module:
     check_architecture(artifact.triple)
     check_features(artifact.features)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import keyword
 import tokenize
@@ -58,6 +57,8 @@ def pieces(script: str) -> Iterator[Piece]:
 
 def highlighted(script: str) -> str:
     """The text as HTML that brings its colours along."""
+    import html
+
     parts, done = [], 0
     for start, end, kind in pieces(script):
         parts.append(html.escape(script[done:start]))

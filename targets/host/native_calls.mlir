@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rest of the unit in support.mlir, whose names these are: functions that are lists of C calls. What they read,
-// runtime/native_calls.py builds: its structures are these.
+// Functions that are lists of C calls. What they read, runtime/native_calls.py builds: its structures are these. Beside
+// support.mlir, whose names it uses, for programs that need it (support.py).
+
+!ptr = !llvm.ptr
+!any = !llvm.struct<(i64, i64)>
+!tensor = !llvm.struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>
 
 // A frame: the next idle one, what tensors it is for (of each: rank, whether it lies without gaps, sizes, strides), and
 // what is done with them: addresses that are passed, and calls.
@@ -18,7 +22,14 @@
 llvm.func @memcmp(!ptr, !ptr, i64) -> i32
 llvm.func @pthread_mutex_lock(!ptr) -> i32
 llvm.func @pthread_mutex_unlock(!ptr) -> i32
+llvm.func @TVMFFIFunctionCall(!ptr, !ptr, i32, !ptr) -> i32
 llvm.func @TVMFFIFunctionCreate(!ptr, !ptr, !ptr, !ptr) -> i32
+llvm.func @TVMFFIObjectDecRef(!ptr) -> i32
+llvm.func @TVMFFIObjectIncRef(!ptr) -> i32
+llvm.func @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
+
+llvm.mlir.global internal constant @__relax_type_error("TypeError\00")
+llvm.mlir.global internal constant @__relax_runtime_error("RuntimeError\00")
 
 llvm.mlir.global internal constant @__relax_native_arguments("%s takes a pointer and a function\00")
 llvm.mlir.global internal constant @__relax_native_name("__relax_native_function\00")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that are the same in every program (support.mlir, native_calls.mlir): programs declare them, one unit
-defines them. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its own.
+"""The functions that are the same in every program: programs declare them, and units that are the same define them.
+
+support.mlir is what all need. What only some do stands beside it in files, each a unit that nobody waits for who does
+not need it. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its own.
 """
 
 from __future__ import annotations
@@ -22,16 +24,22 @@ from .abi import EXPORT_PREFIX
 MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
-_FILES = ("support.mlir", "native_calls.mlir")
+#: The first is what all programs need, and the others of each other nothing.
+_FILES = ("support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir")
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
 _INLINED = "alwaysinline"
 
 
 @lru_cache(maxsize=1)
-def unit_text() -> str:
-    """The unit, visible to the other units of a program and to nobody else."""
-    return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _FILES)
+def unit_texts() -> tuple[str, ...]:
+    """The units, visible to the other units of a program and to nobody else. The first is what all programs need."""
+    return tuple(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _FILES)
+
+
+def needed_texts(module: Module) -> list[str]:
+    """Those of the units that define what a module declares, and what these need."""
+    return _needed(_declared(module.operation))
 
 
 #: How a processor is told that a thread waits for another one: by the architecture, as LLVM names it.
@@ -50,7 +58,7 @@ def pool_text(architecture: str) -> str:
 
 @lru_cache(maxsize=1)
 def _functions() -> dict[str, re.Match[str]]:
-    return {match[2]: match for match in _FUNCTION.finditer(unit_text())}
+    return {match[2]: match for text in unit_texts() for match in _FUNCTION.finditer(text)}
 
 
 @lru_cache(maxsize=256)
@@ -62,10 +70,10 @@ def _function_type(name: str) -> str:
 
 def _inlined(name: str) -> str:
     """A function for programs to have themselves, with what it calls declared."""
-    text = _functions()[name][0]
-    called = [_functions()[callee] for callee in re.findall(r"call @__relax_(\w+)", text)]
+    match = _functions()[name]
+    called = [_functions()[callee] for callee in re.findall(r"call @__relax_(\w+)", match[0])]
     declared = [each[0].partition("\n")[0].partition(" attributes")[0].removesuffix(" {") for each in called]
-    return "\n".join([*re.findall(r"^!.*$", unit_text(), re.MULTILINE), *declared, text])
+    return "\n".join([*re.findall(r"^!.*$", match.string, re.MULTILINE), *declared, match[0]])
 
 
 def table_text(table: str, setter: str, count: int) -> str:
@@ -191,19 +199,21 @@ def merge(module: Operation, text: str, known: Iterable[str]) -> set[str]:
     return set(named)
 
 
-def needs_support(module: Module) -> bool:
-    """Whether a module declares functions of the unit."""
-    return bool(_declared(module.operation))
-
-
 def define_support(operation: Operation) -> None:
     """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
     declared = _declared(operation)
+    texts = _needed(declared)
     for each in declared:
         each.erase()
-    if declared:
-        text = re.sub(r"^(llvm\.func|llvm\.mlir\.global)(?: external)? hidden", r"\1 internal", unit_text(), flags=re.M)
-        merge(operation, text, named_in(operation))
+    for text in texts:
+        own = re.sub(r"^(llvm\.func|llvm\.mlir\.global)(?: external)? hidden", r"\1 internal", text, flags=re.M)
+        merge(operation, own, named_in(operation))
+
+
+def _needed(declared: Iterable[Operation]) -> list[str]:
+    defining = {_functions()[str(symbol_name(each)).removeprefix(_PREFIX)].string for each in declared}
+    first, *others = unit_texts()
+    return [first, *(text for text in others if text in defining)] if defining else []
 
 
 def _declared(module: Operation) -> list[Operation]:

@@ -19,7 +19,7 @@ from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Call, process_pool
 from ...core.code import CodeOptions, check_opt_level
 from ...host.passes.host_call_parallel import THREAD_TABLE
-from ...host.support import define_support, named_in, needs_support, pool_text, unit_text
+from ...host.support import define_support, named_in, needed_texts, pool_text, unit_texts
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
@@ -33,6 +33,8 @@ _fixed: dict[str, bytes] = {}
 _WORTH_A_PROCESS = 50_000
 # More are started when it is known how many units there are.
 _MOST_EARLY = 8
+# Of what is the same in every program: checks and errors, and what programs keep. Few call registered functions.
+_EARLY_TEXTS = 2
 # Beside LLVM, what code of a unit depends on.
 _MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions)
 
@@ -54,10 +56,10 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module.operation)
-    support, pool = _fixed_units(machine)
-    has_support, has_threads = needs_support(module), THREAD_TABLE in named_in(module.operation)
-    units = [*units_of(module, split=not options.one_object), *([support] if has_support else [])]
-    fixed = [unit for unit, is_used in ((support, has_support), (pool, has_threads)) if is_used]
+    support, pool = [_fixed_unit(text) for text in needed_texts(module)], _fixed_unit(pool_text(machine.architecture))
+    has_threads = THREAD_TABLE in named_in(module.operation)
+    units = [*units_of(module, split=not options.one_object), *support]
+    fixed = [*support, pool] if has_threads else support
     made = _Making(units, fixed, machine, options, identity).run()
     return NativeCode([made[unit] for unit in units], made[pool] if has_threads else None)
 
@@ -65,18 +67,18 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
 def prepare(machine: CodeTarget, options: CodeOptions) -> None:
     """Starts processes that will make code soon, so that nobody waits for them then.
 
-    They begin with what is the same in every program.
+    They begin with what is the same in every program, and needed by most.
     """
     if options.jobs > 1:
-        fixed = _fixed_units(machine)
+        fixed = [_fixed_unit(text) for text in (*unit_texts()[:_EARLY_TEXTS], pool_text(machine.architecture))]
         making = _Making([], fixed, machine, options, _identity(machine, options.opt_level))
         calls = making.calls(making.missing())
         process_pool().prepare(min(options.jobs, _MOST_EARLY), unit_object.__module__, calls)
 
 
-def _fixed_units(machine: CodeTarget) -> tuple[Unit, Unit]:
-    """What is the same in every program: what all need, and the pool of threads."""
-    return Unit("", "", unit_text().encode()), Unit("", "", pool_text(machine.architecture).encode())
+def _fixed_unit(text: str) -> Unit:
+    """What is the same in every program that needs it."""
+    return Unit("", "", text.encode())
 
 
 class _Making:

@@ -12,7 +12,7 @@ import pytest
 from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
-from relax_mlir.targets.host.support import Support, define_support, needs_support, unit_text
+from relax_mlir.targets.host.support import Support, define_support, needed_texts, unit_texts
 from relax_mlir.targets.llvm.objects import native_code
 
 import relax_mlir as rx
@@ -47,7 +47,7 @@ def test_it_is_compiled_once_for_a_level(made: list[bytes]) -> None:
             run = program(size, opt_level=opt_level, cache=False)
             with pytest.raises(ValueError, match=rf"expected size {size}, got 5: shape \(2, 5\)"):
                 run["main"](numpy.ones((2, 5), "float32"))
-    assert made.count(unit_text().encode()) == 2
+    assert made.count(unit_texts()[0].encode()) == 2
 
 
 def test_another_process_finds_it_in_the_cache(
@@ -56,7 +56,7 @@ def test_another_process_finds_it_in_the_cache(
     for size in (13, 17):
         monkeypatch.setattr(native_code, "_fixed", {})
         program(size, cache=tmp_path)
-    assert made.count(unit_text().encode()) == 1
+    assert made.count(unit_texts()[0].encode()) == 1
 
 
 def types(module: Any) -> dict[str, str]:
@@ -69,10 +69,10 @@ def test_what_is_declared_is_what_the_unit_defines() -> None:
     """Calls declare functions by what the file's text says of their types."""
     with create_context() as context, ir.Location.unknown():
         load_dialects(context, ("llvm",))
-        defined = types(ir.Module.parse(unit_text()))
+        defined = {name: each for text in unit_texts() for name, each in types(ir.Module.parse(text)).items()}
         module = ir.Module.parse("")
         support = Support(module.operation)
-        shared = re.findall(r"llvm.func hidden @__relax_(\w+)\(", unit_text())
+        shared = re.findall(r"llvm.func hidden @__relax_(\w+)\(", "".join(unit_texts()))
         assert {"fail", "allocate", "check_tensor", "profile_begin"} <= {*shared, "profile_begin"}
         for name in (*shared, "profile_begin", "profile_end"):
             with ir.InsertionPoint(module.body):
@@ -80,6 +80,30 @@ def test_what_is_declared_is_what_the_unit_defines() -> None:
                 support.call(name, *(ir.Operation.create("llvm.mlir.undef", results=[each]).result for each in inputs))
         declared = types(module)
         assert declared == {name: defined[name] for name in declared} and len(declared) == len(shared) + 2
+
+
+def test_files_need_the_first_one_and_declare_what_it_defines() -> None:
+    """Each is a unit of its own: a declaration of another type would be found by a crash alone."""
+    with new_context(("llvm",)), ir.Location.unknown():
+        first, *others = (types(ir.Module.parse(text)) for text in unit_texts())
+    for each in others:
+        bodies = {name for name in each if name.startswith("__relax_")} - {*first}
+        assert not bodies & {name for other in others if other is not each for name in other}
+        assert all(first[name] == each[name] for name in first if name in each)
+
+
+def test_a_program_has_the_units_that_it_needs(made: list[bytes]) -> None:
+    common, kept, *rare = (text.encode() for text in unit_texts())
+    program(19, cache=False)
+    assert common in made and not {kept, *rare} & {*made}
+    weights = numpy.arange(19 * 300, dtype="float32").reshape(19, 300)  # too large for the code itself
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n", 19))]) as f:
+        f.returns(relax.matmul(*f, relax.const(weights)))
+    run = rx.compile(module, jobs=1, cache=False)
+    assert kept in made and not {*rare} & {*made}
+    x = numpy.ones((2, 19), "float32")
+    assert (run["main"](x) == x @ weights).all()
 
 
 RELEASE = "llvm.func hidden @__relax_release(!llvm.ptr)"
@@ -93,11 +117,11 @@ llvm.func @own(%any: !llvm.ptr) {
 def test_a_module_that_declares_functions_of_it_can_define_them() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(RELEASE + CALLER)
-        assert needs_support(module)
+        assert needed_texts(module) == [*unit_texts()[:1]]
         define_support(module.operation)
         assert module.operation.verify()
         assert "llvm.func internal @__relax_release(%arg0: !llvm.ptr)" in str(module)
-        assert not needs_support(module)
+        assert not needed_texts(module)
 
 
 @pytest.mark.parametrize("own", ["llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }", ""])
