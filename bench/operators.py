@@ -3,9 +3,10 @@
 
     python bench/operators.py            prints the table, those that are furthest behind at its end
     python bench/operators.py conv pool  those whose names have one of these in them
-    python bench/operators.py --open     batches, rows and sizes of pictures known at run time only
+    python bench/operators.py --open     batches, rows and sizes of pictures known at run time only, and ours beside
+                                         ours with known ones
 
-Both take turns in one run; each figure is the fastest call in microseconds, by the time that its thread was on the CPU,
+All take turns in one run; each figure is the fastest call in microseconds, by the time that its thread was on the CPU,
 which others may share. Ratios below 1 say that this project is faster.
 """
 
@@ -15,7 +16,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,23 +60,33 @@ def sizes_of(array: Any, is_open: bool) -> list[int | str]:
     ]
 
 
-def runs_of(case: Case, is_open: bool) -> tuple[Callable[[], object], Callable[[], object]]:
+Run = Callable[[], object]
+
+
+def runs_of(case: Case, is_open: bool) -> list[Run]:
+    """Ours and onnxruntime's; of open sizes ours with known ones, too."""
     model = model_of(case, is_open)
-    program = rx.compile(rx.from_onnx(model))
-    program.threads = 1
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = {f"x{number}": array for number, array in enumerate(case.given)}
+    expected = session.run(None, feeds)
+    ours = [_ours(each, case, expected) for each in ([model, model_of(case, False)] if is_open else [model])]
+    return [ours[0], lambda: session.run(None, feeds), *ours[1:]]
+
+
+def _ours(model: Any, case: Case, expected: Sequence[Any]) -> Run:
+    program = rx.compile(rx.from_onnx(model))
+    program.threads = 1
     main = program["main"]
-    ours = main(*case.given)
-    for mine, theirs in zip(ours if case.results > 1 else [ours], session.run(None, feeds), strict=True):
+    results = main(*case.given)
+    for mine, theirs in zip(results if case.results > 1 else [results], expected, strict=True):
         numpy.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-3)
-    return lambda: main(*case.given), lambda: session.run(None, feeds)
+    return lambda: main(*case.given)
 
 
-def fastest(runs: tuple[Callable[[], object], ...]) -> list[float]:
+def fastest(runs: Sequence[Run]) -> list[float]:
     """Seconds of a call of each, in turns."""
     best = [float("inf")] * len(runs)
     counts = [max(1, int(_OF_A_TURN / max(_seconds(run, 1), 1e-7))) for run in runs]
@@ -87,11 +98,18 @@ def fastest(runs: tuple[Callable[[], object], ...]) -> list[float]:
     return best
 
 
-def _seconds(run: Callable[[], object], count: int) -> float:
+def _seconds(run: Run, count: int) -> float:
     start = time.thread_time()
     for _ in range(count):
         run()
     return (time.thread_time() - start) / count
+
+
+def _tell_behind(whose: str, found: Mapping[str, float]) -> None:
+    behind = sorted((ratio, name) for name, ratio in found.items() if ratio > 1.05)
+    mean = statistics.geometric_mean(found.values())
+    print(f"{whose}geomean {mean:.2f} of {len(found)}; behind by more than a twentieth:")
+    print("".join(f"  {ratio:5.2f}  {name}\n" for ratio, name in behind), end="")
 
 
 def main() -> None:
@@ -101,17 +119,21 @@ def main() -> None:
     add_option(parser)
     arguments = parser.parse_args()
     wanted, is_open = arguments.words, arguments.open
-    found: dict[str, float] = {}
-    print(f"{'microseconds':<36} {'ours':>9} {'onnxruntime':>12}  ratio")
+    found, to_known = dict[str, float](), dict[str, float]()
+    print(f"{'microseconds':<36} {'ours':>9} {'onnxruntime':>12}  ratio" + "  known sizes  ratio" * is_open)
     for name, case in cases().items():
         if wanted and not any(each in name for each in wanted):
             continue
-        ours, theirs = fastest(runs_of(case, is_open))
+        ours, theirs, *known = fastest(runs_of(case, is_open))
         found[name] = ours / theirs
-        print(f"{name:<36} {ours * 1e6:9.1f} {theirs * 1e6:12.1f}  {found[name]:5.2f}", flush=True)
-    behind = sorted((ratio, name) for name, ratio in found.items() if ratio > 1.05)
-    print(f"geomean {statistics.geometric_mean(found.values()):.2f} of {len(found)}; behind by more than a twentieth:")
-    print("".join(f"  {ratio:5.2f}  {name}\n" for ratio, name in behind), end="")
+        row = f"{name:<36} {ours * 1e6:9.1f} {theirs * 1e6:12.1f}  {found[name]:5.2f}"
+        for each in known:
+            to_known[name] = ours / each
+            row += f" {each * 1e6:12.1f}  {to_known[name]:5.2f}"
+        print(row, flush=True)
+    _tell_behind("", found)
+    if to_known:
+        _tell_behind("to known sizes: ", to_known)
     goal = {name: ratio for name, ratio in found.items() if any(word in name for word in _NONE_BEHIND)}
     judge(arguments.goals, "softmax, norms, attention, pools, resize, gather to onnxruntime", 1.0, goal)
 
