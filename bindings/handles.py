@@ -226,9 +226,14 @@ class Result(ir.OpResult):
     def owner(self) -> OpView | Block:
         owner = super().owner
         if isinstance(owner, ir.OpView):
+            owner = _PlainView(owner.operation) if type(owner) is ir.OpView else owner
             owner.identity, owner.what, owner.reason = hash(self), self.what, ""
             self.handles.operation(owner)
         return owner
+
+
+class _PlainView(ir.OpView):
+    """Of an operation without a class of its own: the bindings' view takes no attributes."""
 
 
 class Argument(ir.BlockArgument):

@@ -74,19 +74,6 @@ def _register_location_casters() -> None:
         register_type_caster(cls.static_typeid, cast)
 
 
-#: Dialects whose operations are handed out without classes of their own. Who wants these imports upstream's module;
-#: operations that are handed out from then on are of its classes.
-_WITHOUT_CLASSES = ("arith", "bufferization", "cf", "irdl", "math", "memref", "scf", "tensor", "vector")
-
-
-def _search_own_modules_first() -> None:
-    """Making upstream's classes, thousands of functions, takes longer than to compile a small program."""
-    folder = f"{__package__}.dialect_classes"
-    for name in _WITHOUT_CLASSES:
-        sys.modules[f"{folder}.{name}"] = ModuleType(name)
-    _core.globals.dialect_search_modules = [folder, *_core.globals.dialect_search_modules]
-
-
 def _raise_outside() -> None:
     """What verifiers and other callbacks raise comes out of these as it was raised, not through MLIR's frames."""
     printed = (ir._OperationBase, ir.OpView, ir.Value, ir.OpResult, ir.BlockArgument, ir.Block, ir.Module)
@@ -115,7 +102,7 @@ passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
 _raise_outside()
 _core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
-_search_own_modules_first()
+_core.globals.dialect_search_modules = [f"{__package__}.dialect_classes", *_core.globals.dialect_search_modules]
 _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
 
 

@@ -49,30 +49,3 @@ print(type(function) is llvm.LLVMFuncOp, callable(llvm.translate_module_to_llvmi
 def test_llvm_s_operations_get_classes_when_somebody_wants_these() -> None:
     done = subprocess.run([sys.executable, "-c", LLVM], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["False", "[IntegerType(i64)]", "True True"]
-
-
-ARITH = """
-import sys
-import relax_mlir as rx
-from relax_mlir import relax
-from relax_mlir.bindings.mlir import ROOT, dialect_module
-
-module = rx.Module()
-with module.function("main", [rx.tensor(("n", 4))]) as f:
-    f.returns(relax.exp(*f))
-rx.compile(module, cache=False, jobs=1)
-print(sorted(name for name in sys.modules if name.startswith(f"{ROOT}.dialects.") and name.endswith("_ops_gen")))
-text = "func.func @f(%x: i64) -> i64 { %0 = arith.addi %x, %x : i64\\n return %0 : i64 }"
-modules = [rx.Module.parse(text), rx.Module.parse(text)]
-before = list(list(modules[0].body)[0].body.blocks[0])[0]
-arith = dialect_module("arith")
-after = list(list(modules[1].body)[0].body.blocks[0])[0]
-print(before.operation.name, isinstance(before, arith.AddIOp), isinstance(after, arith.AddIOp), after.lhs == after.rhs)
-"""
-
-
-def test_a_small_program_is_compiled_without_classes_that_nobody_asks_for() -> None:
-    done = subprocess.run([sys.executable, "-c", ARITH], capture_output=True, text=True, check=True)
-    imported, found = done.stdout.splitlines()
-    assert not [name for name in ("arith", "memref", "scf", "tensor", "vector") if f"_{name}_ops_gen" in imported]
-    assert found == "arith.addi False True True"

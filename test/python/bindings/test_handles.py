@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -253,3 +255,32 @@ def test_many_values_that_nobody_keeps_are_forgotten() -> None:
             value = relax.exp(value)
         f.returns(value)
     assert len(module.handles._values) < 5000
+
+
+WITHOUT_A_CLASS = """
+import relax_mlir as rx
+from relax_mlir import relax
+from relax_mlir.bindings import handles
+from relax_mlir.bindings.context import load_dialects
+from relax_mlir.bindings.mlir import ir
+
+module = rx.Module()
+with module.function("main", [rx.tensor((2,))]) as f:
+    load_dialects(f.args[0].context, ("llvm",))
+    type_ = ir.Type.parse("!llvm.ptr", f.args[0].context)
+    zero = ir.Operation.create("llvm.mlir.zero", [type_], ip=ir.InsertionPoint.current).result
+    view = handles.building.get().result(zero, type_, "llvm.mlir.zero").owner
+    print(type(zero.owner.opview) is ir.OpView, view.name)
+    f.returns(*f)
+rx.Pipeline("canonicalize").run(module)
+print(view)
+"""
+
+
+def test_a_view_of_an_operation_without_a_class() -> None:
+    """The bindings' own view, which takes no attributes. In a process of its own: here it may have a class."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_CLASS], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "True llvm.mlir.zero",
+        "<'llvm.mlir.zero' was erased by pass canonicalize>",
+    ], done.stderr
