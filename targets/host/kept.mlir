@@ -18,16 +18,21 @@ llvm.mlir.global internal constant @__relax_value_error("ValueError\00")
 
 // ---- what a loaded program keeps ----
 
-// One block of memory for temporaries, its size in front. A call takes it, or gets a new one where it is taken or too
-// small; who comes back last leaves his.
-llvm.mlir.global internal @__relax_arena() {alignment = 8 : i64} : !ptr {
-  %null = llvm.mlir.zero : !ptr
-  llvm.return %null : !ptr
+// Two blocks of memory, their sizes in front: the arena of temporaries (0), and what a kernel needs for itself (1). A call
+// takes one, or gets a new one where it is taken or too small; who comes back last leaves his.
+llvm.mlir.global internal @__relax_blocks() {alignment = 8 : i64} : !llvm.array<2 x ptr> {
+  %none = llvm.mlir.zero : !llvm.array<2 x ptr>
+  llvm.return %none : !llvm.array<2 x ptr>
 }
-llvm.func hidden @__relax_take_arena(%bytes: i64) -> !ptr {
+llvm.func internal @__relax_block(%which: i64) -> !ptr {
+  %blocks = llvm.mlir.addressof @__relax_blocks : !ptr
+  %slot = llvm.getelementptr %blocks[%which] : (!ptr, i64) -> !ptr, !ptr
+  llvm.return %slot : !ptr
+}
+llvm.func hidden @__relax_take_block(%which: i64, %bytes: i64) -> !ptr {
   %null = llvm.mlir.zero : !ptr  %c64 = llvm.mlir.constant(64 : i64) : i64
   %c127 = llvm.mlir.constant(127 : i64) : i64  %mask = llvm.mlir.constant(-64 : i64) : i64
-  %slot = llvm.mlir.addressof @__relax_arena : !ptr
+  %slot = llvm.call @__relax_block(%which) : (i64) -> !ptr
   %held = llvm.atomicrmw xchg %slot, %null acq_rel : !ptr, !ptr
   %none = llvm.icmp "eq" %held, %null : !ptr
   llvm.cond_br %none, ^allocate, ^look
@@ -54,13 +59,13 @@ llvm.func hidden @__relax_take_arena(%bytes: i64) -> !ptr {
   %data = llvm.getelementptr %block[64] : (!ptr) -> !ptr, i8
   llvm.return %data : !ptr
 }
-llvm.func hidden @__relax_give_arena(%data: !ptr) {
+llvm.func hidden @__relax_give_block(%which: i64, %data: !ptr) {
   %null = llvm.mlir.zero : !ptr
   %none = llvm.icmp "eq" %data, %null : !ptr
   llvm.cond_br %none, ^end, ^leave
 ^leave:
   %block = llvm.getelementptr %data[-64] : (!ptr) -> !ptr, i8
-  %slot = llvm.mlir.addressof @__relax_arena : !ptr
+  %slot = llvm.call @__relax_block(%which) : (i64) -> !ptr
   %other = llvm.atomicrmw xchg %slot, %block acq_rel : !ptr, !ptr
   llvm.call @free(%other) : (!ptr) -> ()
   llvm.br ^end
@@ -203,9 +208,13 @@ llvm.func internal @__relax_load() {
 }
 llvm.func internal @__relax_unload() {
   %null = llvm.mlir.zero : !ptr  %none = llvm.mlir.zero : !any
-  %arena = llvm.mlir.addressof @__relax_arena : !ptr
-  %block = llvm.atomicrmw xchg %arena, %null acq_rel : !ptr, !ptr
-  llvm.call @free(%block) : (!ptr) -> ()
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %arena_at = llvm.call @__relax_block(%c0) : (i64) -> !ptr
+  %arena = llvm.atomicrmw xchg %arena_at, %null acq_rel : !ptr, !ptr
+  llvm.call @free(%arena) : (!ptr) -> ()
+  %scratch_at = llvm.call @__relax_block(%c1) : (i64) -> !ptr
+  %scratch = llvm.atomicrmw xchg %scratch_at, %null acq_rel : !ptr, !ptr
+  llvm.call @free(%scratch) : (!ptr) -> ()
   %owner = llvm.mlir.addressof @__relax_constant_owner : !ptr
   llvm.call @__relax_release(%owner) : (!ptr) -> ()
   llvm.store %none, %owner : !any, !ptr

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps the arena of temporaries from one call to the next: fresh memory costs a page fault for every 4 KB.
+"""Keeps the arena of temporaries from one call to the next, and what kernels need much of for themselves: fresh memory
+costs a page fault for every 4 KB.
 
-The program holds one block (support.mlir). It goes when the program is unloaded.
+The program holds a block of each (kept.mlir). They go when the program is unloaded.
 """
 
 from __future__ import annotations
@@ -17,38 +18,63 @@ from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import ARENA
+from ....passes.lower_calls.memrefs import byte_count, is_dense
 from ..llvm_ops import memref_at
 from ..support import Support
+
+#: As kept.mlir counts them.
+_ARENA_BLOCK, _SCRATCH = 0, 1
+#: Bytes: what is smaller the C library keeps itself.
+_LEAST_SCRATCH = 1 << 20
 
 
 @register_pass
 @dataclass(frozen=True)
 class KeepArena(Pass):
-    """Keeps the memory of temporaries from one call to the next."""
+    """Keeps the memory of temporaries, and large ones of kernels, from one call to the next."""
 
     name: ClassVar[str] = "host-keep-arena"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Operation) -> None:
-        arenas = [inside for inside in operations_in(op) if ARENA in inside.attributes]
-        if not arenas:
+        kept = [(alloc, which) for alloc in operations_in(op) if (which := _block_for(alloc)) is not None]
+        if not kept:
             return
         support = Support(op)
         with op.context:
-            for arena in arenas:
-                _keep(support, arena)
+            for alloc, which in kept:
+                _keep(support, alloc, which)
 
 
-def _keep(support: Support, alloc: Operation) -> None:
-    memref = alloc.results[0]
-    frees = [user for user in users_of(memref) if user.name == "memref.dealloc"]
+def _block_for(alloc: Operation) -> int | None:
+    """Which block memory is of; None for what is small, lives on, or of which the size is not known."""
+    if ARENA in alloc.attributes:
+        return _ARENA_BLOCK
+    if alloc.name != "memref.alloc" or not _frees(alloc):
+        return None
+    type_ = alloc.results[0].type
+    is_plain = type_.has_static_shape and is_dense(type_)
+    return _SCRATCH if is_plain and byte_count(type_.shape, type_.element_type) >= _LEAST_SCRATCH else None
+
+
+def _frees(alloc: Operation) -> list[Operation]:
+    return [user for user in users_of(alloc.results[0]) if user.name == "memref.dealloc"]
+
+
+def _keep(support: Support, alloc: Operation, block: int) -> None:
+    memref, frees = alloc.results[0], _frees(alloc)
     with alloc.location, ir.InsertionPoint(alloc):
-        size = alloc.operands[0] if len(alloc.operands) else as_index(memref.type.shape[0])
-        bytes_ = as_i64(size).value
-        pointer = support.value("take_arena", bytes_)
-        kept = memref_at(pointer, memref.type, [bytes_])
+        which = as_i64(block).value
+        if block == _ARENA_BLOCK:
+            size = as_i64(alloc.operands[0] if len(alloc.operands) else as_index(memref.type.shape[0])).value
+            bytes_, sizes = size, [size]
+        else:
+            bytes_ = as_i64(byte_count(memref.type.shape, memref.type.element_type)).value
+            sizes = list(memref.type.shape)
+        pointer = support.value("take_block", which, bytes_)
+        kept = memref_at(pointer, memref.type, sizes)
     for free in frees:
         with free.location, ir.InsertionPoint(free):
-            support.call("give_arena", pointer)
+            support.call("give_block", which, pointer)
         free.erase()
     replace_op(alloc, [kept])
