@@ -14,7 +14,7 @@ from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import accumulator, rounded, to_float, widened
 from ...emit.loops import for_range, load, nest, scratch, store
-from ...emit.numbers import Number, Size, as_index, constant, divide, intrinsic, maximum, minimum, select
+from ...emit.numbers import Number, Size, constant, divide, intrinsic, maximum, minimum, select
 from ...emit.reduction import Reduction, highest, lowest
 from ...emit.sorting import around_axis, from_lower_key, lower_key
 from ...passes.legalize.builder import Body, RuleBuilder
@@ -245,7 +245,8 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             for_range(first, first + many, along)
 
         if rank == 1:
-            rows(as_index(0), 1)
+            # By its own indices: then the plan of memory sees that the result may be written over the input.
+            for_range(0, count, lambda place, total: advanced([place], total, buffers), constant(start, wide))
             return
         if isinstance(after, int) and after == 1:
             share_ranges(before, count, rows)
