@@ -295,8 +295,7 @@ def test_what_a_kernel_needs_much_of_is_kept() -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         executable["main"](x)
         faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-    assert faults[0] > 8000
-    assert faults[2] < 1000, faults
+    assert faults[-1] < 1000, faults
 
 
 # ---- what errors leave behind ----
