@@ -24,7 +24,7 @@ from ..support import Support
 
 #: As kept.mlir counts them.
 _ARENA_BLOCK, _SCRATCH = 0, 1
-#: Bytes: what is smaller the C library keeps itself.
+#: Bytes: the C library keeps what is smaller for certain, and from 32 MB on nothing.
 _LEAST_SCRATCH = 1 << 20
 
 
