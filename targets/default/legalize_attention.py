@@ -80,7 +80,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         rows, keys, values = (Rows.of(each) for each in (query, key, value))
         _check_sizes(what, rows, keys, values)
         _check_biases(biases, rows, keys)
-        if not _is_for_blocks(what, query):
+        if not _is_bias_known(what):
             return _attend(what, query, key, value, biases, out)
         return _attend_by_count(_blocks(what, rows, keys), rows, keys, values, biases, out)
 
@@ -184,14 +184,13 @@ def _part(tensor: Value, start: Number, length: Number) -> Value:
 # ---- attention of a batch ----
 
 
-def _is_for_blocks(what: _Attention, query: Value) -> bool:
-    """Whether there are queries for the lanes of a vector, and it is known where a bias has one element for several."""
-    is_known = what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
-    return is_known
+def _is_bias_known(what: _Attention) -> bool:
+    """Whether it is known where a bias has one element for several: blocks read parts of it."""
+    return what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
 
 
 def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Any:
-    """In vectors of queries or, where these are few, of keys: the run tells where nobody knows before."""
+    """In vectors of queries or, where these are few, of keys; the run tells where nobody knows before."""
     few = lambda: attend_one_by_one(what, query, key, value, biases, out)  # noqa: E731
     many = lambda: attend_in_blocks(what, query, key, value, biases, out)  # noqa: E731
     if isinstance(query.length, int):

@@ -85,7 +85,17 @@ def _kept_bytes(type_: Type) -> int:
 
 
 def _as_kept(value: Value) -> Value:
-    return as_i64(value).value if isinstance(value.type, ir.IndexType) else value
+    kept = _kept_type(value.type)
+    return value if kept == value.type else operation("arith.index_cast", [value], kept).value
+
+
+def _kept_type(type_: Type) -> Type:
+    """Memory has no indices."""
+    if isinstance(type_, ir.IndexType):
+        return type_of("i64")
+    if isinstance(type_, ir.VectorType) and isinstance(type_.element_type, ir.IndexType):
+        return ir.VectorType.get(type_.shape, type_of("i64"))
+    return type_
 
 
 def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Value:
@@ -116,6 +126,5 @@ def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Va
 
 
 def _told(kept: Value, place: int, type_: Type) -> Value:
-    if isinstance(type_, ir.IndexType):
-        return as_index(load(kept, place, type_of("i64"))).value
-    return load(kept, place, type_)
+    value = load(kept, place, _kept_type(type_))
+    return value if value.type == type_ else operation("arith.index_cast", [value], type_).value

@@ -2,25 +2,33 @@
 """Has convolutions work on blocks of channels, each of which is a vector: NCHW16c.
 
 Vectors are whole then, however short a picture's rows are, and weights are packed as they are read when the program is
-compiled. What is between convolutions follows (relax-convert-layout); conversions remain at the graph's ends.
+compiled. What is between convolutions follows (relax-convert-layout), an instance norm as the means that it is made of;
+conversions remain at the graph's ends, and where a reshape demands them.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, OpView
-from ....bindings.navigation import made_by
+from ....bindings.mlir import ir
+from ....bindings.navigation import made_by, operations_in
+from ....bindings.rewriting import Decline, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
+from ....passes.canonicalize.support import stated
 from ....passes.core.registry import register_pass
+from ....passes.decompose.registry import decomposed, find_decomposition
 from ....passes.relax_convert_layout import ConvertLayout
 from ...core.backend import Machine
 from ...core.machine_pass import MachinePass
 
 #: A shorter vector is not worth a layout of its own.
 _SHORTEST_BLOCK = 4
+#: By simpler operators, which need no single axis that channels lie along: no gain was measured for norms of groups.
+_WRITTEN_OUT = "relax.nn.instance_norm"
 
 
 @register_pass
@@ -34,12 +42,26 @@ class BlockChannels(MachinePass):
 
     def run(self, op: Operation) -> None:
         processor = self.machine
+        for norm in [each for each in operations_in(op) if each.name == _WRITTEN_OUT]:
+            convolution = made_by(norm.operands[0], "relax.nn.conv2d")
+            if convolution is not None and _layouts(convolution.opview, processor):
+                _write_out(norm)
         ConvertLayout(callback=lambda operation: _layouts(operation, processor)).run(op)
 
 
-def _layouts(op: OpView, processor: Machine) -> tuple[str, ...]:
-    """Those of data, kernel and result; nothing where an operation stays as it is."""
-    if op.OPERATION_NAME != "relax.nn.conv2d" or (op.data_layout, op.kernel_layout) != ("NCHW", "OIHW"):
+def _write_out(norm: Operation) -> None:
+    rule = find_decomposition(norm.name)
+    assert rule is not None
+    with ir.InsertionPoint(norm), norm.location, suppress(Decline):
+        (value,) = decomposed(rule, norm.opview)
+        replace_op(norm, [stated(value, norm.results[0].type)])
+
+
+def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
+    """Those of data, kernel and result; nothing where a convolution stays as it is, None for others, which follow."""
+    if op.OPERATION_NAME != "relax.nn.conv2d":
+        return None
+    if (op.data_layout, op.kernel_layout) != ("NCHW", "OIHW"):
         return ()
     if op.out_layout not in (None, "NCHW"):
         return ()

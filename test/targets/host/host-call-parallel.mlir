@@ -29,6 +29,21 @@ func.func @fails(%x: !llvm.ptr, %v: vector<16xf32>) -> i32 {
   return %status : i32
 }
 
+// Memory has no indices.
+// CHECK-LABEL: func.func @steps(
+// CHECK: %[[V:.*]] = arith.index_cast %arg0 : vector<8xindex> to vector<8xi64>
+// CHECK-NEXT: llvm.store %[[V]], %{{.*}} : vector<8xi64>, !llvm.ptr
+// CHECK: func.func private @stepping.run(
+// CHECK: %[[V:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<8xi64>
+// CHECK-NEXT: arith.index_cast %[[V]] : vector<8xi64> to vector<8xindex>
+func.func private @stepping(index, index, index, vector<8xindex>)
+func.func @steps(%v: vector<8xindex>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  func.call @stepping(%c0, %c8, %c8, %v) {tir.parallel} : (index, index, index, vector<8xindex>) -> ()
+  return
+}
+
 // CHECK-LABEL: func.func @succeeds(
 // CHECK: llvm.call @__relax_parallel(
 // CHECK-NEXT: return

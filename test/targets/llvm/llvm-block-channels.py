@@ -30,6 +30,37 @@ class Module:
         p = R.nn.conv2d(z, v)
         return p
 
+    # Pooling, resizing and norms follow as well.
+    # CHECK-LABEL: def around(
+    # CHECK: R.nn.conv2d(
+    # CHECK-NOT: layout_transform
+    # CHECK: R.nn.max_pool2d(
+    # CHECK-NEXT: y, pool_size=(2, 2), strides=(2, 2), layout="NCHW16c",
+    # CHECK-NOT: layout_transform
+    # CHECK: R.image.resize2d({{.*}}, layout="NCHW16c")
+    # CHECK-NOT: layout_transform
+    # CHECK: R.nn.conv2d(
+    # CHECK-NOT: layout_transform
+    # CHECK: R.mean({{.*}}, axis=(2, 3), keepdims=True)
+    # CHECK-NOT: layout_transform
+    # CHECK: R.nn.conv2d(
+    # CHECK: R.layout_transform(
+    # CHECK: return
+    @R.function
+    def around(x: R.Tensor(("n", 16, 18, 18), "float32"), g: R.Tensor((32,), "float32")) -> R.Tensor(
+        ("n", 16, 16, 16), "float32"
+    ):
+        w = R.const(1.0, R.Tensor((32, 16, 3, 3), "float32"))
+        y = R.nn.conv2d(x, w)
+        p = R.nn.max_pool2d(y, pool_size=(2, 2), strides=(2, 2))
+        q = R.image.resize2d(p, (16, 16))
+        v = R.const(1.0, R.Tensor((32, 32, 1, 1), "float32"))
+        z = R.nn.conv2d(q, v)
+        n = R.nn.instance_norm(z, g, g, channel_axis=1, axes=[2, 3])
+        u = R.const(1.0, R.Tensor((16, 32, 1, 1), "float32"))
+        r = R.nn.conv2d(n, u)
+        return r
+
     # A kernel for each channel.
     # CHECK-LABEL: def by_channel(
     # CHECK: data_layout="NCHW16c", kernel_layout="OIHW16o",

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is between convolutions works on their blocks of channels, and gives what onnxruntime gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from compiling import array, floats, module_with
+from onnx_oracle import run_onnx
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+_CHANNELS = 32
+_FIRST, _LAST = floats(_CHANNELS, _CHANNELS, 1, 1, seed=1), floats(_CHANNELS, _CHANNELS, 1, 1, seed=2)
+_SCALE, _SHIFT = floats(_CHANNELS, seed=3), floats(_CHANNELS, seed=4)
+_WINDOWS: dict[str, Any] = {"pool_size": (3, 3), "strides": (2, 2), "padding": (1, 0, 1, 1)}
+_ONNX_WINDOWS: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 0, 1, 1]}
+_SCALES = numpy.array([1, 1, 2, 2], "float32")
+
+
+def _resized(x: Any) -> Any:
+    return relax.image.resize2d(x, (18, 14), method="linear")
+
+
+def _norm(x: Any) -> Any:
+    return relax.nn.instance_norm(x, relax.const(_SCALE), relax.const(_SHIFT), channel_axis=1, axes=[2, 3])
+
+
+#: By name what we do between two convolutions, and what onnxruntime does.
+_BETWEEN: dict[str, tuple[Any, Any]] = {
+    "max pool": (lambda x: relax.nn.max_pool2d(x, **_WINDOWS), lambda x: run_onnx("MaxPool", x, **_ONNX_WINDOWS)),
+    "mean pool": (lambda x: relax.nn.avg_pool2d(x, **_WINDOWS), lambda x: run_onnx("AveragePool", x, **_ONNX_WINDOWS)),
+    "resize": (
+        lambda x: relax.image.resize2d(x, (18, 14)),
+        lambda x: run_onnx("Resize", x, None, _SCALES, mode="linear"),
+    ),
+    "norm": (_norm, lambda x: run_onnx("InstanceNormalization", x, _SCALE, _SHIFT)),
+    "mean": (lambda x: relax.mean(x, axis=(2, 3), keepdims=True), lambda x: run_onnx("GlobalAveragePool", x)),
+}
+
+
+@pytest.mark.parametrize("sizes", [(2, 9, 7), ("n", "h", "w")], ids=["known", "open"])
+@pytest.mark.parametrize("name", _BETWEEN)
+def test_between_convolutions(name: str, sizes: tuple[int | str, ...]) -> None:
+    compute, expected = _BETWEEN[name]
+    batch, *places = sizes
+    module = module_with(
+        [rx.tensor((batch, _CHANNELS, *places))],
+        lambda x: relax.nn.conv2d(compute(relax.nn.conv2d(x, relax.const(_FIRST))), relax.const(_LAST)),
+    )
+    target = "llvm{vector-bytes=64}"
+    text = str(rx.lower(module, target, pipeline=rx.stages(target).until("layouts")))
+    assert text.count('"relax.layout_transform"') <= 2, "more than the graph's ends is converted"
+    data = floats(2, _CHANNELS, 9, 7)
+    (between,) = expected(run_onnx("Conv", data, _FIRST)[0])
+    (wanted,) = run_onnx("Conv", between, _LAST)
+    got = array(rx.compile(module)["main"](data))
+    numpy.testing.assert_allclose(got, wanted, atol=2e-6 * numpy.abs(wanted).max())
