@@ -75,8 +75,7 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
         return ()
     if bit_width(data.dtype) != bit_width(weight.dtype):
         return ()
-    lanes = processor.lanes(max(bit_width(data.dtype), 32))
-    read, written = _block(channels, lanes), _block(outputs, lanes)
+    read, written = (_block(count, bit_width(data.dtype), processor) for count in (channels, outputs))
     if op.groups > 1:
         is_by_channel = inputs == 1 and op.groups == channels == outputs and read > 1
         return (f"NCHW{read}c", f"OIHW{read}o", f"NCHW{read}c") if is_by_channel else ()
@@ -87,9 +86,15 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
     return f"NCHW{read}c", f"OIHW{read}i{written}o", f"NCHW{written}c"
 
 
-def _block(channels: int, lanes: int) -> int:
-    """As many channels as a vector has lanes, or half or so: a number that divides them; 1 without blocks."""
-    block = lanes
-    while block >= _SHORTEST_BLOCK and channels % block:
-        block //= 2
-    return block if block >= _SHORTEST_BLOCK and channels else 1
+def _block(channels: int, bits: int, processor: Machine) -> int:
+    """As many channels as a vector has lanes, or fewer, whole groups of a dot product: a number that divides them; 1
+    without blocks."""
+    lanes = processor.lanes(max(bits, 32))
+    # Without masks in registers, what is no power of two would be loaded and stored element by element.
+    has_masks = "avx512f" in processor.features
+    group = max(32 // bits, 1)
+    for size in range(lanes, _SHORTEST_BLOCK - 1, -1) if channels else ():
+        is_usual = size.bit_count() == 1 or (has_masks and 2 * size > lanes and size % group == 0)
+        if is_usual and channels % size == 0:
+            return size
+    return 1

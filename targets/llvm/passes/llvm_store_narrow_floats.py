@@ -26,8 +26,9 @@ _MOVING = frozenset(
 )
 # They take integers as well.
 _RETYPED = _MOVING | {f"llvm.{name}" for name in "bitcast br cond_br load mlir.poison mlir.undef store switch".split()}
-# Where elements of bf16 come from.
+# Where elements of bf16 come from, and what may have a constant: LLVM has no code for storing one.
 _SOURCES = frozenset(("llvm.bitcast", "llvm.intr.masked.load", "llvm.load"))
+_STORES = frozenset(("llvm.intr.masked.store", "llvm.store"))
 
 
 @register_pass
@@ -46,12 +47,18 @@ class StoreNarrowFloats(Pass):
 
 def _convert_function(function: Operation) -> None:
     inside = operations_in(function)
-    if any(each.name in _SOURCES and _is_bf16(each.results[0].type) for each in inside):
+    if any(_touches_bf16(each) for each in inside):
         _retype(function, inside)
     for each in inside:
         if each.name in _MOVING:
             with each.location, ir.InsertionPoint(each):
                 _move_integers(each)
+
+
+def _touches_bf16(op: Operation) -> bool:
+    if op.name in _STORES:
+        return _is_bf16(op.operands[0].type)
+    return op.name in _SOURCES and _is_bf16(op.results[0].type)
 
 
 def _retype(function: Operation, inside: list[Operation]) -> None:

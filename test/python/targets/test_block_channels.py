@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes  # noqa: F401  # numpy knows "bfloat16" by it
 import numpy
 import pytest
-from compiling import array, floats, module_with
+from compiling import array, built, floats, module_with
 from onnx_oracle import run_onnx
 
 import relax_mlir as rx
@@ -59,3 +60,22 @@ def test_between_convolutions(name: str, sizes: tuple[int | str, ...]) -> None:
     (wanted,) = run_onnx("Conv", between, _LAST)
     got = array(rx.compile(module)["main"](data))
     numpy.testing.assert_allclose(got, wanted, atol=2e-6 * numpy.abs(wanted).max())
+
+
+@pytest.mark.parametrize(("channels", "outputs"), [(12, 20), (10, 30), (16, 28), (13, 14)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_blocks_that_are_no_power_of_two(dtype: str, channels: int, outputs: int) -> None:
+    random = numpy.random.default_rng(channels)
+    data, weight = (
+        (random.normal(size=shape) * (40 if dtype == "int8" else 1)).round(2).astype(dtype)
+        for shape in ((2, channels, 9, 7), (outputs, channels, 3, 3))
+    )
+    out_dtype = {"out_dtype": "i32" if dtype == "int8" else "f32"}
+    main = built(
+        [rx.tensor(("n", channels, "h", 7), data.dtype)],
+        lambda x: relax.nn.conv2d(x, relax.const(weight), padding=(1, 1), **out_dtype),
+    )["main"]
+    padded = numpy.pad(data.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = numpy.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    expected = numpy.einsum("nchwij,ocij->nohw", windows, weight.astype("float64"))
+    numpy.testing.assert_allclose(array(main(data)), expected, atol=2e-6 * numpy.abs(expected).max())

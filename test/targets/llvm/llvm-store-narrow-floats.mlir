@@ -41,6 +41,16 @@ llvm.func @keep(%p: !llvm.ptr, %c: i1) -> i16 {
   llvm.return %3 : i16
 }
 
+// A constant alone.
+// CHECK-LABEL: llvm.func @clear
+// CHECK: %[[BITS:.*]] = llvm.bitcast %{{.*}} : bf16 to i16
+// CHECK: llvm.store %[[BITS]], %arg0 : i16, !llvm.ptr
+llvm.func @clear(%p: !llvm.ptr) {
+  %0 = llvm.mlir.constant(0.0 : bf16) : bf16
+  llvm.store %0, %p : bf16, !llvm.ptr
+  llvm.return
+}
+
 // CHECK-LABEL: llvm.func @compute
 // CHECK: %[[LOADED:.*]] = llvm.load %arg0 : !llvm.ptr -> i16
 // CHECK: %[[FLOAT:.*]] = llvm.bitcast %[[LOADED]] : i16 to bf16
