@@ -96,6 +96,8 @@ def _fetch_weights(step: Step) -> None:
     ahead = None if weights is None else _loops(op, plan, weights)
     if weights is None or ahead is None or state.is_of_zeros:
         return
+    if state.counts[ahead.sharing] == 1 < plan.tile.get(ahead.sharing, 1):
+        return  # A point of its own computes too little for it: fetching takes as long as reading does.
     starts = list(state.starts)
     starts[ahead.dim] = plus(starts[ahead.dim], ahead.step)
     loops = [dim for dim, count in enumerate(state.counts) if count > 1 and op.uses(weights, dim)]
