@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fetches weights into the cache before they are read.
+"""Fetches into the cache what is read soon.
 
-All rows of a product use some columns of the weights before the next ones' turn. The first rows would wait for them at
-the memory's pace, the others need nothing of it: so each step fetches a part of the next columns, for each of its own
-reads one of theirs, until all are there.
+Weights: all rows of a product use some columns of them before the next ones' turn. The first rows would wait for them
+at the memory's pace, the others need nothing of it: so each step fetches a part of the next columns, for each of its
+own reads one of theirs, until all are there.
+
+Rows of an input each of which is read once, one after the other (`stream`): with those of a step come others, so far
+behind them that they are there in time. CPUs find out themselves what is read in order, but stop where a page of memory
+ends, and while a core computes something else.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
+from ...bindings.rewriting import located_error
+from ...dialects.core.infos import bit_width
 from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index
 from ...emit.structured import StructuredOp
@@ -28,6 +36,10 @@ if TYPE_CHECKING:
 _MOST_STEPS = 64
 #: Into the cache that a core has to itself: those of a step are more than the first has room for.
 _LOCALITY = 2
+#: On a structured operation: the input whose rows are read once, one after the other.
+STREAM = "tir.stream"
+#: How far ahead its rows are fetched, and into which cache: the first one has room for a page.
+_STREAM_BYTES, _STREAM_LOCALITY = 4096, 3
 
 
 class Ahead(NamedTuple):
@@ -41,13 +53,51 @@ class Ahead(NamedTuple):
     steps: int | None
 
 
+def stream(result: Value, operand: int) -> Value:
+    """The result of a structured operation that reads each row of an input once."""
+    result.owner.attributes[STREAM] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), operand)
+    return result
+
+
 def fetch_ahead(step: Step) -> None:
+    """What is read by a step that comes soon."""
+    operation = step.nest.op.operation
+    if STREAM not in operation.attributes:
+        _fetch_weights(step)
+        return
+    attribute = operation.attributes[STREAM]
+    if not isinstance(attribute, ir.IntegerAttr) or not 0 <= attribute.value < step.nest.op.input_count:
+        raise located_error(f"attribute '{STREAM}' must be the number of an input, got {attribute}", operation.location)
+    _fetch_rows(step, attribute.value)
+
+
+def _fetch_rows(step: Step, operand: int) -> None:
+    """Of an input, as many as this step reads."""
+    op, plan, counts = step.nest.op, step.nest.plan, step.state.counts
+    rows = [dim for dim in op.dims if dim != plan.vector and op.uses(operand, dim)]
+    width = op.shapes[operand][-1]
+    if len(rows) != 1 or not op.is_contiguous(operand, plan.vector) or width <= 0:
+        return
+    distance = _STREAM_BYTES * 8 // (width * bit_width(str(op.element(operand))))
+    starts = list(step.state.starts)
+    starts[rows[0]] = plus(starts[rows[0]], max(distance, 1))
+    tensor = op.operands[operand].type
+    anywhere = ir.StridedLayoutAttr.get_fully_dynamic(tensor.rank)
+    type_ = ir.MemRefType.get(tensor.shape, tensor.element_type, anywhere)
+    own = [range(count if op.uses(operand, dim) else 1) for dim, count in enumerate(counts)]
+    for point in itertools.product(*own):
+        _fetch(op.operands[operand], type_, step.access.at(starts).place(operand, point), _STREAM_LOCALITY)
+
+
+def _fetch_weights(step: Step) -> None:
     """A part of what the next step of a loop around reads of the weights, where there is such a loop."""
     op, plan, state = step.nest.op, step.nest.plan, step.state
     weights = _weights(op, plan, step)
     ahead = None if weights is None else _loops(op, plan, weights)
     if weights is None or ahead is None or state.is_of_zeros:
         return
+    if state.counts[ahead.sharing] == 1 < plan.tile.get(ahead.sharing, 1):
+        return  # A point of its own computes too little for it: fetching takes as long as reading does.
     starts = list(state.starts)
     starts[ahead.dim] = plus(starts[ahead.dim], ahead.step)
     loops = [dim for dim, count in enumerate(state.counts) if count > 1 and op.uses(weights, dim)]
@@ -62,7 +112,7 @@ def fetch_ahead(step: Step) -> None:
             new[dim] = plus(new[dim], times(inner, state.lanes if dim == plan.vector else 1))
         # Behind the last step there is nothing, and that may be of less.
         new[ahead.dim] = least(new[ahead.dim], ahead.size - 1)
-        _fetch(step, weights, new)
+        _fetch_weight(step, weights, new)
 
 
 def _weights(op: StructuredOp, plan: Plan, step: Step) -> int | None:
@@ -96,7 +146,7 @@ def _steps(op: StructuredOp, plan: Plan, dim: int) -> int | None:
     return None if size is None else math.ceil(size / points_of_step(plan, dim))
 
 
-def _fetch(step: Step, weights: int, starts: Sequence[Extent]) -> None:
+def _fetch_weight(step: Step, weights: int, starts: Sequence[Extent]) -> None:
     op, plan, packed = step.nest.op, step.nest.plan, step.nest.packed
     tensor = op.operands[weights] if packed is None else packed
     access, point = step.access.at(starts), (0,) * len(op.dims)
@@ -104,11 +154,14 @@ def _fetch(step: Step, weights: int, starts: Sequence[Extent]) -> None:
         place = access.packed_place(points_of_step(plan, plan.vector), plan.panel.dim, point)
     else:
         place = access.grouped_place(weights, point)
-    type_ = ir.MemRefType.get(tensor.type.shape, tensor.type.element_type)
+    _fetch(tensor, ir.MemRefType.get(tensor.type.shape, tensor.type.element_type), place, _LOCALITY)
+
+
+def _fetch(tensor: Value, type_: Type, place: Sequence[Extent], locality: int) -> None:
     memref = result_of("bufferization.to_buffer", [tensor], type_, read_only=ir.UnitAttr.get())
     attributes = {
         "isWrite": ir.BoolAttr.get(False),
-        "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _LOCALITY),
+        "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), locality),
         "isDataCache": ir.BoolAttr.get(True),
     }
     ir.Operation.create("memref.prefetch", operands=[memref, *values(place)], attributes=attributes)

@@ -170,6 +170,10 @@ class Access:
             self._made[key] = self._read(packed, self.grouped_place(operand, point), None, self._lanes * self._group)
         return self._made[key]
 
+    def place(self, operand: int, point: Point) -> list[Extent]:
+        """Where the vector of a point begins."""
+        return self._indices(operand, point)
+
     def grouped_place(self, operand: int, point: Point) -> list[Extent]:
         """Where the vector of a point lies in groups of rows."""
         *outer, row, column = self._indices(operand, point)

@@ -17,6 +17,7 @@ from ...emit.broadcast import broadcast_generic
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, maximum, minimum
 from ...emit.reduction import Reduction
+from ...passes.schedule.ahead import stream
 from ...passes.schedule.sharing import share_steps
 from .attention_blocks import Blocks, Rows, is_same, places, power, quotient, sum_of, weighted_rows
 
@@ -82,7 +83,7 @@ class _Query:
             total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
             values = self._of_group(self.value, start, count)
             labels = self.value.labels(None, "k", None, "e")
-            return [new, sums, weighted_rows(self.what, powers, "qk", values, labels, total)]
+            return [new, sums, stream(weighted_rows(self.what, powers, "qk", values, labels, total), 1)]
 
         _, sums, total = loops.for_range(first, last, some_keys, most, sums, total, step=_KEYS_AT_ONCE)
         offsets, sizes = [self.sequence, self.row, self.head, 0], [1, 1, self.count, self.value.sizes[3]]
@@ -127,7 +128,7 @@ class _Query:
             Labelled(scaled, self.what.wide, ("q", "d")),
             Labelled(keys, self.what.dtype, self.key.labels(None, "k", None, "d")),
         ]
-        scores = labelled_product(factors, out, "qk", self.what.wide)
+        scores = stream(labelled_product(factors, out, "qk", self.what.wide), 1)
         for bias in self.biases:
             scores = self._biased(scores, bias, start, count)
         return scores

@@ -11,6 +11,7 @@ llvm.func @free(!ptr)
 
 llvm.func @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
 llvm.func @__relax_release(!ptr)
+llvm.func @__relax_ask_for_large_pages(!ptr, i64)
 llvm.func @__relax_give_object(!ptr, !ptr) -> i32
 
 llvm.mlir.global internal constant @__relax_type_error("TypeError\00")
@@ -52,6 +53,7 @@ llvm.func hidden @__relax_take_block(%which: i64, %bytes: i64) -> !ptr {
 ^fail:
   llvm.return %null : !ptr
 ^fill:
+  llvm.call @__relax_ask_for_large_pages(%new, %whole) : (!ptr, i64) -> ()
   %room = llvm.sub %whole, %c64 : i64
   llvm.store %room, %new : i64, !ptr
   llvm.br ^give(%new : !ptr)

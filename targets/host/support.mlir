@@ -21,6 +21,7 @@
 
 llvm.func @malloc(i64) -> !ptr
 llvm.func @free(!ptr)
+llvm.func @madvise(!ptr, i64, i32) -> i32
 llvm.func @snprintf(!ptr, i64, !ptr, ...) -> i32
 llvm.func @clock_gettime(i32, !ptr) -> i32
 llvm.func @pthread_self() -> i64
@@ -547,6 +548,24 @@ llvm.mlir.global internal constant @__relax_no_memory("%s: out of memory, %lld b
 llvm.mlir.global internal constant @__relax_impossible(
   "%s: a size is negative or all of them are too large, with elements of %lld bytes%.0lld%.0lld: shape %s\00")
 
+// For a large new block, as numpy does: the system gives 4 KB at a time else, which takes longer than writing into it.
+llvm.func hidden @__relax_ask_for_large_pages(%block: !ptr, %bytes: i64) {
+  %megabytes = llvm.mlir.constant(4194304 : i64) : i64
+  %is_small = llvm.icmp "ult" %bytes, %megabytes : i64
+  llvm.cond_br %is_small, ^end, ^ask
+^ask:
+  // From the first page on, whatever pages' size is; where the system has none that are large, nothing happens.
+  %last = llvm.mlir.constant(65535 : i64) : i64  %mask = llvm.mlir.constant(-65536 : i64) : i64
+  %huge = llvm.mlir.constant(14 : i32) : i32  // MADV_HUGEPAGE
+  %behind = llvm.getelementptr %block[65535] : (!ptr) -> !ptr, i8
+  %first = llvm.intr.ptrmask %behind, %mask : (!ptr, i64) -> !ptr
+  %whole = llvm.sub %bytes, %last : i64
+  %status = llvm.call @madvise(%first, %whole, %huge) : (!ptr, i64, i32) -> i32
+  llvm.br ^end
+^end:
+  llvm.return
+}
+
 // A new tensor for a result, whose label messages begin with. The caller's framework allocates where it offers to
 // (torch); otherwise the data lie in the same block. Aligned to 64 bytes by hand: malloc has small blocks ready,
 // aligned_alloc looks for them, which cost more than half a call's time.
@@ -620,6 +639,7 @@ llvm.func hidden @__relax_allocate(%label: !ptr, %rank: i32, %dtype: i32, %bytes
     : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
   llvm.return %exhaustion : i32
 ^fill:
+  llvm.call @__relax_ask_for_large_pages(%block, %whole_size) : (!ptr, i64) -> ()
   %behind = llvm.getelementptr %block[%padded] : (!ptr, i64) -> !ptr, i8
   %data = llvm.intr.ptrmask %behind, %mask : (!ptr, i64) -> !ptr
   %wrapped = llvm.call @__relax_wrap(%block, %data, %rank, %dtype, %shape, %any)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -15,6 +17,7 @@ from compiling import array, built, compiled, floats, module_with, resident_kb
 import relax_mlir as rx
 from relax_mlir import relax
 
+LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 VECTOR = 'tensor<?xf32, #relax.sym<["n"]>>'
 DOUBLE = """
 func.func @double(%x: memref<4xf32>) attributes {tir.prim_func} {
@@ -291,11 +294,31 @@ def test_what_a_kernel_needs_much_of_is_kept() -> None:
 
     executable, x = built([given], body), floats(1, 16, 800, 800)
     faults = []
-    for _ in range(3):
+    for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         executable["main"](x)
         faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-    assert faults[-1] < 1000, faults
+    # New memory takes some in large pages, too.
+    assert min(faults[2:]) < 10, faults
+
+
+@pytest.mark.skipif(not LARGE_PAGES.exists(), reason="this system has no large pages to ask for")
+def test_large_results_ask_for_large_pages() -> None:
+    """One of 64 MB took 16,000 page faults in each call, longer than computing it. Small ones ask for nothing."""
+    executable = built([rx.tensor(("n", 1024))], lambda x: relax.exp(x))
+    large, small = (array(executable["main"](floats(rows, 1024))) for rows in (16384, 128))
+    assert asks_for_large_pages(large) and not asks_for_large_pages(small)
+
+
+def asks_for_large_pages(values: Any) -> bool:
+    """What Linux says of the memory in the middle of an array."""
+    place, inside = values.ctypes.data + values.nbytes // 2, False
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
+        if found := re.match("([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= place < int(found[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return "hg" in line.split()
+    raise AssertionError("the array is in no mapping")
 
 
 # ---- what errors leave behind ----

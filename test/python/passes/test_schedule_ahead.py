@@ -75,6 +75,12 @@ def test_products_fetch_the_panel_behind(rows: int | str) -> None:
     assert all(0 <= at < size for place in places for at, size in zip(place, shape, strict=True))
 
 
+def test_a_row_alone_fetches_nothing() -> None:
+    """Of a number of rows that the run tells: it would take as long as what it computes."""
+    places, _ = fetched(product("n", 24, 256), numpy.ones((1, 24), "float32"))
+    assert not places
+
+
 def test_few_rows_fetch_several_vectors_at_once() -> None:
     """Two steps of rows, each of which fetches half of what is read."""
     places, shape = fetched(product(17, 24, 256), numpy.ones((17, 24), "float32"))

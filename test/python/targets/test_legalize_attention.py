@@ -370,6 +370,18 @@ def test_any_number_of_threads_gives_one_querys_bits() -> None:
     assert len(set(results)) == 1
 
 
+@pytest.mark.parametrize(("queries", "products"), [(1, 2), (20, 0)])
+def test_keys_and_values_of_few_queries_come_into_the_cache_before_they_are_read(queries: int, products: int) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, queries, 8, 64)), *[rx.tensor((1, 2, 2000, 64))] * 2]) as f:
+        f.returns(rx.relax.nn.attention_cached(*f, length=rx.relax.prim_value(2000)))
+    planned = str(rx.lower(module, pipeline=rx.stages("llvm").until("plan")))
+    streams = [line for line in planned.splitlines() if "tir.stream = 1" in line]
+    assert len(streams) == products and all("rule matmul" in line for line in streams)
+    applied = str(rx.lower(module, pipeline=rx.stages("llvm").until("apply")))
+    assert ("memref.prefetch" in applied) == (products > 0)
+
+
 def test_a_length_beyond_the_rows() -> None:
     module = rx.Module()
     shapes = [(1, 1, 2, 4), (1, 2, "rows", 4), (1, 2, "others", 4)]
