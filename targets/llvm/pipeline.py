@@ -128,6 +128,7 @@ STAGES = (
         "plan",
         (
             "tir-split-reductions{target=@target}",
+            "tir-cut-padding{target=@target}",
             "tir-fuse-rows{target=@target}",
             "tir-plan{target=@target}",
             "tir-pack-constants",
