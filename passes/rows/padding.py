@@ -89,5 +89,9 @@ def _add_border(border: _Part, data: _Part, after: list[int]) -> bool:
 
 
 def _are_same(one: Value, other: Value) -> bool:
-    constants = [made_by(value, "arith.constant") for value in (one, other)]
-    return one == other or (None not in constants and len({str(each.attributes["value"]) for each in constants}) == 1)
+    return one == other or (_number(one) is not None and _number(one) == _number(other))
+
+
+def _number(scalar: Value) -> str | None:
+    constant = made_by(scalar, "arith.constant")
+    return None if constant is None else str(constant.attributes["value"])

@@ -23,7 +23,7 @@ from .padding import Padding, padding_of
 from .writing import write
 
 #: Of a core's own cache, for the copy of a part: one of so many.
-_SHARE = 8
+_SHARE = 48
 #: Parts for each core at least, where it is known how many there are.
 _PARTS_OF_CORE = 4
 
