@@ -15,7 +15,7 @@ from ..bindings.navigation import body_of
 from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .rows.windows import windows_in
+from .rows.windows import windows_over_copy
 
 
 @register_pass
@@ -32,5 +32,6 @@ class TirCutPadding(MachinePass):
             if SCHEDULE in function.attributes:
                 continue
             with function.context:
-                for windows in list(windows_in(body_of(function), self.machine)):
+                # What is written gives others new operands.
+                while (windows := windows_over_copy(body_of(function), self.machine)) is not None:
                     windows.write(self.machine)

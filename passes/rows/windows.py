@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from .padding import Padding, padding_of
 from .writing import write
 
 #: Of a core's own cache, for the copy of a part: one of so many.
-_SHARE = 48
+_SHARE = 8
 #: Parts for each core at least, where it is known how many there are.
 _PARTS_OF_CORE = 4
 
@@ -60,17 +60,17 @@ class Windows:
 
     def _part(self, starts: Sequence[Number]) -> Value:
         """The part of the padded tensor that a step reads."""
-        padding = self.padding
-        room, sizes = linalg.sizes(padding.whole), linalg.sizes(padding.data)
-        offsets: list[Size] = [0] * len(sizes)
+        padding, along = self.padding, self.along
         before: list[Size] = list(padding.before)
         after: list[Size] = list(padding.after)
+        offsets: list[Size] = [0] * len(before)
+        sizes = linalg.sizes(padding.data)
         for axis, index in enumerate(_access(self.op, padding.whole)):
             if index.dim in self.loops:
-                offsets[axis], sizes[axis], room[axis] = starts[self.loops.index(index.dim)], 1, 1
-        if self.along is not None:
-            axis, stride, count = self.along.axis, self.along.stride, _rows_read(self.along, self.at_once)
-            first = starts[-1] * stride
+                offsets[axis], sizes[axis] = starts[self.loops.index(index.dim)], 1
+        room = [size + (low + high) for size, low, high in zip(sizes, padding.before, padding.after, strict=True)]
+        if along is not None:
+            axis, count, first = along.axis, _rows_read(along, self.at_once), starts[-1] * along.stride
             before[axis] = maximum(padding.before[axis] - first, 0)
             end = minimum(padding.before[axis] + sizes[axis] - first, count)
             offsets[axis], sizes[axis] = first + before[axis] - padding.before[axis], end - before[axis]
@@ -79,8 +79,8 @@ class Windows:
         return in_room(part, padding.number, before, after, room)
 
 
-def windows_in(block: Block, machine: Machine) -> Iterator[Windows]:
-    """Those over a copy that the cache does not keep."""
+def windows_over_copy(block: Block, machine: Machine) -> Windows | None:
+    """The first of a block over a copy that the cache does not keep."""
     for operation in operations_of(block):
         op = analyzed(operation)
         padding = None if op is None or not op.reductions else _padding_read(op)
@@ -88,7 +88,8 @@ def windows_in(block: Block, machine: Machine) -> Iterator[Windows]:
             continue
         found = _windows(op, padding, machine)
         if found is not None:
-            yield found
+            return found
+    return None
 
 
 def _padding_read(op: StructuredOp) -> Padding | None:
@@ -99,7 +100,9 @@ def _padding_read(op: StructuredOp) -> Padding | None:
 
 def _is_large(tensor: Value, machine: Machine) -> bool:
     shape = list(tensor.type.shape)
-    return DYNAMIC in shape or math.prod(shape) * _element_bytes(tensor) > machine.own_cache // 2
+    if DYNAMIC in shape:
+        return machine.own_cache > 0
+    return 0 < machine.own_cache // 2 < math.prod(shape) * _element_bytes(tensor)
 
 
 def _element_bytes(tensor: Value) -> int:
