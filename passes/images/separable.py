@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -33,7 +34,7 @@ def is_separable(operation: Operation, images: Dim, is_of_images: IsOfImages) ->
         return False
     call = call_of(row, operation)
     if row.windows.letters:
-        return _is_windowed(row, call, operation, is_of_images)
+        return _is_windowed(call, operation, is_of_images)
     if is_elementwise(row) or row.full_name in _QUANTIZATION:
         return _is_elementwise(row, call, operation, is_of_images)
     rule = _RULES.get(row.full_name)
@@ -46,12 +47,12 @@ def shape_of(value: Value) -> tuple[Dim, ...]:
     return info.shape or () if isinstance(info, TensorInfo) else ()
 
 
-def _is_windowed(row: OpDef, call: Any, operation: Operation, is_of_images: IsOfImages) -> bool:
+def _is_windowed(call: Any, operation: Operation, is_of_images: IsOfImages) -> bool:
     """Convolutions and pools: windows over images that lie one behind the other."""
     first = [layout.axes[0] for name, layout in layouts_of(call).items() if name != "weight"]
     of_images = [is_of_images(operand) for operand in operation.operands]
     is_outermost = all(axis.dimension == "N" and axis.block is None for axis in first)
-    return is_outermost and of_images[0] and not any(of_images[1:]) and row.pattern != "opaque"
+    return is_outermost and of_images[0] and not any(of_images[1:])
 
 
 _QUANTIZATION = frozenset({"relax.quantize", "relax.dequantize"})
@@ -60,13 +61,18 @@ _QUANTIZATION = frozenset({"relax.quantize", "relax.dequantize"})
 def _is_elementwise(row: OpDef, call: Any, operation: Operation, is_of_images: IsOfImages) -> bool:
     """Elements at one place, or the same ones for all images."""
     rank = len(shape_of(operation.results[0]))
-    if row.full_name in _QUANTIZATION and call.axis % rank == 0:
+    if row.full_name in _QUANTIZATION and call.axis % rank == 0 and _has_scales(call):
         return False
     for operand in operation.operands:
         shape = shape_of(operand)
         if is_of_images(operand) != (len(shape) == rank and shape[0] != 1):
             return False
     return True
+
+
+def _has_scales(call: Any) -> bool:
+    """Whether there is one for each part along the axis."""
+    return not all(info.shape in ((), (1,)) for info in (call.scale, call.zero_point))
 
 
 def _is_reduction(call: Any, _: Sequence[tuple[Dim, ...]]) -> bool:
@@ -80,9 +86,14 @@ def _is_reshape(call: Any, shapes: Sequence[tuple[Dim, ...]]) -> bool:
 
 
 def _is_layout(call: Any, _: Sequence[tuple[Dim, ...]]) -> bool:
-    first, *others = call.index_map.value.results
-    image = ir.AffineDimExpr.get(0)
-    return first == image and not any(each.is_function_of_dim(0) for each in others)
+    """Its first index stays, and no other is made of it."""
+    first, *others = (re.findall(r"d\d+", str(index)) for index in call.index_map.value.results)
+    is_kept = isinstance(call.index_map.value.results[0].maybe_downcast(), ir.AffineDimExpr) and first == ["d0"]
+    return is_kept and not any("d0" in each for each in others)
+
+
+def _is_pad(call: Any, _: Sequence[tuple[Dim, ...]]) -> bool:
+    return not any(call.pad_width[:2])
 
 
 def _is_concat(call: Any, shapes: Sequence[tuple[Dim, ...]]) -> bool:
@@ -94,4 +105,5 @@ _RULES: Mapping[str, _Rule] = {
     "relax.reshape": _is_reshape,
     "relax.layout_transform": _is_layout,
     "relax.concat": _is_concat,
+    "relax.nn.pad": _is_pad,
 }
