@@ -105,14 +105,9 @@ STAGES = (
             "relax-fold-constant",
             "llvm-pack-nbits{target=@target}",
             "llvm-winograd{target=@target}",
+            "relax-split-batch{target=@target}",
         ),
-        "convolutions work on blocks of channels, weights of few bits lie as vectors read them",
-        level=2,
-    ),
-    _stage(
-        "images",
-        ("relax-split-batch{target=@target}",),
-        "images of a batch go through convolutions one after the other",
+        "convolutions work on blocks of channels and one image, weights of few bits lie as vectors read them",
         level=2,
     ),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
@@ -167,18 +162,12 @@ STAGES = (
 )
 
 
-#: Stages with passes that are told the target.
-_TOLD = frozenset({"layouts", "images", "plan", "apply"})
-
-
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
     dots = machine(target).dots
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     options = str(target).removeprefix(target.name)
-    stages = [
-        _told(stage, options) if stage.name in ("layouts", "images", "plan", "apply") else stage for stage in STAGES
-    ]
+    stages = [_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
     if has_tiles:
         stages[-1] = replace(stages[-1], passes=(*stages[-1].passes, "llvm-load-tiles"))
     return tuple(stages if has_bytes else map(_of_real_numbers, stages))
