@@ -45,9 +45,10 @@ def padding_of(whole: Value) -> Padding | None:
         makers += [border, fill, *_outs(fill)]
         if not _add_border(_place(border), (before, sizes), after):
             return None
-    if made_by(room, "tensor.empty") is None or number is None or not all(isinstance(each, int) for each in before):
+    offsets = tuple(each for each in before if isinstance(each, int))
+    if made_by(room, "tensor.empty") is None or number is None or len(offsets) < len(before):
         return None
-    return Padding(whole, data, number, tuple(before), tuple(after), tuple(makers))
+    return Padding(whole, data, number, offsets, tuple(after), tuple(makers))
 
 
 def _is_copy(generic: Operation) -> bool:

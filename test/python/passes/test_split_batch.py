@@ -97,8 +97,11 @@ def scales(*shape: int) -> Any:
 
 
 def quantized(scale: Any, zero: Any, axis: int) -> Any:
-    words = lambda: [relax.const(scale), relax.const(zero)]
-    return lambda x: relax.dequantize(relax.quantize(x, *words(), axis=axis, out_dtype="i8"), *words(), axis=axis)
+    def there_and_back(x: Any) -> Any:
+        words = [relax.const(scale), relax.const(zero)]
+        return relax.dequantize(relax.quantize(x, *words, axis=axis, out_dtype="i8"), *words, axis=axis)
+
+    return there_and_back
 
 
 @pytest.mark.parametrize(
