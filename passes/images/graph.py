@@ -91,9 +91,10 @@ def _bytes(value: Value, first: int) -> int | None:
     """Of a tensor, or an image of it; None where only the run tells."""
     info = decode(value.type)
     shape = shape_of(value)[first:]
-    if not isinstance(info, TensorInfo) or not all(isinstance(size, int) for size in shape):
+    known = [size for size in shape if isinstance(size, int)]
+    if not isinstance(info, TensorInfo) or len(known) < len(shape):
         return None
-    return math.prod(shape) * bit_width(info.dtype) // 8
+    return math.prod(known) * bit_width(info.dtype) // 8
 
 
 # ---- the loop ----
