@@ -106,7 +106,7 @@ class Step:
         self._rows, self._starts, self._at_once = rows, starts, at_once
         #: The tensors that results are written over, as they are in this step.
         self._written = written
-        self._parts: dict[object, Value] = {**given}
+        self._parts: dict[object, Value] = dict(given.items())
 
     def write(self) -> list[Value]:
         """The tensors that results are written over, with these rows."""
