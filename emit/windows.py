@@ -53,8 +53,15 @@ def padded(tensor: Value, value: Value | float, before: Sequence[int], after: Se
     """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
     if not any(before) and not any(after):
         return tensor
+    around = [size + (low + high) for size, low, high in zip(linalg.sizes(tensor), before, after, strict=True)]
+    return in_room(tensor, value, before, after, around)
+
+
+def in_room(
+    tensor: Value, value: Value | float, before: Sequence[Size], after: Sequence[Size], around: Sequence[Size]
+) -> Value:
+    """The tensor in a room of the sizes `around`, one value before and after it."""
     sizes = linalg.sizes(tensor)
-    around = [size + (low + high) for size, low, high in zip(sizes, before, after, strict=True)]
     whole = linalg.empty(around, tensor.type.element_type)
     # Only the border is filled: to write all of it twice would take as long as to copy the tensor.
     for border in borders(sizes, before, after, around):
@@ -71,7 +78,7 @@ class Border(NamedTuple):
 
 
 def borders(
-    sizes: Sequence[Size], before: Sequence[int], after: Sequence[int], around: Sequence[Size]
+    sizes: Sequence[Size], before: Sequence[Size], after: Sequence[Size], around: Sequence[Size]
 ) -> Iterator[Border]:
     """What surrounds a tensor of these sizes in a room of the sizes `around`, in parts that do not overlap."""
     for axis, (low, size, high) in enumerate(zip(before, sizes, after, strict=True)):

@@ -98,7 +98,7 @@ def _runs(block: Block) -> list[list[StructuredOp]]:
     runs: list[list[StructuredOp]] = [[]]
     made: set[Value] = set()
     for operation in operations_of(block):
-        op = _analyzed(operation)
+        op = analyzed(operation)
         if op is not None:
             runs[-1].append(op)
             made.update(operation.results)
@@ -110,7 +110,8 @@ def _runs(block: Block) -> list[list[StructuredOp]]:
     return runs
 
 
-def _analyzed(operation: Operation) -> StructuredOp | None:
+def analyzed(operation: Operation) -> StructuredOp | None:
+    """Its loops, where no plan says how they run and each step's work is plain."""
     if operation.name != "linalg.generic" or PLAN in operation.attributes or UNPLANNED in operation.attributes:
         return None
     try:
@@ -126,20 +127,23 @@ def _rows(ops: Sequence[StructuredOp]) -> Rows | None:
     made = {result: number for number, op in enumerate(ops) for result in op.operation.results}
     if any(value in made for op in ops for value in used_inside(op.operation) if value not in op.operation.operands):
         return None
-    shared = _shared_loops(ops, made)
+    shared = shared_loops(ops, made)
     if not shared or not _is_read_again(ops, shared):
         return None
-    if any(_is_vector(ops, shared, loop) for loop in shared):
+    if any(is_vector(ops, shared, loop) for loop in shared):
         return None
-    loops = _ordered(ops[-1], shared)
+    loops = ordered(ops[-1], shared)
     if any(_is_product(op, [loop[number] for loop in loops]) for number, op in enumerate(ops)):
         return None
-    wanted = _wanted(ops, made)
+    wanted = wanted_of(ops, made)
     return None if wanted is None else Rows(tuple(ops), tuple(loops), wanted)
 
 
-def _shared_loops(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> list[tuple[int, ...]]:
-    """Loops that all operations have, in which each step has what the same step of the others makes."""
+def shared_loops(
+    ops: Sequence[StructuredOp], made: Mapping[Value, int], but: Value | None = None
+) -> list[tuple[int, ...]]:
+    """Loops that all operations have, in which each step has what the same step of the others makes; how one tensor is
+    read does not count."""
     parent: dict[_Loop, _Loop] = {(number, dim): (number, dim) for number, op in enumerate(ops) for dim in op.dims}
     broken: set[_Loop] = set()
 
@@ -150,6 +154,8 @@ def _shared_loops(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> lis
 
     for number, op in enumerate(ops):
         for operand, value in enumerate(op.operands):
+            if but is not None and value == but:
+                continue
             maker = made.get(value)
             theirs = None if maker is None else _access_of(ops[maker], value)
             for axis, index in enumerate(op.accesses[operand]):
@@ -200,7 +206,7 @@ def _is_read_again(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]])
     return False
 
 
-def _is_vector(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]], loop: Sequence[int]) -> bool:
+def is_vector(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]], loop: Sequence[int]) -> bool:
     """Whether elements lie side by side along a loop, of tensors that have more than rows."""
     for number, op in enumerate(ops):
         rows = {each[number] for each in shared}
@@ -220,13 +226,13 @@ def _is_product(op: StructuredOp, rows: Sequence[int]) -> bool:
     return False
 
 
-def _ordered(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def ordered(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """As the last result lies in memory."""
     axes = [index.dim for index in op.output_accesses[0]]
     return sorted(loops, key=lambda loop: axes.index(loop[-1]))
 
 
-def _wanted(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> tuple[tuple[Value, Value], ...] | None:
+def wanted_of(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> tuple[tuple[Value, Value], ...] | None:
     """Results that others use, and what they are written over; None where two are written over one."""
     inside = {op.operation for op in ops}
     found = []

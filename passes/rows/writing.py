@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -28,19 +28,23 @@ def is_worth_it(rows: Rows, machine: Machine) -> bool:
     return bytes_ is not None and len(known) == len(sizes) and math.prod(known) * bytes_ > machine.own_cache // 2
 
 
-def write(rows: Rows, machine: Machine) -> None:
+#: `given(starts)`: parts of tensors that a step makes for itself, by the tensors.
+Given = Callable[[Sequence[Number]], Mapping[Value, Value]]
+
+
+def write(rows: Rows, machine: Machine, at_once: int | None = None, given: Given = lambda _: {}) -> None:
     """The loop, in the place of the operations."""
     last = rows.ops[-1].operation
     places = [place for _, place in rows.wanted]
     with ir.InsertionPoint(last), last.location:
-        at_once = _rows_at_once(rows, machine)
+        at_once = at_once or _rows_at_once(rows, machine)
         sizes = _sizes(rows)
         steps = [*sizes[:-1], sizes[-1] // at_once if isinstance(sizes[-1], int) else sizes[-1]]
 
         def step(position: Number, *written: Value) -> list[Value]:
             starts = _starts(position, steps)
             starts[-1] = starts[-1] * at_once
-            return _Step(rows, starts, at_once, dict(zip(places, written, strict=True))).write()
+            return Step(rows, starts, at_once, dict(zip(places, written, strict=True)), given(starts)).write()
 
         count = linalg.product(steps)
         if machine.cores > 1:
@@ -88,14 +92,21 @@ def _work(rows: Rows, machine: Machine, at_once: int) -> Size:
     return total
 
 
-class _Step:
+class Step:
     """Some rows of all operations."""
 
-    def __init__(self, rows: Rows, starts: Sequence[Number], at_once: int, written: Mapping[Value, Value]):
+    def __init__(
+        self,
+        rows: Rows,
+        starts: Sequence[Number],
+        at_once: int,
+        written: Mapping[Value, Value],
+        given: Mapping[Value, Value],
+    ):
         self._rows, self._starts, self._at_once = rows, starts, at_once
         #: The tensors that results are written over, as they are in this step.
         self._written = written
-        self._parts: dict[object, Value] = {}
+        self._parts: dict[object, Value] = dict(given.items())
 
     def write(self) -> list[Value]:
         """The tensors that results are written over, with these rows."""

@@ -105,8 +105,9 @@ STAGES = (
             "relax-fold-constant",
             "llvm-pack-nbits{target=@target}",
             "llvm-winograd{target=@target}",
+            "relax-split-batch{target=@target}",
         ),
-        "convolutions work on blocks of channels, weights of few bits lie as vectors read them",
+        "convolutions work on blocks of channels and one image, weights of few bits lie as vectors read them",
         level=2,
     ),
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
@@ -128,6 +129,7 @@ STAGES = (
         "plan",
         (
             "tir-split-reductions{target=@target}",
+            "tir-cut-padding{target=@target}",
             "tir-fuse-rows{target=@target}",
             "tir-plan{target=@target}",
             "tir-pack-constants",

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Windows over padded tensors go over padded copies of parts of them.
+
+A convolution with a filter for each channel, or a pool, reads each element for a few neighbours alone. A padded copy of
+all images would be written to memory and read again; that of some rows of one channel block stays in a core's cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.navigation import body_of
+from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ..targets.core.machine_pass import MachinePass
+from .core.registry import register_pass
+from .rows.windows import windows_over_copy
+
+
+@register_pass
+@dataclass(frozen=True)
+class TirCutPadding(MachinePass):
+    """Has windows read padded copies of parts that stay in the cache, in place of one of all data."""
+
+    name: ClassVar[str] = "tir-cut-padding"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
+
+    def run(self, op: Operation) -> None:
+        for function in prim_funcs_in(op):
+            if SCHEDULE in function.attributes:
+                continue
+            with function.context:
+                # What is written gives others new operands.
+                while (windows := windows_over_copy(body_of(function), self.machine)) is not None:
+                    windows.write(self.machine)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1K,8K cores=2}' --split-input-file | FileCheck %s
+// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1M,64M cores=2}' --split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: not relax-opt %s --relax-split-batch='target=none' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// A loop over images does what each of them goes through for itself. Results: test_split_batch.py.
+
+// UNKNOWN: none
+// LARGE-NOT: scf.for
+
+// The product at the end reads its matrix once for all images: it stays.
+// CHECK-LABEL: func.func @known
+// CHECK: %[[N:.*]] = arith.constant 8 : i64
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args({{.*}}) -> (i64, tensor<?x256xf32>)
+// CHECK: %[[X:.*]] = "relax.take"(%arg0, %{{.*}}) {axis = 0 : i64}
+// CHECK: %[[ONE:.*]] = "relax.expand_dims"(%[[X]])
+// CHECK: "relax.nn.conv2d"(%[[ONE]], %arg1){{.*}} -> tensor<1x4x16x16xf32>
+// CHECK: "relax.add"({{.*}}, %arg3) : (tensor<1x4x16x16xf32>, tensor<4x1x1xf32>) -> tensor<1x4x16x16xf32>
+// CHECK: "relax.nn.conv2d"({{.*}}, %arg2){{.*}} -> tensor<1x4x8x8xf32>
+// CHECK: "relax.shape_expr"() {dims = [1, 256]}
+// CHECK: "relax.reshape"({{.*}} -> tensor<1x256xf32>
+// CHECK: "relax.concat"
+// CHECK: scf.yield
+// CHECK: %[[ROWS:.*]] = "relax.match_cast"({{.*}}) : (tensor<?x256xf32>) -> tensor<8x256xf32>
+// CHECK: "relax.matmul"(%[[ROWS]], %arg4)
+func.func @known(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>, %v: tensor<4x4x3x3xf32>, %b: tensor<4x1x1xf32>,
+    %m: tensor<256x10xf32>) -> tensor<8x10xf32> {
+  %0 = "relax.nn.conv2d"(%x, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<8x4x16x16xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x16x16xf32>
+  %1 = "relax.add"(%0, %b) : (tensor<8x4x16x16xf32>, tensor<4x1x1xf32>) -> tensor<8x4x16x16xf32>
+  %2 = "relax.nn.conv2d"(%1, %v) {padding = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>}
+    : (tensor<8x4x16x16xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x8x8xf32>
+  %3 = "relax.shape_expr"() {dims = [8, 256]} : () -> !relax.shape<[8, 256]>
+  %4 = "relax.reshape"(%2, %3) : (tensor<8x4x8x8xf32>, !relax.shape<[8, 256]>) -> tensor<8x256xf32>
+  %5 = "relax.matmul"(%4, %m) : (tensor<8x256xf32>, tensor<256x10xf32>) -> tensor<8x10xf32>
+  return %5 : tensor<8x10xf32>
+}
+
+// -----
+
+// How many images there are the run tells; what is wanted besides is gathered, too, and what reads it comes after.
+// CHECK-LABEL: func.func @open
+// CHECK: "relax.shape_expr"() {dims = ["n"]}
+// CHECK: %[[LOOP:.*]]:3 = scf.for {{.*}} -> (i64, tensor<?x4x16x16xf32>, tensor<?x4x16x16xf32>)
+// CHECK-NOT: "relax.cumsum"
+// CHECK: "relax.nn.conv2d"
+// CHECK: "relax.nn.conv2d"
+// CHECK: scf.yield
+// CHECK: "relax.match_cast"(%[[LOOP]]#1)
+// CHECK: "relax.match_cast"(%[[LOOP]]#2)
+// CHECK: "relax.cumsum"
+func.func @open(%x: tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, %w: tensor<4x4x3x3xf32>)
+    -> (tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>) {
+  %0 = "relax.nn.conv2d"(%x, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, tensor<4x4x3x3xf32>)
+    -> tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>
+  %1 = "relax.cumsum"(%0) {axis = 0 : i64} : (tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>)
+    -> tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>
+  %2 = "relax.nn.conv2d"(%0, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, tensor<4x4x3x3xf32>)
+    -> tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>
+  return %1, %2 : tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>
+}
+
+// -----
+
+// One convolution has nobody to leave anything in the cache for.
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @alone(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<8x4x14x14xf32> {
+  %0 = "relax.nn.conv2d"(%x, %w) : (tensor<8x4x16x16xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x14x14xf32>
+  return %0 : tensor<8x4x14x14xf32>
+}
+
+// -----
+
+// Weights that are much more than what is made of them are read once for all images.
+// CHECK-LABEL: func.func @heavy
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @heavy(%x: tensor<8x128x4x4xf32>, %w: tensor<128x128x3x3xf32>) -> tensor<8x128x4x4xf32> {
+  %0 = "relax.nn.conv2d"(%x, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<8x128x4x4xf32>, tensor<128x128x3x3xf32>) -> tensor<8x128x4x4xf32>
+  %1 = "relax.nn.conv2d"(%0, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<8x128x4x4xf32>, tensor<128x128x3x3xf32>) -> tensor<8x128x4x4xf32>
+  return %1 : tensor<8x128x4x4xf32>
+}
+
+// -----
+
+// What is between may look at all images: what comes after it stays, and a part of one convolution alone is no part.
+// CHECK-LABEL: func.func @together
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @together(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<8x4x12x12xf32> {
+  %0 = "relax.nn.conv2d"(%x, %w) : (tensor<8x4x16x16xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x14x14xf32>
+  %1 = "relax.nn.softmax"(%0) {axis = 0 : i64} : (tensor<8x4x14x14xf32>) -> tensor<8x4x14x14xf32>
+  %2 = "relax.nn.conv2d"(%1, %w) : (tensor<8x4x14x14xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x12x12xf32>
+  return %2 : tensor<8x4x12x12xf32>
+}
