@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...emit import linalg, loops
+from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 from ..lower_calls.memrefs import Extent, plus
@@ -24,10 +25,10 @@ from .dots import Dots, packed_operand
 from .epilogue import Epilogue
 from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
-from .segments import Segment, groups, vectors, whole_and_rest
+from .segments import Segment, groups, run_steps, vectors, whole_and_rest
 from .sharing import grain_by_work
 from .vector_access import Access, Point, divided, is_lanewise, least, less
-from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
+from .vector_body import Given, Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
 Ranges = Sequence[tuple[Extent, Extent]]
@@ -347,6 +348,8 @@ class Step:
     def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The accumulators after the points of this step."""
         fetch_ahead(self)
+        if not self.op.reductions:
+            return self._each_apart(values, outputs)
         new = list(values)
         inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
         inner = list(itertools.product(*map(range, inner_counts)))
@@ -362,13 +365,22 @@ class Step:
                     new[output * width + slot] = value
         return [value for value in new if value is not None]
 
+    def _each_apart(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
+        """The results at the points of a step where none is made of another."""
+        places, given = list(self._outer()), list[Given]()
+        for place, point in enumerate(places):
+            loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
+            arguments, index_of = [*loaded, *values[place :: len(places)]], partial(self.access.index, point=point)
+            given.append(Given(arguments, index_of, self._widened_before(loaded)))
+        results = self.lanes.evaluate_each(given)
+        return [self.lanes.vector(of_point[output]) for output in range(len(self.op.outputs)) for of_point in results]
+
     def _body(self, point: Point, before: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         if self.nest.dots is not None:
             return [self._dot(self.nest.dots, point, before[0], outputs)]
         loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
-        results = self.lanes.evaluate(
-            [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
-        )
+        index_of = partial(self.access.index, point=point)
+        results = self.lanes.evaluate([*loaded, *before], index_of, self._widened_before(loaded))
         vectors = [self.lanes.vector(result) for result in results]
         mask = self.access.mask(point) if self._reduces_lanes else None
         if mask is None:
@@ -484,17 +496,3 @@ class Step:
                 starts.append(first)
             reduced += combiner.reduce_all(vectors, starts)
         return reduced
-
-
-def run_steps(
-    start: Extent,
-    stop: Extent,
-    step: Extent,
-    body: Callable[..., list[Value]],
-    values: list[Value],
-    grain: int | None = None,
-) -> list[Value]:
-    """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
-        return body(start, *values) if start < stop else values
-    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)

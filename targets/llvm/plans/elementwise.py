@@ -10,8 +10,10 @@ from ....passes.schedule.vector_access import is_lanewise, is_transposed
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
 
-#: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
-_TILES = ((8, 4), (24, 2))
+#: Vectors in one step: short bodies would be loop overhead mostly, long ones wait for their own operations.
+_TILE = 4
+#: Long bodies, and how many registers two more of their vectors need.
+_LONG, _MANY_REGISTERS = 8, 32
 #: Lanes that are fetched one by one are code, each of them.
 MOST_LANES_ONE_BY_ONE = 16
 #: Larger squares have no room in registers.
@@ -26,8 +28,8 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     square = _square(op, vector)
     if square is not None:
         return _in_squares(op, vector, square, lanes)
-    length = len(list(op.block.operations))
-    tile = next((tile for limit, tile in _TILES if length <= limit), 1)
+    is_long = len(list(op.block.operations)) > _LONG
+    tile = _TILE // 2 if is_long and machine.registers < _MANY_REGISTERS else _TILE
     if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
         tile, lanes = 1, min(lanes, MOST_LANES_ONE_BY_ONE)
     return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
