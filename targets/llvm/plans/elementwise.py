@@ -16,6 +16,8 @@ _TILE = 4
 _LONG, _MANY_REGISTERS = 8, 32
 #: Lanes that are fetched one by one are code, each of them.
 MOST_LANES_ONE_BY_ONE = 16
+#: More that are written one by one LLVM makes scatters of, which are slower.
+_MOST_LANES_SCATTERED = 4
 #: Larger squares have no room in registers.
 _LONGEST_SQUARE = 16
 
@@ -31,7 +33,8 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     is_long = len(list(op.block.operations)) > _LONG
     tile = _TILE // 2 if is_long and machine.registers < _MANY_REGISTERS else _TILE
     if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
-        tile, lanes = 1, min(lanes, MOST_LANES_ONE_BY_ONE)
+        is_scattered = any(is_lanewise(op, vector, operand) for operand in range(op.output_start, len(op.operands)))
+        tile, lanes = 1, min(lanes, _MOST_LANES_SCATTERED if is_scattered else MOST_LANES_ONE_BY_ONE)
     return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
 
 
