@@ -9,9 +9,9 @@ the last vector under a mask.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -27,7 +27,8 @@ from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
 from .segments import Segment, groups, run_steps, vectors, whole_and_rest
 from .sharing import grain_by_work
-from .vector_access import Access, Point, divided, is_lanewise, least, less
+from .state import State
+from .vector_access import Access, Point, divided, is_lanewise, least, less, loop_between
 from .vector_body import Given, Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
@@ -246,33 +247,6 @@ class Nest:
         )
 
 
-class State(NamedTuple):
-    """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
-
-    starts: tuple[Extent, ...]
-    counts: tuple[int, ...]
-    #: Where each loop stands in its block.
-    positions: tuple[Extent, ...]
-    lanes: int
-    #: Elements left in the vector loop from its start on; None where all vectors are whole.
-    rest: Extent | None = None
-    #: Steps left in the loop of dot products; None where all groups are whole.
-    tail: Extent | None = None
-    #: Rows left in a loop of tiles; None where all are whole.
-    rows: Extent | None = None
-    #: What rows of zeros would add, where that is taken away from the sums; `is_of_zeros` where it is computed.
-    of_zeros: Mapping[Point, Value] | None = None
-    is_of_zeros: bool = False
-
-    def at(self, dim: int, start: Extent, count: int, position: Extent) -> State:
-        starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
-        starts[dim], counts[dim], positions[dim] = start, count, position
-        return self._replace(starts=tuple(starts), counts=tuple(counts), positions=tuple(positions))
-
-    def vectors(self, lanes: int, rest: Extent | None) -> State:
-        return self._replace(lanes=lanes, rest=rest)
-
-
 class Step:
     """One step of the innermost loops: the points of a tile, one after the other."""
 
@@ -461,9 +435,17 @@ class Step:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
+        rows = defaultdict[tuple[int, Point], list[Value]](list)
         for (output, point), value in zip(self._slots(), values, strict=True):
-            finished = self.finished(value, point)
-            new[output] = self.access.store(finished, self.op.output_start + output, point, new[output])
+            operand, finished = self.op.output_start + output, self.finished(value, point)
+            between = loop_between(self.op, self.vector, operand, self.nest.plan.tile) if is_vector(finished) else None
+            if between is None:
+                new[output] = self.access.store(finished, operand, point, new[output])
+                continue
+            corner = (*point[:between], 0, *point[between + 1 :])
+            rows[output, corner].append(finished)
+            if len(rows[output, corner]) == self.state.counts[between]:
+                new[output] = self.access.store_between(rows[output, corner], operand, corner, new[output])
         return new
 
     def finished(self, value: Value, point: Point) -> Value:
