@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a loop's size is cut into steps: whole tiles first, then what is left, the last vector under a mask."""
+"""How a loop's size is cut into steps: whole tiles first, then what is left, the last vector under a mask; and how the
+steps run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ...bindings.ir import Value
+from ...emit import loops
 from ..lower_calls.memrefs import Extent, plus
 from .vector_access import floor_to, less
 
@@ -100,3 +103,17 @@ def vectors(size: Extent, lanes: int, tile: int, *, masked: bool, group: int = 1
     if tile > 1:
         yield Segment(whole, left, lanes * group, 1, lanes)
     yield Segment(left, size, lanes * group, 1, lanes, rest=True, once=True)
+
+
+def run_steps(
+    start: Extent,
+    stop: Extent,
+    step: Extent,
+    body: Callable[..., list[Value]],
+    values: list[Value],
+    grain: int | None = None,
+) -> list[Value]:
+    """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
+        return body(start, *values) if start < stop else values
+    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -11,6 +11,7 @@ from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index, constant, select
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
+from ...emit.tensors import merge, split
 from ..lower_calls.memrefs import Extent, as_value, plus, times
 from .vector_body import from_elements, hoisted_zero, is_vector, lane_of, read_vector, write_vector
 
@@ -24,6 +25,16 @@ def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
         return False
     is_near = op.is_contiguous(operand, dim) or (operand < op.input_count and op.is_contiguous(operand, dim, 2))
     return not (is_near and is_storable(op.element(operand)))
+
+
+def loop_between(op: StructuredOp, vector: int, operand: int, tile: Mapping[int, int]) -> int | None:
+    """The loop whose points lie between the lanes of an output, where a step takes all of them."""
+    if len(op.shapes[operand]) < 2 or not is_storable(op.element(operand)):
+        return None
+    axis, last = op.accesses[operand][-2:]
+    dim, size = last.dim, op.shapes[operand][-1]
+    is_whole = dim is not None and op.sizes[dim] == tile.get(dim) == size and size & (size - 1) == 0
+    return dim if is_whole and size > 1 and axis.dim == vector else None
 
 
 def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | None) -> bool:
@@ -198,6 +209,13 @@ class Access:
                 tensor = linalg.insert(lane_of(value, lane), tensor, place)
             return tensor
         return self._write(value, tensor, indices, self.mask(point))
+
+    def store_between(self, vectors: Sequence[Value], operand: int, point: Point, tensor: Value) -> Value:
+        """The tensor with vectors whose first lanes lie side by side, behind them their second ones, and so on."""
+        *outer, place, _ = self._indices(operand, point)
+        at = [*outer, times(place, len(vectors))]
+        written = self._write(interleaved(vectors), merge(tensor, len(outer), 2), at, None)
+        return split(written, len(outer), linalg.sizes(tensor)[-2:])
 
     def index(self, dim: int, point: Point) -> Value:
         """The index of a loop: one, or one for each lane."""

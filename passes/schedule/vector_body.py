@@ -7,6 +7,7 @@ What is the same in every lane stays a scalar until it meets a vector.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -117,6 +118,14 @@ def widening_of(op: StructuredOp, operand: int) -> Operation | None:
     return users[0] if is_widening else None
 
 
+class Given(NamedTuple):
+    """What a body is evaluated for."""
+
+    arguments: Sequence[Value | None]
+    index_of: Callable[[int], Value]
+    known: Mapping[Value, Value] = {}
+
+
 class Lanes:
     """Evaluates a body, of which `check_body` has approved, in one block of a loop nest."""
 
@@ -133,26 +142,38 @@ class Lanes:
 
         `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before.
         """
-        pairs = zip(self._op.block.arguments, arguments, strict=True)
-        values = {**{argument: value for argument, value in pairs if value is not None}, **known}
-        for inner in operations_of(self._op.block):
-            if len(inner.results) and inner.results[0] in values:
-                continue
-            operands = [values.get(operand, operand) for operand in inner.operands]
-            if inner.name == "linalg.yield":
-                return operands
-            if inner.name == "linalg.index":
-                results = [index_of(inner.attributes["dim"].value)]
-            elif inner.name == "arith.constant":
-                results = [self._constant(inner)]
-            elif not any(map(is_vector, operands)):
-                results = _copy(inner, operands)
-            elif inner.name == "tensor.extract":
-                results = [self._extract(inner, operands)]
-            else:
-                results = _copy(inner, [self.vector(operand) for operand in operands], self._lanes)
-            values.update(zip(inner.results, results, strict=True))
-        raise AssertionError("a block without a terminator")
+        return self.evaluate_each([Given(arguments, index_of, known)])[0]
+
+    def evaluate_each(self, points: Sequence[Given]) -> list[list[Value]]:
+        """What the body yields for each point.
+
+        Each operation for all of them before the next one: while one waits for its operands, others can start.
+        """
+        values = [self._known(point) for point in points]
+        *inner_ops, terminator = operations_of(self._op.block)
+        for inner in inner_ops:
+            for known, point in zip(values, points, strict=True):
+                if not len(inner.results) or inner.results[0] not in known:
+                    results = self._evaluate(inner, [known.get(each, each) for each in inner.operands], point.index_of)
+                    known.update(zip(inner.results, results, strict=True))
+        return [[known.get(operand, operand) for operand in terminator.operands] for known in values]
+
+    def _known(self, point: Given) -> dict[Value, Value]:
+        pairs = zip(self._op.block.arguments, point.arguments, strict=True)
+        return {**{argument: value for argument, value in pairs if value is not None}, **point.known}
+
+    def _evaluate(
+        self, inner: Operation, operands: Sequence[Value], index_of: Callable[[int], Value]
+    ) -> Sequence[Value]:
+        if inner.name == "linalg.index":
+            return [index_of(inner.attributes["dim"].value)]
+        if inner.name == "arith.constant":
+            return [self._constant(inner)]
+        if not any(map(is_vector, operands)):
+            return _copy(inner, operands)
+        if inner.name == "tensor.extract":
+            return [self._extract(inner, operands)]
+        return _copy(inner, [self.vector(operand) for operand in operands], self._lanes)
 
     def widened(self, widening: Operation | None, vector: Value) -> Value:
         """The vector with its elements converted as an operation of the body does."""

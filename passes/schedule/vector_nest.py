@@ -9,12 +9,13 @@ the last vector under a mask.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...emit import linalg, loops
+from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 from ..lower_calls.memrefs import Extent, plus
@@ -24,10 +25,11 @@ from .dots import Dots, packed_operand
 from .epilogue import Epilogue
 from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
-from .segments import Segment, groups, vectors, whole_and_rest
+from .segments import Segment, groups, run_steps, vectors, whole_and_rest
 from .sharing import grain_by_work
-from .vector_access import Access, Point, divided, is_lanewise, least, less
-from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
+from .state import State
+from .vector_access import Access, Point, divided, is_lanewise, least, less, loop_between
+from .vector_body import Given, Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
 Ranges = Sequence[tuple[Extent, Extent]]
@@ -245,33 +247,6 @@ class Nest:
         )
 
 
-class State(NamedTuple):
-    """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
-
-    starts: tuple[Extent, ...]
-    counts: tuple[int, ...]
-    #: Where each loop stands in its block.
-    positions: tuple[Extent, ...]
-    lanes: int
-    #: Elements left in the vector loop from its start on; None where all vectors are whole.
-    rest: Extent | None = None
-    #: Steps left in the loop of dot products; None where all groups are whole.
-    tail: Extent | None = None
-    #: Rows left in a loop of tiles; None where all are whole.
-    rows: Extent | None = None
-    #: What rows of zeros would add, where that is taken away from the sums; `is_of_zeros` where it is computed.
-    of_zeros: Mapping[Point, Value] | None = None
-    is_of_zeros: bool = False
-
-    def at(self, dim: int, start: Extent, count: int, position: Extent) -> State:
-        starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
-        starts[dim], counts[dim], positions[dim] = start, count, position
-        return self._replace(starts=tuple(starts), counts=tuple(counts), positions=tuple(positions))
-
-    def vectors(self, lanes: int, rest: Extent | None) -> State:
-        return self._replace(lanes=lanes, rest=rest)
-
-
 class Step:
     """One step of the innermost loops: the points of a tile, one after the other."""
 
@@ -347,6 +322,8 @@ class Step:
     def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The accumulators after the points of this step."""
         fetch_ahead(self)
+        if not self.op.reductions:
+            return self._each_apart(values, outputs)
         new = list(values)
         inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
         inner = list(itertools.product(*map(range, inner_counts)))
@@ -362,13 +339,22 @@ class Step:
                     new[output * width + slot] = value
         return [value for value in new if value is not None]
 
+    def _each_apart(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
+        """The results at the points of a step where none is made of another."""
+        places, given = list(self._outer()), list[Given]()
+        for place, point in enumerate(places):
+            loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
+            arguments, index_of = [*loaded, *values[place :: len(places)]], partial(self.access.index, point=point)
+            given.append(Given(arguments, index_of, self._widened_before(loaded)))
+        results = self.lanes.evaluate_each(given)
+        return [self.lanes.vector(of_point[output]) for output in range(len(self.op.outputs)) for of_point in results]
+
     def _body(self, point: Point, before: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         if self.nest.dots is not None:
             return [self._dot(self.nest.dots, point, before[0], outputs)]
         loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
-        results = self.lanes.evaluate(
-            [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
-        )
+        index_of = partial(self.access.index, point=point)
+        results = self.lanes.evaluate([*loaded, *before], index_of, self._widened_before(loaded))
         vectors = [self.lanes.vector(result) for result in results]
         mask = self.access.mask(point) if self._reduces_lanes else None
         if mask is None:
@@ -449,9 +435,17 @@ class Step:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
+        rows = defaultdict[tuple[int, Point], list[Value]](list)
         for (output, point), value in zip(self._slots(), values, strict=True):
-            finished = self.finished(value, point)
-            new[output] = self.access.store(finished, self.op.output_start + output, point, new[output])
+            operand, finished = self.op.output_start + output, self.finished(value, point)
+            between = loop_between(self.op, self.vector, operand, self.nest.plan.tile) if is_vector(finished) else None
+            if between is None:
+                new[output] = self.access.store(finished, operand, point, new[output])
+                continue
+            corner = (*point[:between], 0, *point[between + 1 :])
+            rows[output, corner].append(finished)
+            if len(rows[output, corner]) == self.state.counts[between]:
+                new[output] = self.access.store_between(rows[output, corner], operand, corner, new[output])
         return new
 
     def finished(self, value: Value, point: Point) -> Value:
@@ -484,17 +478,3 @@ class Step:
                 starts.append(first)
             reduced += combiner.reduce_all(vectors, starts)
         return reduced
-
-
-def run_steps(
-    start: Extent,
-    stop: Extent,
-    step: Extent,
-    body: Callable[..., list[Value]],
-    values: list[Value],
-    grain: int | None = None,
-) -> list[Value]:
-    """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
-        return body(start, *values) if start < stop else values
-    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)

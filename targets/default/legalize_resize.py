@@ -15,9 +15,8 @@ from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.core.symbols import Size
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import blocked_dimensions, layouts_of
-from ...emit import linalg
+from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
 from ...emit.interpolation import (
@@ -175,14 +174,20 @@ class _Settings:
         return intrinsic("floor", x + _EPSILON) if rounding == "floor" else intrinsic("ceil", x - _EPSILON)
 
 
-def _repeated(data: Value, times: Mapping[int, int], builder: RuleBuilder) -> Value:
-    """Each element so often along the axes: a dimension more for each, along which it is the same."""
-    shape = builder.shape(data)
-    split = [(size, times.get(axis, 1)) for axis, size in enumerate(shape)]
-    apart = relax.ops["reshape"](data, relax.ops["shape_expr"]([each for size in shape for each in (size, 1)]))
-    repeated = relax.ops["broadcast_to"](apart, relax.ops["shape_expr"]([each for pair in split for each in pair]))
-    together = relax.ops["reshape"](repeated, relax.ops["shape_expr"](builder.result_shape()))
-    return relax.ops["astype"](together, dtype=builder.result_dtype())
+def _repeated(data: Value, times: Mapping[int, int], builder: RuleBuilder) -> list[Value]:
+    """Each element so often along the axes: the result has a dimension more for each, along which it is the same."""
+    dtype, out_dtype = builder.dtype(data), builder.result_dtype()
+
+    def repeated(data: Value, output: Value) -> Value:
+        sizes = enumerate(linalg.sizes(data))
+        parts = [[size, times[axis]] if times.get(axis, 1) > 1 else [size] for axis, size in sizes]
+        counts = list(map(len, parts))
+        places = [sum(counts[:axis]) for axis in range(len(counts))]
+        apart = tensors.split_all(output, parts)
+        copies = linalg.parallel([data], apart, lambda x: x.of(dtype).to(out_dtype), [places])
+        return tensors.merge_all(copies, counts)
+
+    return builder.prim(repeated, [data])
 
 
 def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:

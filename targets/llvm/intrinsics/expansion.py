@@ -97,14 +97,14 @@ def at_least(x: Number, bound: float) -> Number:
     return select(x < bound, bound, x)
 
 
-def nearest_integer(x: Number, factor: float = 1.0) -> tuple[Number, Number]:
+def nearest_integer(x: Number, factor: float = 1.0, above: int = 0) -> tuple[Number, Number]:
     """The integer nearest to x * factor as a float and as an integer, if it has few enough bits.
 
-    Not by a conversion, which is undefined for NaN.
+    Not by a conversion, which is undefined for NaN. `above`: what is added to the integer, without an operation.
     """
     form = format_of(x)
     # Added to a number it leaves the nearest integer in the low bits.
-    magic, magic_bits = 1.5 * 2.0**form.mantissa, form.power(form.mantissa) | 1 << (form.mantissa - 1)
+    magic, magic_bits = 1.5 * 2.0**form.mantissa + above, form.power(form.mantissa) | 1 << (form.mantissa - 1)
     shifted = fma(x, factor, magic) if factor != 1.0 else x + magic
     return shifted - magic, bits_of(shifted) - magic_bits
 
@@ -115,10 +115,17 @@ def power_of_two(n: Number, like: Number) -> Number:
     return from_bits((n + form.bias) << form.mantissa, like.element)
 
 
-def scale(x: Number, n: Number) -> Number:
-    """x * 2**n, rounded once, also where 2**n alone is out of range."""
-    half = n >> 1
-    return x * power_of_two(half, x) * power_of_two(n - half, x)
+def lift_of(x: Number) -> int:
+    """By how much the exponents that `scale` takes are too large: half of it is the bias of one of two factors."""
+    return 2 * format_of(x).bias
+
+
+def scale(x: Number, lifted: Number) -> Number:
+    """x * 2**n, rounded once, also where 2**n alone is out of range. `lifted` is n + `lift_of(x)`."""
+    form = format_of(x)
+    half = (lifted >> 1) << form.mantissa
+    rest = (lifted << form.mantissa) - half
+    return x * from_bits(half, x.element) * from_bits(rest, x.element)
 
 
 def split(x: Number) -> tuple[Number, Number]:

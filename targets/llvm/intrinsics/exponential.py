@@ -11,6 +11,7 @@ from .expansion import (
     expansion,
     fitted,
     format_of,
+    lift_of,
     magnitude,
     nearest_integer,
     parts,
@@ -27,10 +28,10 @@ LOG10_2 = (0.3010299956639812, -2.8037281277851704e-18)
 
 
 def _reduced(
-    x: Number, factor: float, period: tuple[float, float], near: Number | None = None
+    x: Number, factor: float, period: tuple[float, float], near: Number | None = None, above: int = 0
 ) -> tuple[Number, Number]:
-    """r and the integer n with x = n * period + r, r small where `near`, which n is of, is x."""
-    n_float, n = nearest_integer(x if near is None else near, factor)
+    """r and the integer n + above with x = n * period + r, r small where `near`, which n is of, is x."""
+    n_float, n = nearest_integer(x if near is None else near, factor, above)
     high, low = parts(x, *period)
     return fma(n_float, -low, fma(n_float, -high, x)), n
 
@@ -40,15 +41,30 @@ def exp_minus_1(r: Number) -> Number:
     return fma(r * r, fitted("exp", r), r)
 
 
+def _exp_near_0(r: Number) -> Number:
+    """exp(r) for small r; of as many operations as exp(r) - 1, and closer than 1 added to that."""
+    return fma(fma(fitted("exp", r), r, 1.0), r, 1.0)
+
+
+def exp_of_normal(x: Number, near: Number | None = None) -> Number:
+    """exp(x) where that is a normal number: 2**n is added to its exponent. Elsewhere, and of a NaN, it is any number.
+
+    `near`: x, or what lies near by where it is no matter what comes out.
+    """
+    r, n = _reduced(x, LOG2_E, LN_2, near)
+    return from_bits(bits_of(_exp_near_0(r)) + (n << format_of(x).mantissa), x.element)
+
+
 def exp_scaled(x: Number, shift: int = 0) -> Number:
     """exp(x) * 2**shift; it overflows and vanishes where the product does."""
-    bounded = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
-    r, n = _reduced(bounded, LOG2_E, LN_2)
-    power = exp_minus_1(r) + 1.0
+    bounded = at_most(x, pick(x, 90.0, 711.0))
     if shift:
-        return scale(power, n + shift)
-    # What is masked in a softmax: zero by a product with zero. Numbers that underflow take processors very long.
-    return scale(select(x < pick(x, -104.0, -746.0), 0.0, power), n)
+        r, n = _reduced(at_least(bounded, pick(x, -105.0, -747.0)), LOG2_E, LN_2, above=lift_of(x) + shift)
+        return scale(_exp_near_0(r), n)
+    # What is masked in a softmax is computed as exp(0): numbers that underflow take processors very long.
+    vanishes = x < pick(x, -104.0, -746.0)
+    r, n = _reduced(select(vanishes, 0.0, bounded), LOG2_E, LN_2, above=lift_of(x))
+    return select(vanishes, 0.0, scale(_exp_near_0(r), n))
 
 
 @expansion("tir.exp")
@@ -61,23 +77,20 @@ def exp_fast(x: Number) -> Number:
     """Results below the smallest normal number become 0 or lose bits, those near the largest overflow early."""
     x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
     r, n = _reduced(x, LOG2_E, LN_2)
-    return (exp_minus_1(r) + 1.0) * power_of_two(n, x)
+    return _exp_near_0(r) * power_of_two(n, x)
 
 
 @expansion("tir.exp_below")
 def exp_below(x: Number) -> Number:
-    """As the result is normal, 2**n is added to its exponent; n is 0 for a NaN, whose bits may be any. What vanishes
-    needs no bound."""
+    """For a NaN, whose bits may be any, n is 0. What vanishes needs no bound."""
     least = pick(x, -87.33654, -708.3964185322641)
-    r, n = _reduced(x, LOG2_E, LN_2, select(x < 0.0, x, 0.0))
-    power = exp_minus_1(r) + 1.0
-    return select(x < least, 0.0, from_bits(bits_of(power) + (n << format_of(x).mantissa), x.element))
+    return select(x < least, 0.0, exp_of_normal(x, select(x < 0.0, x, 0.0)))
 
 
 @expansion("tir.exp2")
 def exp2(x: Number) -> Number:
     x = at_least(at_most(x, pick(x, 129.0, 1025.0)), pick(x, -151.0, -1076.0))
-    n_float, n = nearest_integer(x)
+    n_float, n = nearest_integer(x, above=lift_of(x))
     r = x - n_float
     return scale(fma(r, fitted("exp2", r), 1.0), n)
 
@@ -85,7 +98,7 @@ def exp2(x: Number) -> Number:
 def exp2_twice(x: Number, rest: Number) -> Number:
     """2**(x + rest) for a rest that is small."""
     bounded = at_least(at_most(x, 1025.0), -1076.0)
-    n_float, n = nearest_integer(bounded)
+    n_float, n = nearest_integer(bounded, above=lift_of(x))
     r = (bounded - n_float) + rest
     return scale(fma(r, fitted("exp2", r), 1.0), n)
 
@@ -93,7 +106,7 @@ def exp2_twice(x: Number, rest: Number) -> Number:
 @expansion("tir.exp10")
 def exp10(x: Number) -> Number:
     x = at_least(at_most(x, pick(x, 39.0, 309.0)), pick(x, -46.0, -324.5))
-    r, n = _reduced(x, LOG2_10, LOG10_2)
+    r, n = _reduced(x, LOG2_10, LOG10_2, above=lift_of(x))
     return scale(fma(r, fitted("exp10", r), 1.0), n)
 
 

@@ -20,7 +20,7 @@ from .expansion import (
     two_product,
     with_sign_of,
 )
-from .exponential import LN_2, LOG2_E, exp_fast, exp_minus_1, exp_scaled
+from .exponential import LN_2, LOG2_E, exp_minus_1, exp_of_normal, exp_scaled
 from .logarithm import log1p
 
 
@@ -30,8 +30,9 @@ def erf_f32(x: Number) -> Number:
     z = x * x
     near = fma(size, fitted("erf_near_0", z), size)
     # 1 from here on, to f32's last bit.
-    far = 1.0 - exp_fast(fitted("log_erfc", at_most(size, 4.0)))
-    return with_sign_of(select(size < 1.0, near, far), x)
+    far = 1.0 - exp_of_normal(fitted("log_erfc", at_most(size, 4.0)))
+    # A NaN is near.
+    return with_sign_of(select(size >= 1.0, far, near), x)
 
 
 @expansion("tir.erf", dtypes=("f64",))

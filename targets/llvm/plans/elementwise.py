@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+from ....bindings.ir import Value
+from ....bindings.navigation import made_by
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_access import is_lanewise, is_transposed
+from ....passes.schedule.vector_access import is_lanewise, is_transposed, loop_between
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
 
-#: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
-_TILES = ((8, 4), (24, 2))
+#: Vectors in one step: short bodies would be loop overhead mostly, long ones wait for their own operations.
+_TILE = 4
+#: Long bodies, and how many registers two more of their vectors need.
+_LONG, _MANY_REGISTERS = 8, 32
 #: Lanes that are fetched one by one are code, each of them.
 MOST_LANES_ONE_BY_ONE = 16
+#: More that are written one by one LLVM makes scatters of, which are slower.
+_MOST_LANES_SCATTERED = 4
+#: Fewer are not worth a shuffle.
+_FEWEST_REPEATED = 2
 #: Larger squares have no room in registers.
 _LONGEST_SQUARE = 16
 
@@ -22,15 +30,43 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     if op.reductions:
         raise Decline("it reduces")
     vector = output_vector(op)
+    repeated = _repeated(op, vector, machine)
+    if repeated is not None:
+        return repeated
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
     square = _square(op, vector)
     if square is not None:
         return _in_squares(op, vector, square, lanes)
-    length = len(list(op.block.operations))
-    tile = next((tile for limit, tile in _TILES if length <= limit), 1)
+    is_long = len(list(op.block.operations)) > _LONG
+    tile = _TILE // 2 if is_long and machine.registers < _MANY_REGISTERS else _TILE
     if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
-        tile, lanes = 1, min(lanes, MOST_LANES_ONE_BY_ONE)
+        is_scattered = any(is_lanewise(op, vector, operand) for operand in range(op.output_start, len(op.operands)))
+        tile, lanes = 1, min(lanes, _MOST_LANES_SCATTERED if is_scattered else MOST_LANES_ONE_BY_ONE)
     return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+
+
+def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
+    """Vectors of elements of which each is written some times side by side: a register holds all copies."""
+    access, count = op.output_accesses[0], op.sizes[copies]
+    vector = access[-2].dim if len(access) > 1 else None
+    is_one = len(op.outputs) == 1 and not op.reads_output(0) and not _is_slice(op.outputs[0])
+    if vector is None or not count or not is_one:
+        return None
+    lanes, size, tile = machine.lanes(widest_bits(op)) // count, op.sizes[vector], {copies: count}
+    while size is not None and lanes > 1 and size % lanes:
+        lanes //= 2
+    inputs = range(op.input_count)
+    is_row = all(not op.uses(each, copies) and not is_lanewise(op, vector, each) for each in inputs)
+    if lanes < _FEWEST_REPEATED or not is_row or loop_between(op, vector, op.output_start, tile) is None:
+        return None
+    return Plan(output_order(op, copies), 0, vector, lanes, tile)
+
+
+def _is_slice(value: Value) -> bool:
+    """Whether a tensor may have gaps."""
+    while (view := made_by(value, "tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")) is not None:
+        value = view.operands[0]
+    return made_by(value, "tensor.extract_slice") is not None
 
 
 def _square(op: StructuredOp, vector: int) -> int | None:

@@ -161,6 +161,17 @@ def test_copies_are_converted_and_keep_their_layout() -> None:
     numpy.testing.assert_array_equal(actual, expected, strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "float64"])
+@pytest.mark.parametrize("width", [24, 22, 9])
+def test_copies_side_by_side(width: int, dtype: str) -> None:
+    """Vectors of copies, of which rows are whole numbers or not."""
+    x = (random((2, 3, 4, width)) * 99).astype(dtype)
+    options = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "floor"}
+    for times in (2, 3, 4):
+        actual = ran("resize2d", x, size=(8, width * times), method="nearest_neighbor", **options)
+        numpy.testing.assert_array_equal(actual, x.repeat(2, 2).repeat(times, 3), strict=True)
+
+
 def test_one_element_wide() -> None:
     for mode in MODES[:5]:
         options = {"coordinate_transformation_mode": mode, "rounding_method": "round_prefer_floor"}
