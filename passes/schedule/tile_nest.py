@@ -24,11 +24,11 @@ from ...emit.numbers import as_index, constant
 from ..lower_calls.memrefs import Extent, plus, times
 from .combiner import combiners
 from .dots import call_intrinsic
-from .segments import Segment, groups, vectors
+from .segments import Segment, groups, run_steps, vectors
 from .tiles import outer_sums, size_of_sum
 from .vector_access import divided, least, less, transposed, values
 from .vector_body import hoisted_zero, read_vector, write_vector
-from .vector_nest import Nest, Ranges, State, Step, run_steps
+from .vector_nest import Nest, Ranges, State, Step
 
 #: The memory that the loops take with them, in the order in which they do.
 _COLUMNS, _ROWS, _SUMS = "columns", "rows", "sums"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...emit import linalg, loops
+from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 from ..lower_calls.memrefs import Extent, plus
@@ -24,7 +24,7 @@ from .dots import Dots, packed_operand
 from .epilogue import Epilogue
 from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
-from .segments import Segment, groups, vectors, whole_and_rest
+from .segments import Segment, all_at_once, groups, run_steps, vectors, whole_and_rest
 from .sharing import grain_by_work
 from .vector_access import Access, Point, divided, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
@@ -155,8 +155,10 @@ class Nest:
         start, size = range_
         for segment in self.segments(dim, size):
 
-            def inside(position: Extent, *carried: Value, segment: Segment = segment) -> list[Value]:
-                new = state.at(dim, plus(start, position), segment.points, position)
+            def inside(
+                position: Extent, *carried: Value, segment: Segment = segment, points: int = segment.points
+            ) -> list[Value]:
+                new = state.at(dim, plus(start, position), points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, segment.left(size, position) if segment.rest else None)
                 elif self.plan.tiles is not None and dim == self.plan.tiles.dim:
@@ -165,6 +167,9 @@ class Nest:
                     new = new._replace(tail=less(size, position) if segment.tail else None)
                 return body(new, list(carried))
 
+            if segment.at_once:
+                values = all_at_once(segment, inside, values)
+                continue
             # What whole steps leave is not worth it.
             is_shared = segment.step == points_of_step(self.plan, dim) and dim not in dict(self.plan.blocks)
             grain = self._grain(dim, segment.step) if is_shared else None
@@ -484,17 +489,3 @@ class Step:
                 starts.append(first)
             reduced += combiner.reduce_all(vectors, starts)
         return reduced
-
-
-def run_steps(
-    start: Extent,
-    stop: Extent,
-    step: Extent,
-    body: Callable[..., list[Value]],
-    values: list[Value],
-    grain: int | None = None,
-) -> list[Value]:
-    """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
-        return body(start, *values) if start < stop else values
-    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)
