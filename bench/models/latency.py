@@ -11,7 +11,9 @@ signed weights with a scale for each channel). All of a row take the same file, 
 All of a row run in turns in this process, each for a while before it is timed: threads of the one before look for work
 for some time. A turn in which a virtual machine's host takes CPUs away is measured again. Figures are medians of turns,
 in milliseconds; "to" is ours to the one on its left, below 1 where this project is faster. "floor" is the share of
-what is reached that the machine allows: arithmetic (F) or memory (B).
+what is reached that the machine allows: arithmetic (F) or memory (B). What compares ours with ours, run-time sizes with
+known ones and two threads with one, is a median too, of the ratios within each turn: such a row has the program of its
+static model among those that take turns.
 """
 
 from __future__ import annotations
@@ -60,12 +62,18 @@ _LEAST_TURNS, _MOST_TURNS = 3, 7
 #: What two threads should gain on is above this many milliseconds.
 _LARGE = 10.0
 
+#: Of a model with run-time sizes: ours of its static one, which takes turns with it and has no column.
+_STATIC = "static"
+
 Figures = dict[tuple[str, int], float]
+#: Milliseconds by who and threads, of each turn.
+Turns = Mapping[tuple[str, int], Sequence[float]]
 
 
 class Row(NamedTuple):
     case: Case
-    #: Milliseconds by who, and threads.
+    turns: Turns
+    #: Milliseconds by who, and threads: the medians.
     found: Figures
     #: How much of the floor ours reaches, and of which, by threads.
     shares: dict[int, tuple[float, str]]
@@ -82,11 +90,11 @@ def main() -> int:
     for precision, batch in itertools.product(arguments.precision, arguments.batch):
         peers = [who for who in PEERS[precision] if who not in absent]
         print(_head(precision, batch, peers, arguments.threads), flush=True)
-        table, works = list[Row](), dict[str, Work | None]()
+        table, static = list[Row](), Static({}, {})
         for case in _cases(precision, batch, arguments.models):
             print(f"{time.strftime('%H:%M:%S')} {precision} batch {batch} {case.name}", file=sys.stderr, flush=True)
             try:
-                table.append(_measured(case, peers, arguments, works))
+                table.append(_measured(case, peers, arguments, static))
             except (rx.RelaxError, Unmeasured) as error:
                 failed += 1
                 print(f"{case.name:<22}{error}", flush=True)
@@ -99,6 +107,14 @@ def main() -> int:
     print()
     _judge(rows, arguments.goals)
     return 1 if failed else 0
+
+
+class Static(NamedTuple):
+    """Of static models, which come before those with run-time sizes, by name."""
+
+    works: dict[str, Work | None]
+    #: The last one only: they keep their weights.
+    programs: dict[str, rx.runtime.Executable]
 
 
 class Unmeasured(Exception):
@@ -130,26 +146,31 @@ def _cases(precision: str, batch: int, names: Sequence[str] | None) -> Iterator[
 # ---- one row ----
 
 
-def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, works: dict[str, Work | None]) -> Row:
-    """`works` are those of static models, which come first."""
+def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, static: Static) -> Row:
     exported = case.path(arguments.folder)
     if not exported.exists():
         raise Unmeasured(f"{exported} is not there: make models")
+    if not case.is_dynamic:
+        static.programs.clear()
     path, inputs = model_file(case, exported), case.inputs()
     module, given = module_of(case, path), list(inputs.values())
     if not case.is_dynamic:
-        works[case.model.name] = work_of_model(module)
+        static.works[case.model.name] = work_of_model(module)
     program = rx.compile(module, precision="bf16" if case.precision == "bf16" else "f32")
     expected = run_of(ONNXRUNTIME, case, path, inputs, max(arguments.threads))()
     _check(program["main"](*given), expected, _tolerance(case, exported, expected, inputs))
-    runs: dict[tuple[str, int], Run] = {}
-    for threads in arguments.threads:
-        runs[OURS, threads] = _ours(program, given, threads)
-        runs |= {(who, threads): run_of(who, case, path, inputs, threads) for who in peers}
-    found = _medians(runs, 0 if arguments.quick else arguments.seconds)
-    work = works.get(case.model.name)
+    if not case.is_dynamic:
+        static.programs[case.model.name] = program
+    programs = {OURS: program, **({_STATIC: static.programs.get(case.model.name)} if case.is_dynamic else {})}
+    # Ours beside each other: they are compared turn by turn.
+    ours = [(who, threads, each) for threads in arguments.threads for who, each in programs.items() if each]
+    runs = {(who, threads): _ours(each, given, threads) for who, threads, each in ours}
+    runs |= {(who, threads): run_of(who, case, path, inputs, threads) for threads in arguments.threads for who in peers}
+    turns = _turns(runs, 0 if arguments.quick else arguments.seconds)
+    found = {key: statistics.median(each) for key, each in turns.items()}
+    work = static.works.get(case.model.name)
     ends = sum(array.nbytes for array in (*given, *expected))
-    return Row(case, found, _shares(case, work, ends, found) if work else {})
+    return Row(case, turns, found, _shares(case, work, ends, found) if work else {})
 
 
 def _ours(program: rx.runtime.Executable, given: Sequence[Any], threads: int) -> Run:
@@ -187,7 +208,7 @@ def _apart(results: Sequence[Any], expected: Sequence[Any]) -> float:
     return float(numpy.max(apart))  # what is no number is the largest
 
 
-def _medians(runs: Mapping[tuple[str, int], Run], budget: float) -> Figures:
+def _turns(runs: Mapping[tuple[str, int], Run], budget: float) -> Turns:
     """Milliseconds of a call of each, in as many turns as fit into so many seconds."""
     for run in runs.values():
         run()
@@ -199,8 +220,8 @@ def _medians(runs: Mapping[tuple[str, int], Run], budget: float) -> Figures:
         for key, run in runs.items():
             time.sleep(_PAUSE)
             _seconds_of_call(run, _WARM)
-            found[key].append(undisturbed(_seconds_of_call, run, _MEASURED))
-    return {key: statistics.median(each) * 1e3 for key, each in found.items()}
+            found[key].append(undisturbed(_seconds_of_call, run, _MEASURED) * 1e3)
+    return found
 
 
 def _seconds_of_call(run: Run, least: float) -> float:
@@ -234,19 +255,18 @@ def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[in
 def _row(name: str, found: Figures, shares: Mapping[int, tuple[float, str]]) -> str:
     """By threads: ours, its share of the floor, each peer's, and ours to that."""
     cells = [f"{name:<22}"]
-    for (who, threads), milliseconds in found.items():
-        cells.append(f"{milliseconds:{10 if who == OURS else 14}.2f}")
-        if who != OURS:
-            cells.append(f"{found[OURS, threads] / milliseconds:7.2f}")
-        elif threads in shares:
-            cells.append(f"{shares[threads][0]:6.0%}{shares[threads][1]}")
-        else:
-            cells.append(f"{'-':>7}")
+    for threads in dict.fromkeys(count for _, count in found):
+        ours = found[OURS, threads]
+        share = "{:6.0%}{}".format(*shares[threads]) if threads in shares else f"{'-':>7}"
+        cells.append(f"{ours:10.2f}{share}")
+        peers = [each for (who, count), each in found.items() if count == threads and who not in (OURS, _STATIC)]
+        cells += [f"{milliseconds:14.2f}{ours / milliseconds:7.2f}" for milliseconds in peers]
     return "".join(cells)
 
 
 def _geomeans(rows: Sequence[Row]) -> Figures:
-    return {key: statistics.geometric_mean(row.found[key] for row in rows) for key in rows[0].found}
+    shared = [key for key in rows[0].found if key[0] != _STATIC]
+    return {key: statistics.geometric_mean(row.found[key] for row in rows) for key in shared}
 
 
 def _threads(count: int) -> str:
@@ -281,19 +301,18 @@ def _ratios(rows: Sequence[Row], who: str) -> dict[str, float]:
 
 
 def _dynamic_to_static(rows: Sequence[Row]) -> dict[str, float]:
-    static = {_label(row): row.found for row in rows if not row.case.is_dynamic}
-    found = {}
-    for row in rows:
-        other = static.get(_label(row._replace(case=row.case._replace(is_dynamic=False))), {})
-        for who, threads in other if row.case.is_dynamic else ():
-            if who == OURS:
-                found[_label(row, threads)] = row.found[who, threads] / other[who, threads]
-    return found
+    pairs = [(row, threads) for row in rows for who, threads in row.found if who == _STATIC]
+    return {_label(row, threads): _by_turns(row, (OURS, threads), (_STATIC, threads)) for row, threads in pairs}
 
 
 def _gains(rows: Sequence[Row]) -> dict[str, float]:
-    pairs = [(row, row.found.get((OURS, 1)), row.found.get((OURS, 2))) for row in rows]
-    return {_label(row): one / two for row, one, two in pairs if one and two and one > _LARGE}
+    one, two = (OURS, 1), (OURS, 2)
+    large = [row for row in rows if {one, two} <= row.found.keys() and row.found[one] > _LARGE]
+    return {_label(row): _by_turns(row, one, two) for row in large}
+
+
+def _by_turns(row: Row, over: tuple[str, int], under: tuple[str, int]) -> float:
+    return statistics.median(a / b for a, b in zip(row.turns[over], row.turns[under], strict=True))
 
 
 def _label(row: Row, threads: int | None = None) -> str:

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...emit import loops
+from ...emit.numbers import as_index
 from ..lower_calls.memrefs import Extent, plus
 from .vector_access import floor_to, less
 
-#: What a longer tile of unknown size leaves is worth code for half a tile, and what that leaves for half of it.
+#: What a long tile leaves of an unknown size is worth code for the shorter ones, and for what these leave as a whole.
 _LONG_TILE = 6
+_SHORTER_TILES = (12, 4)
 
 
 class Segment(NamedTuple):
@@ -29,6 +31,8 @@ class Segment(NamedTuple):
     tail: bool = False
     #: Whether there is one step at most, at the start.
     once: bool = False
+    #: Whether all that there is, as many points at most and as few as none, is one step of as many points.
+    at_once: bool = False
 
     def left(self, size: Extent, position: Extent) -> Extent:
         """How much of the loop is left in a step: of a step alone a number that the loops around need not compute."""
@@ -36,7 +40,7 @@ class Segment(NamedTuple):
 
 
 def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
-    """Steps of whole tiles, then what is left: at once if its size is known, else by halves of long tiles and points.
+    """Steps of whole tiles, then what is left: at once if its size is known, or by shorter ones where a tile is long.
 
     Each step of a point alone takes about as long as one of a tile: a sum waits for the product before.
     """
@@ -52,12 +56,15 @@ def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iter
         yield Segment(0, whole, tile, tile)
     if tile == 1 or whole == size:
         return
-    while tile >= _LONG_TILE and not one_by_one:
-        tile //= 2
-        halves = plus(whole, floor_to(less(size, whole), tile))
-        yield Segment(whole, halves, tile, tile)
-        whole = halves
-    yield Segment(whole, size, 1, 1)
+    if tile < _LONG_TILE or one_by_one:
+        yield Segment(whole, size, 1, 1)
+        return
+    for shorter in _SHORTER_TILES:
+        if tile >= shorter + 2:
+            more = plus(whole, floor_to(less(size, whole), shorter))
+            yield Segment(whole, more, shorter, shorter)
+            whole = more
+    yield Segment(whole, size, _SHORTER_TILES[-1] - 1, _SHORTER_TILES[-1] - 1, at_once=True)
 
 
 def groups(size: Extent, tile: int, group: int) -> Iterator[Segment]:
@@ -117,3 +124,22 @@ def run_steps(
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)
+
+
+def all_at_once(segment: Segment, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
+    """One step with as many points as there are: code for each number of them.
+
+    These are branches rather than loops one after the other: what bufferization asks of a loop's results it asks of
+    its operands twice, which are the results of the loop before.
+    """
+    there, types = less(segment.stop, segment.start), [value.type for value in values]
+
+    def at_most(points: int) -> list[Value]:
+        if not points:
+            return values
+        is_it = as_index(there) == points
+        return loops.when(
+            is_it, lambda: body(segment.start, *values, points=points), lambda: at_most(points - 1), types
+        )
+
+    return at_most(segment.points)

@@ -25,7 +25,7 @@ from .dots import Dots, packed_operand
 from .epilogue import Epilogue
 from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
-from .segments import Segment, groups, run_steps, vectors, whole_and_rest
+from .segments import Segment, all_at_once, groups, run_steps, vectors, whole_and_rest
 from .sharing import grain_by_work
 from .state import State
 from .vector_access import Access, Point, divided, is_lanewise, least, less, loop_between
@@ -157,8 +157,10 @@ class Nest:
         start, size = range_
         for segment in self.segments(dim, size):
 
-            def inside(position: Extent, *carried: Value, segment: Segment = segment) -> list[Value]:
-                new = state.at(dim, plus(start, position), segment.points, position)
+            def inside(
+                position: Extent, *carried: Value, segment: Segment = segment, points: int = segment.points
+            ) -> list[Value]:
+                new = state.at(dim, plus(start, position), points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, segment.left(size, position) if segment.rest else None)
                 elif self.plan.tiles is not None and dim == self.plan.tiles.dim:
@@ -167,6 +169,9 @@ class Nest:
                     new = new._replace(tail=less(size, position) if segment.tail else None)
                 return body(new, list(carried))
 
+            if segment.at_once:
+                values = all_at_once(segment, inside, values)
+                continue
             # What whole steps leave is not worth it.
             is_shared = segment.step == points_of_step(self.plan, dim) and dim not in dict(self.plan.blocks)
             grain = self._grain(dim, segment.step) if is_shared else None
