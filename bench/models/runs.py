@@ -35,11 +35,16 @@ class Case(NamedTuple):
     is_dynamic: bool
     batch: int
     precision: str
+    #: Whether convolutions of 3x3 taps work by tiles, with fewer products and another error.
+    by_tiles: bool = False
 
     @property
     def name(self) -> str:
-        dynamic = "_dynamic" if self.is_dynamic else ""
-        return f"{self.model.name}{dynamic}"
+        return f"{self.model.name}{'_dynamic' if self.is_dynamic else ''}{' by tiles' if self.by_tiles else ''}"
+
+    @property
+    def target(self) -> str:
+        return "llvm{winograd=4}" if self.by_tiles else "llvm"
 
     @property
     def sizes(self) -> dict[str, int]:
