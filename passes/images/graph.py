@@ -13,10 +13,12 @@ from ...bindings.navigation import body_of, operations_of, used_by, users_of
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo, TensorInfo, bit_width
-from ...dialects.core.symbols import Dim
+from ...dialects.core.symbols import Dim, SymExpr
+from ...dialects.core.work import work_of
 from ...dialects.relax import dialect as relax
 from ...emit.numbers import as_index, constant, number
 from ...targets.core.backend import Machine
+from ..schedule.sharing import FLOPS, LEAST_WORK
 from .separable import is_separable, shape_of
 
 #: Products of windows in a row, from which on it is worth it.
@@ -38,7 +40,8 @@ class Part:
     wanted: tuple[Value, ...]
 
     def is_worth_it(self, machine: Machine) -> bool:
-        """Whether tensors of one image stay in caches that those of all do not, and are not much less than weights."""
+        """Whether tensors of one image stay in caches that those of all do not, are not much less than weights, and an
+        image has work for all cores."""
         sizes = [_bytes(result, 1) for op in self.operations for result in op.results]
         inside = {result for op in self.operations for result in op.results}
         read = {value for op in self.operations for value in op.operands if value not in inside}
@@ -47,7 +50,14 @@ class Part:
         products = [op for op in self.operations if (row := row_of(op)) is not None and row.windows.taps == "weight"]
         if len(known) < len(sizes) or len(products) < _FEWEST:
             return False
+        if machine.cores > 1 and self._nanoseconds(products) < machine.cores * LEAST_WORK:
+            return False
         return max(known) >= machine.own_cache // _LEAST > 0 and weights <= _MOST_WEIGHTS * sum(known)
+
+    def _nanoseconds(self, products: Sequence[Operation]) -> float:
+        """About how long one of them takes a core for an image: threads share images of less work better."""
+        flops = sum(_flops(op, self.images) for op in products)
+        return flops / len(products) / FLOPS
 
 
 def part_of(function: Operation) -> Part | None:
@@ -95,6 +105,14 @@ def _bytes(value: Value, first: int) -> int | None:
     if not isinstance(info, TensorInfo) or len(known) < len(shape):
         return None
     return math.prod(known) * bit_width(info.dtype) // 8
+
+
+def _flops(op: Operation, images: Dim) -> float:
+    """Of one image."""
+    flops = work_of(op.opview).flops
+    if isinstance(flops, int) and isinstance(images, int):
+        return flops / images
+    return flops.evaluate(dict.fromkeys(flops.variables, 1)) if isinstance(flops, SymExpr) else 0
 
 
 # ---- the loop ----

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1K,8K cores=2}' --split-input-file | FileCheck %s
-// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1M,64M cores=2}' --split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1K,8K cores=1}' --split-input-file | FileCheck %s
+// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1M,64M cores=1}' --split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: relax-opt %s --relax-split-batch='target=llvm{caches=1K,8K cores=4}' --split-input-file | FileCheck %s --check-prefix=MANY
 // RUN: not relax-opt %s --relax-split-batch='target=none' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // A loop over images does what each of them goes through for itself. Results: test_split_batch.py.
 
 // UNKNOWN: none
 // LARGE-NOT: scf.for
+// An image has no work for so many cores.
+// MANY-NOT: scf.for
 
 // The product at the end reads its matrix once for all images: it stays.
 // CHECK-LABEL: func.func @known

@@ -12,7 +12,9 @@ from onnx_oracle import run_onnx
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: Small caches, so that small images are worth it; large ones, so that none is.
+#: An image of it has work for two cores.
+SIZE = 128
+#: Small caches, so that such images are worth it; large ones, so that none is.
 TARGET, LARGE = "llvm{caches=1K,8K cores=2}", "llvm{caches=1M,64M cores=2}"
 
 
@@ -28,7 +30,7 @@ WEIGHTS = [normal(8, 3, 3, 3), normal(8, 8, 3, 3, seed=4), normal(8, 1, 3, 3, se
 BIAS = normal(8, 1, 1, seed=7)
 
 
-def network(batch: Any, size: int = 24) -> rx.Module:
+def network(batch: Any, size: int = SIZE) -> rx.Module:
     """A residual, a pool, a convolution of each channel, means and a product; the first result is one that is used."""
     module = rx.Module()
     with module.function("main", [rx.tensor((batch, 3, size, size))]) as f:
@@ -58,7 +60,7 @@ def test_network(batch: Any) -> None:
     assert is_split(module) and not is_split(module, LARGE)
     program, whole = rx.compile(module, TARGET), rx.compile(module, LARGE)
     for count in (5,) if batch == 5 else (1, 5, 2):
-        x = normal(count, 3, 24, 24)
+        x = normal(count, 3, SIZE, SIZE)
         together = [numpy.from_dlpack(each) for each in whole["main"](x)]
         for program.threads in (1, 3):
             found = [numpy.from_dlpack(each) for each in program["main"](x)]
@@ -69,8 +71,8 @@ def test_network(batch: Any) -> None:
 
 def test_no_images() -> None:
     program = rx.compile(network("n"), TARGET)
-    shapes = [tuple(each.shape) for each in program["main"](normal(0, 3, 24, 24))]
-    assert shapes == [(0, 8, 12, 12), (0, 5)]
+    shapes = [tuple(each.shape) for each in program["main"](normal(0, 3, SIZE, SIZE))]
+    assert shapes == [(0, 8, SIZE // 2, SIZE // 2), (0, 5)]
 
 
 def test_pictures_of_any_size_stay_together() -> None:
@@ -85,7 +87,7 @@ def test_pictures_of_any_size_stay_together() -> None:
 
 def chain(between: Any, batch: Any = 4) -> rx.Module:
     module = rx.Module()
-    with module.function("main", [rx.tensor((batch, 3, 24, 24))]) as f:
+    with module.function("main", [rx.tensor((batch, 3, SIZE, SIZE))]) as f:
         (data,) = f
         x = relax.nn.conv2d(data, relax.const(WEIGHTS[0]), padding=(1, 1, 1, 1))
         f.returns(relax.nn.conv2d(between(x), relax.const(WEIGHTS[1]), padding=(1, 1, 1, 1)))
@@ -107,13 +109,13 @@ def quantized(scale: Any, zero: Any, axis: int) -> Any:
 @pytest.mark.parametrize(
     ("between", "is_own"),
     [
-        (lambda x: relax.add(x, relax.const(normal(1, 8, 24, 24))), True),
-        (lambda x: relax.add(x, relax.const(normal(4, 8, 24, 24))), False),
+        (lambda x: relax.add(x, relax.const(normal(1, 8, SIZE, SIZE))), True),
+        (lambda x: relax.add(x, relax.const(normal(4, 8, SIZE, SIZE))), False),
         (lambda x: relax.add(x, relax.const(normal(4, 1, 1, 1))), False),
         (lambda x: relax.subtract(x, relax.mean(x, axis=[1], keepdims=True)), True),
         (lambda x: relax.subtract(x, relax.mean(x, axis=[0, 1], keepdims=True)), False),
         (lambda x: relax.subtract(x, relax.max(x, axis=None, keepdims=True)), False),
-        (lambda x: relax.reshape(x, (4, 8, 16, 36)), True),
+        (lambda x: relax.reshape(x, (4, 8, 64, SIZE * SIZE // 64)), True),
         (lambda x: relax.nn.pad(x, [0, 0, 0, 0, 1, 0, 0, 1]), True),
         (lambda x: relax.nn.pad(x, [1, 0, 0, 0, 0, 0, 0, 0]), False),
         (lambda x: relax.concat([x, x], axis=3), True),
@@ -128,6 +130,6 @@ def test_between(between: Any, is_own: bool) -> None:
     """What is between two convolutions decides; either way it gives the same."""
     module = chain(between)
     assert is_split(module) == is_own
-    x = normal(4, 3, 24, 24)
+    x = normal(4, 3, SIZE, SIZE)
     found, wanted = (numpy.from_dlpack(rx.compile(module, each)["main"](x)) for each in (TARGET, LARGE))
     numpy.testing.assert_array_equal(found, wanted)
