@@ -32,7 +32,7 @@ from relax_mlir import relax
 
 # What the process that loads an object supplies: the C library, its mathematics, tvm-ffi.
 SUPPLIED = set(
-    "malloc calloc aligned_alloc free memcpy memmove memset memcmp bcmp strlen snprintf abort clock_gettime "
+    "malloc calloc aligned_alloc free memcpy memmove memset memcmp bcmp strlen snprintf abort madvise clock_gettime "
     "pthread_self pthread_mutex_lock pthread_mutex_unlock "
     "__relax_constants _GLOBAL_OFFSET_TABLE_".split()
 )
