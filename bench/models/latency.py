@@ -29,11 +29,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy
 import onnxruntime
+from compare import apart
 from floors import Work, floor, handed, peak, stream, work_of_model
 from goals import add_option, judge
-from relax_mlir.runtime import to_numpy
 from runs import (
     ONNXRUNTIME,
     OPENVINO,
@@ -189,28 +188,16 @@ def _ours(program: rx.runtime.Executable, given: Sequence[Any], threads: int) ->
 
 
 def _check(results: Any, expected: Sequence[Any], tolerance: float) -> None:
-    apart = _apart(results if len(expected) > 1 else [results], expected)
-    if not apart <= tolerance:
-        raise Unmeasured(f"differs from onnxruntime by {apart:.1e} of the largest number, allowed are {tolerance:.1e}")
+    found = apart(results if len(expected) > 1 else [results], expected)
+    if not found <= tolerance:
+        raise Unmeasured(f"differs from onnxruntime by {found:.1e} of the largest number, allowed are {tolerance:.1e}")
 
 
 def _tolerance(case: Case, exported: Path, expected: Sequence[Any], inputs: Mapping[str, Any]) -> float:
     if case.precision != "int8":
         return _TOLERANCE[case.precision]
     exact = run_of(ONNXRUNTIME, case._replace(precision="f32"), exported, inputs, 1)()
-    return max(_apart(expected, exact), _TOLERANCE["int8"])
-
-
-def _apart(results: Sequence[Any], expected: Sequence[Any]) -> float:
-    """The largest difference, of the largest number of a result."""
-    apart = [0.0]
-    for got, right in zip(results, expected, strict=True):
-        actual = to_numpy(got)
-        if actual.shape != right.shape:
-            return float("inf")
-        difference = numpy.max(numpy.abs(actual.astype("float64") - right), initial=0.0)
-        apart.append(float(difference) / (float(numpy.max(numpy.abs(right), initial=0.0)) or 1.0))
-    return float(numpy.max(apart))  # what is no number is the largest
+    return max(apart(expected, exact), _TOLERANCE["int8"])
 
 
 def _turns(runs: Mapping[tuple[str, int], Run], budget: float) -> Turns:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, last_of, made_by, operations_of
-from ...emit.structured import DYNAMIC
 from ..schedule.epilogue import fill_of, filled_with
+from ..schedule.parts import Place
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def padding_of(whole: Value) -> Padding | None:
     copy = None if inserted is None else made_by(inserted.operands[0], "linalg.generic")
     if inserted is None or copy is None or not _is_copy(copy):
         return None
-    data, (before, sizes) = copy.operands[0], _place(inserted)
-    makers, number, after = [inserted, copy, *_outs(copy)], None, [0] * len(sizes)
+    data, place = copy.operands[0], Place.of(inserted)
+    makers, number, after = [inserted, copy, *_outs(copy)], None, [0] * len(place.sizes)
     room = inserted.operands[1]
     while (border := made_by(room, "tensor.insert_slice")) is not None:
         fill = fill_of(border.operands[0])
@@ -43,12 +43,13 @@ def padding_of(whole: Value) -> Padding | None:
             return None
         number, room = filled, border.operands[1]
         makers += [border, fill, *_outs(fill)]
-        if not _add_border(_place(border), (before, sizes), after):
+        if not _add_border(Place.of(border), place, after):
             return None
-    offsets = tuple(each for each in before if isinstance(each, int))
-    if made_by(room, "tensor.empty") is None or number is None or len(offsets) < len(before):
+    before = tuple(each for each in place.offsets if isinstance(each, int))
+    is_dense = all(stride == 1 for stride in place.strides)
+    if made_by(room, "tensor.empty") is None or number is None or len(before) < len(place.offsets) or not is_dense:
         return None
-    return Padding(whole, data, number, offsets, tuple(after), tuple(makers))
+    return Padding(whole, data, number, before, tuple(after), tuple(makers))
 
 
 def _is_copy(generic: Operation) -> bool:
@@ -63,23 +64,9 @@ def _outs(generic: Operation) -> list[Operation]:
     return [] if part is None else [part]
 
 
-#: Offsets and sizes, numbers where they are known.
-_Part = tuple[list[Value | int], list[Value | int]]
-
-
-def _place(inserted: Operation) -> _Part:
-    """Where a slice is put."""
-    dynamic = iter(list(inserted.operands)[2:])
-    offsets, sizes = (
-        [next(dynamic) if size == DYNAMIC else size for size in inserted.attributes[f"static_{name}"]]
-        for name in ("offsets", "sizes")
-    )
-    return offsets, sizes
-
-
-def _add_border(border: _Part, data: _Part, after: list[int]) -> bool:
+def _add_border(border: Place, data: Place, after: list[int]) -> bool:
     """Notes how wide a border behind the data is; False where it is not known."""
-    places = zip(*border, *data, strict=True)
+    places = zip(border.offsets, border.sizes, data.offsets, data.sizes, strict=True)
     for axis, (offset, size, own_offset, own_size) in enumerate(places):
         if (offset, size) != (own_offset, own_size):
             if not isinstance(size, int):

@@ -71,9 +71,12 @@ class Windows:
         room = [size + (low + high) for size, low, high in zip(sizes, padding.before, padding.after, strict=True)]
         if along is not None:
             axis, count, first = along.axis, _rows_read(along, self.at_once), starts[-1] * along.stride
-            before[axis] = maximum(padding.before[axis] - first, 0)
-            end = minimum(padding.before[axis] + sizes[axis] - first, count)
-            offsets[axis], sizes[axis] = first + before[axis] - padding.before[axis], end - before[axis]
+            size, start = sizes[axis], padding.before[axis] - first
+            # Where a border is wider than windows are, some are within it.
+            before[axis] = minimum(maximum(start, 0), count)
+            end = maximum(minimum(start + size, count), before[axis])
+            offsets[axis] = minimum(maximum(before[axis] - start, 0), size)
+            sizes[axis] = end - before[axis]
             after[axis], room[axis] = count - end, count
         part = slice_of(padding.data, offsets, sizes)
         return in_room(part, padding.number, before, after, room)
