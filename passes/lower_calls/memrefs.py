@@ -232,9 +232,9 @@ def is_constant(memref: Value) -> bool:
 def reshape_if_needed(memref: Value, extents: Sequence[Extent], same: bool = False) -> Value:
     """The memref, under another shape unless it has this one: its type says so, or `same` does.
 
-    Equal types with several unknown sizes do not: 2x3 and 3x2 are both ?x?.
+    Equal types with unknown sizes do not: 2x3 and 3x2 are both ?x?, and ? may be a part at the start of a longer one.
     """
-    is_certain = same or memref.type.has_static_shape or memref.type.rank == 1
+    is_certain = same or memref.type.has_static_shape
     wanted = typed(extents, memref.type.element_type)
     return memref if is_certain and memref.type == wanted else reshape(memref, extents)
 

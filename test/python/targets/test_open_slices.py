@@ -99,3 +99,18 @@ def test_transposed_convolutions_have_blocks() -> None:
     target = "llvm{cpu=skylake-avx512}"
     text = str(rx.lower(module, target, pipeline=rx.stages(target).until("layouts")))
     assert 'data_layout = "NCHW16c"' in text
+
+
+def test_a_part_at_the_start_of_a_result_has_its_own_size() -> None:
+    """One dimension of an unknown size is of one type with any other: who makes the part would go on behind it."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",)), rx.tensor((1,))]) as f:
+        x, last = f
+        f.returns(relax.concat([relax.split(x, 2, axis=0)[1], last], axis=0))
+    text = str(rx.lower(module, pipeline=rx.stages().until("bufferize")))
+    made = re.search(r"call @split\(%arg0, %\w+, (%\w+)\)", text)
+    assert made is not None and made[1] != "%arg2", text
+    main = rx.compile(module)["main"]
+    for size in (0, 1, 2, 3, 70, 1001):
+        x, last = floats(size), floats(1, seed=6)
+        numpy.testing.assert_array_equal(array(main(x, last)), numpy.concatenate([x[(size + 1) // 2 :], last]))
