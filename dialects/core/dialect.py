@@ -100,7 +100,6 @@ class Dialect:
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         #: Of the operators from one number to another.
         self._descriptions: dict[tuple[int, int], KeptDescription] = {}
-        self._described: set[tuple[int, int]] = set()
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
         _DIALECTS[name] = self
 
@@ -147,17 +146,14 @@ class Dialect:
         )
 
     def _description(self, context: Context, known: int) -> Module:
-        """What a context that knows so many operators is to load. It is kept from the second one on: many processes
-        have one."""
+        """What a context that knows so many operators is to load. It is built once, for all contexts."""
         state = known, len(self.ops)
         if state in self._descriptions:
             return self._descriptions[state].read(context)
         definitions = self._after(known)
         ops = [_op_shape(definition) for definition in definitions]
         types, attributes = self._parametric() if not known else ([], [])
-        is_first = state not in self._described
-        self._described.add(state)
-        if is_first or not is_verifiable([*types, *attributes, *ops]):
+        if not is_verifiable([*types, *attributes, *ops]):
             return build_irdl_module(self.name, types, attributes, ops, context)
         ops = [without_clashes(op) for op in ops]
         module = build_irdl_module(self.name, types, attributes, ops, context, irdl_name)
