@@ -95,12 +95,9 @@ def __getattr__(name: str) -> Any:
     module = _MODULES.get(name) or _EXPORTS.get(name)
     if module is None:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
-    from .support.collector import uncollected
-
-    with uncollected():
-        if module.startswith("passes."):
-            importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
-        value: Any = importlib.import_module(f".{module}", __name__)
+    if module.startswith("passes."):
+        importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
+    value: Any = importlib.import_module(f".{module}", __name__)
     if name in _EXPORTS:
         value = getattr(value, name)
     globals()[name] = value

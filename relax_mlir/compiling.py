@@ -20,7 +20,6 @@ from .passes.relax_bind_symbolic_vars import BindSymbolicVars
 from .passes.relax_donate import Donate
 from .runtime import Executable
 from .support.callbacks import enters
-from .support.collector import uncollected
 from .support.errors import RelaxError
 from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
 from .targets.core.evaluation import passes_at
@@ -74,12 +73,9 @@ def compile(
     chosen = parse_target(target)
     backend = find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
-    is_large = len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS
-    if is_large:
+    if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
         backend.prepare(chosen, options)
-    recorded = nullcontext() if journal is None else journal.recording()
-    # Of a small program nothing is worth a look between passes, which takes as long as a tenth of them.
-    with nullcontext() if is_large else uncollected(), recorded, passes_at(opt_level, options):
+    with nullcontext() if journal is None else journal.recording(), passes_at(opt_level, options):
         lowered = lower(
             module,
             target,
