@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the memory is that operations take for themselves, when they become a kernel.
+
+Kernels cannot allocate. What is small is a thread's own; everything else is allocated by the host, for each step of the
+loop that the kernel is.
+"""
+
+from __future__ import annotations
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import ancestors, body_of, operations_in, users_of
+from ....bindings.rewriting import located_error, made_again, replace_op
+from ....emit.linalg import product
+from ....emit.numbers import Number, as_i64, as_index, number, operation
+from ....emit.structured import DYNAMIC
+from ....passes.bufferize.lifetimes import leaves
+from ....passes.lower_calls import memrefs
+from ...host.llvm_ops import memref_at, pointer_of, view_of
+
+#: Bytes that a thread has for itself.
+_MOST_BYTES = 256
+#: They are computed again by the host.
+_SIZES = frozenset({"memref.dim", "arith.constant"})
+
+
+def own_memory(op: Operation, steps: Number | None, *, in_registers: bool = False) -> list[Value]:
+    """Takes allocations out of an operation that is to be a kernel; what the host has allocated in front of it.
+
+    `steps`: how many of a loop's there are, each with memory of its own. `in_registers`: each is one thread's.
+    """
+    allocated = []
+    for alloc in [each for each in operations_in(op) if each.name in ("memref.alloc", "memref.alloca")]:
+        memref = alloc.results[0]
+        for free in [user for user in users_of(memref) if user.name == "memref.dealloc"]:
+            free.erase()
+        with alloc.location:
+            if leaves(memref):
+                raise located_error(f"'{alloc.name}' op is of memory that loops pass on, in a kernel", alloc.location)
+            if in_registers and _is_small(memref):
+                _put_on_stack(op, alloc)
+            else:
+                allocated.append(_put_outside(op, alloc, steps))
+    return allocated
+
+
+def _is_small(memref: Value) -> bool:
+    type_ = memref.type
+    return type_.has_static_shape and memrefs.byte_count(type_.shape, type_.element_type) <= _MOST_BYTES
+
+
+def _put_on_stack(loop: Operation, alloc: Operation) -> None:
+    with ir.InsertionPoint.at_block_begin(body_of(loop)):
+        made = made_again(alloc, [], alloc.results.types, "memref.alloca")
+    replace_op(alloc, made.results)
+
+
+def _put_outside(op: Operation, alloc: Operation, steps: Number | None) -> Value:
+    memref = alloc.results[0]
+    type_ = memref.type
+    open_sizes = iter([_outside(op, value) for value in alloc.operands])
+    shape = [next(open_sizes) if known == DYNAMIC else known for known in type_.shape]
+    with ir.InsertionPoint(op):
+        if steps is None:
+            made = memrefs.allocate(
+                [as_index(each).value if isinstance(each, Value) else each for each in shape], type_.element_type
+            )
+            replace_op(alloc, [memrefs.cast(made, type_)])
+            return made
+        made = memrefs.allocate([steps.value, *shape], type_.element_type)
+    first, _, step = op.operands
+    with ir.InsertionPoint(alloc):
+        place = operation(
+            "arith.divui", [number(body_of(op).arguments[0]) - number(first), number(step)], ir.IndexType.get()
+        )
+        each = product([size if isinstance(size, int) else number(size) for size in shape])
+        offset = as_i64(place * each * memrefs.storage_bytes(type_.element_type)).value
+        sizes = [size if isinstance(size, int) else as_i64(size).value for size in shape]
+        replace_op(alloc, [memref_at(view_of(pointer_of(made), offset), type_, sizes)])
+    return made
+
+
+def _outside(op: Operation, value: Value) -> Value:
+    """A size where the operation begins. Raises RelaxError where it is computed inside."""
+    maker = None if isinstance(value.owner, Block) else value.owner.operation
+    inside = op in ancestors(value.owner.owner if maker is None else maker)
+    if not inside:
+        return value
+    if maker is None or maker.name not in _SIZES and not maker.name.startswith(("arith.", "affine.apply")):
+        raise located_error("a kernel cannot take memory of a size that it computes itself", op.location)
+    operands = [_outside(op, operand) for operand in maker.operands]
+    with ir.InsertionPoint(op):
+        copied = maker.clone().operation
+        for place, operand in enumerate(operands):
+            copied.operands[place] = operand
+        return copied.results[0]

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the threads of a block do together.
+
+All of them run the scalar code and the loops and branches around what they share, alike. An operation of linalg and a
+loop marked `tir.parallel` they share; what writes in some order is the first thread's alone. Where one reads what
+another one writes, they wait for each other.
+"""
+
+from __future__ import annotations
+
+from ....bindings.ir import Block, Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import blocks_of, enclosing, last_of, operations_in, operations_of
+from ....bindings.rewriting import Decline
+from ....emit.linalg import product
+from ....emit.loops import for_range, load, store, when
+from ....emit.numbers import Number, as_index, number, operation
+from ....passes.schedule.combiner import Combiner, combiners
+from ....support.names import fresh_name
+from .points import Points
+from .work import READS, WRITES, has_work, is_shared, is_structured
+
+_SHARED = ir.IntegerAttr
+
+
+class Together:
+    """Rewrites a kernel's code for the threads of its blocks."""
+
+    def __init__(self, kernel: Operation):
+        self._kernel = kernel
+        self._threads = int(kernel.attributes["known_block_size"][0])
+        #: Whether memory was read, or written, since all threads have waited for each other.
+        self._is_read = self._is_written = False
+
+    def share(self, block: Block) -> None:
+        """The code of a block of operations that all threads run alike."""
+        if self._threads == 1:
+            return
+        for op in operations_of(block):
+            with op.location, ir.InsertionPoint(op):
+                self._share(op)
+
+    def _share(self, op: Operation) -> None:
+        if is_structured(op):
+            self._before_writing()
+            self._share_points(op)
+            self._is_read = self._is_written = True
+        elif is_shared(op):
+            self._before_writing()
+            self._share_steps(op)
+            self._is_read = self._is_written = True
+        elif op.regions and has_work(op):
+            # Around a loop, what ends a round comes before what begins one.
+            self._before_writing()
+            for block in blocks_of(op):
+                self.share(block)
+                with ir.InsertionPoint(last_of(block)):
+                    self._before_writing()
+        elif _is_any(op, WRITES):
+            self._before_writing()
+            self._by_one(op)
+            self._is_written = True
+        elif _is_any(op, READS):
+            if self._is_written:
+                self._wait()
+            self._is_read = True
+
+    def _before_writing(self) -> None:
+        if self._is_read or self._is_written:
+            self._wait()
+
+    def _wait(self) -> None:
+        ir.Operation.create("gpu.barrier")
+        self._is_read = self._is_written = False
+
+    # ---- what is shared ----
+
+    def _share_points(self, op: Operation) -> None:
+        points = Points(op)
+        if self._is_for_all(points):
+            for_range(0, points.count(), lambda place: self._one_row(points, place))
+        else:
+            for_range(_thread(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
+        op.erase()
+
+    def _one_row(self, points: Points, place: Value) -> None:
+        self.reduce_row(points, points.at(place))
+        ir.Operation.create("gpu.barrier")
+
+    def _is_for_all(self, points: Points) -> bool:
+        """Whether all threads work on one result, of which there are few."""
+        if not is_combined(points):
+            return False
+        results, steps = (
+            product([points.known_size(dim) for dim in dims]) for dims in (points.parallels, points.reductions)
+        )
+        return 0 < results < self._threads // 8 and not 0 <= steps < 32
+
+    def _share_steps(self, loop: Operation) -> None:
+        first, _, step = list(loop.operands)
+        loop.operands[0] = (number(first) + _thread() * number(step)).value
+        loop.operands[2] = (number(step) * self._threads).value
+
+    def reduce_row(self, points: Points, indices: dict[int, Value]) -> None:
+        """All threads reduce to the outputs' elements at these indices, each its part."""
+        combining = combiners(points)  # type: ignore[arg-type]
+        count = product([points.size(dim) for dim in points.reductions])
+
+        def step(place: Value, *before: Value) -> list[Value]:
+            return points.body({**indices, **points.at(place, points.reductions)}, before)
+
+        first = [each.neutral() for each in combining]
+        parts = for_range(_thread(), count, step, *first, step=self._threads)
+        wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
+
+        def finish() -> None:
+            before = points.first(indices)
+            points.store([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
+
+        when(_thread() == 0, finish)
+
+    def _combined(self, combiner: Combiner, part: Value) -> Value:
+        """One value of all threads' ones, which the first of them has."""
+        place = self._shared(part.type, self._threads)
+        thread = _thread()
+        store(part, place, thread)
+        ir.Operation.create("gpu.barrier")
+        width = self._threads
+        while width > 1:
+            width //= 2
+            pair = lambda width=width: store(  # noqa: E731
+                combiner.apply(load(place, thread), load(place, thread + width)), place, thread
+            )
+            when(thread < width, pair)
+            ir.Operation.create("gpu.barrier")
+        return load(place, 0)
+
+    # ---- what one does ----
+
+    def _by_one(self, op: Operation) -> None:
+        """The first thread runs the operation, and tells the others what it gives."""
+        slots = [self._shared(_kept(result.type), 1) for result in op.results]
+        uses = [list(result.uses) for result in op.results]
+
+        def run() -> None:
+            ir.InsertionPoint.current.insert(op.detach_from_parent())
+            for result, slot in zip(op.results, slots, strict=True):
+                store(_to_keep(result), slot, 0)
+
+        after = ir.InsertionPoint(op)
+        with after:
+            marker = as_index(0).value.owner.operation
+        with ir.InsertionPoint(marker):
+            when(_thread() == 0, run)
+            if slots:
+                self._wait()
+            for result, slot, used in zip(op.results, slots, uses, strict=True):
+                told = _from_kept(load(slot, 0), result.type)
+                for use in used:
+                    use.owner.operation.operands[use.operand_number] = told
+        marker.erase()
+
+    def _shared(self, element: Type, count: int) -> Value:
+        """Memory of the block, in the kernels' module."""
+        block = self._kernel.block
+        taken = {str(each.attributes["sym_name"].value) for each in operations_of(block)}
+        space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 3)
+        type_ = ir.MemRefType.get([count], element, memory_space=space)
+        name = fresh_name("shared", taken)
+        attributes = {
+            "sym_name": ir.StringAttr.get(name),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "type": ir.TypeAttr.get(type_),
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16),
+            "initial_value": ir.UnitAttr.get(),
+        }
+        with ir.InsertionPoint.at_block_begin(block):
+            ir.Operation.create("memref.global", attributes=attributes)
+        return operation("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name)).value
+
+
+def is_combined(points: Points) -> bool:
+    """Whether a reduction's parts can be put together."""
+    try:
+        return bool(points.reductions) and bool(combiners(points))  # type: ignore[arg-type]
+    except Decline:
+        return False
+
+
+def _is_any(op: Operation, names: frozenset[str]) -> bool:
+    return op.name in names or any(each.name in names for each in (operations_in(op) if op.regions else ()))
+
+
+def _thread() -> Number:
+    return operation("gpu.thread_id", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim x>"))
+
+
+# ---- truth values are kept as bytes ----
+
+
+def _kept(type_: Type) -> Type:
+    return ir.IntegerType.get_signless(8) if _is_truth(type_) else type_
+
+
+def _is_truth(type_: Type) -> bool:
+    return isinstance(type_, ir.IntegerType) and type_.width == 1
+
+
+def _to_keep(value: Value) -> Value:
+    return operation("arith.extui", [value], _kept(value.type)).value if _is_truth(value.type) else value
+
+
+def _from_kept(value: Value, type_: Type) -> Value:
+    return operation("arith.trunci", [value], type_).value if _is_truth(type_) else value

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What in code over memory is work for many threads, and what reads and writes."""
+
+from __future__ import annotations
+
+from ....bindings.ir import Operation
+from ....bindings.navigation import operations_in
+from ....emit.loops import PARALLEL
+
+READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
+WRITES = frozenset(
+    "memref.store memref.copy vector.store vector.transfer_write memref.atomic_rmw memref.generic_atomic_rmw".split()
+)
+
+
+def is_structured(op: Operation) -> bool:
+    return op.name.startswith("linalg.")
+
+
+def is_shared(op: Operation) -> bool:
+    """Whether threads may share a loop's steps."""
+    return op.name == "scf.for" and PARALLEL in op.attributes and not len(op.results)
+
+
+def is_work(op: Operation) -> bool:
+    return is_structured(op) or is_shared(op)
+
+
+def has_work(op: Operation) -> bool:
+    """Whether there is something inside that a block's threads share."""
+    return any(is_work(each) for each in operations_in(op, is_work))
+
+
+def touches(op: Operation) -> bool:
+    """Whether an operation, or one inside, works on memory."""
+    inside = (op, *operations_in(op)) if op.regions else (op,)
+    return any(is_work(each) or each.name in READS or each.name in WRITES for each in inside)
+
+
+def is_for_host(op: Operation) -> bool:
+    """Whether host code can run a loop or a branch: it reads and writes nothing but in kernels."""
+    others = [each for each in operations_in(op, is_work) if not is_work(each)]
+    return not any(each.name in READS or each.name in WRITES for each in others)
