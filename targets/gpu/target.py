@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What all GPUs have in common."""
+
+from __future__ import annotations
+
+from ..core.registry import Target
+
+TARGET = Target("gpu", doc="Processors of many threads in blocks, with a memory of their own.")
