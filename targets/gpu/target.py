@@ -5,4 +5,4 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
-TARGET = Target("gpu", doc="Processors of many threads, with memory of their own, that a host gives work to.")
+TARGET = Target("gpu", doc="Processors of many threads in blocks, with a memory of their own.")

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of numbers as NVIDIA's libdevice has them."""
+
+from __future__ import annotations
+
+from ....bindings.ir import OpView
+from ....emit.numbers import Number, numbers, operation
+from ....passes.intrinsics.registry import register_lower_intrinsic
+
+_DTYPES = ("f32", "f64")
+# What MLIR maps to libdevice's.
+_OF_MATH = {
+    f"tir.{word}": f"math.{word}"
+    for word in (
+        "exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh atan2 erf "
+        "erfc cbrt rsqrt"
+    ).split()
+}
+_OF_MATH["tir.pow"] = "math.powf"
+
+
+@register_lower_intrinsic(sorted(_OF_MATH), "cuda", dtypes=_DTYPES)
+def of_math(op: OpView) -> Number:
+    operands = numbers(op)
+    return operation(_OF_MATH[op.operation.name], operands, operands[0].type)
