@@ -26,10 +26,12 @@ from . import abi
 from .arguments import ArgumentChecks, Checked, Tensor
 from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
-from .support import Support, cut, short
+from .support import DEVICE_TABLE, Support, cut, short
 
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
+#: On the module of a program for a device: what kind of device, "cuda", and the names of its kernels.
+DEVICE, KERNELS = "relax.device", "relax.kernels"
 #: On what says itself where its errors come from: such functions and, once lowered, those of the graph.
 ENTRY = "relax.entry"
 
@@ -92,8 +94,9 @@ class _Entry:
     def emit(self) -> None:
         signature = self._signature
         self._check_arity()
+        scope = self._enter_device()
         self._check_constants()
-        checks = ArgumentChecks(self._support, self._sizes, signature.name)
+        checks = ArgumentChecks(self._support, self._sizes, signature.name, on_device=scope is not None)
         values: list[Checked] = []
         for position, each in enumerate(signature.inputs):
             values += checks.check(position, each, behind(self._args, position * abi.ANY_SIZE))
@@ -112,6 +115,18 @@ class _Entry:
         self._give(given)
         for slot in results if given is results else [*results, *given]:
             tir.ops["release"](slot)
+        if scope is not None:
+            tir.ops["release"](scope)
+
+    def _enter_device(self) -> Value | None:
+        """Of a program for a device: its context is the thread's until what comes is given back, on every way out."""
+        if DEVICE_TABLE not in self._support:
+            return None
+        table = address_of(DEVICE_TABLE)
+        self._support.require("device_enter", table)
+        scope = view_of(table)
+        self._support.require("device_check", scope)
+        return scope
 
     def _check_arity(self) -> None:
         names = [each.group.name for each in self._signature.inputs]
@@ -149,7 +164,11 @@ class _Entry:
         makers = self._signature.makers
         made = f" ({cut(makers[position])})" if makers and makers[position] else ""
         label = self._support.text(self._label(position) + made)
-        self._support.require("allocate", label, *_described(info), stored(shape), slot)
+        operands = label, *_described(info), stored(shape), slot
+        if DEVICE_TABLE in self._support:
+            self._support.require("device_allocate", address_of(DEVICE_TABLE), *operands)
+        else:
+            self._support.require("allocate", *operands)
         return Tensor(self._support.value("data", slot), shape)
 
     def _label(self, position: int) -> str:

@@ -25,7 +25,7 @@ MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
 #: The first is what all programs need, and the others of each other nothing.
-_FILES = ("support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir")
+_FILES = ("support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir")
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
 _INLINED = "alwaysinline"
@@ -92,6 +92,28 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
   llvm.return %status : i32
 }}
 """
+
+
+#: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
+DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 18
+#: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
+DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
+
+
+def device_text(kernels: int) -> str:
+    """The table of a program with so many kernels for a device, and what the loader calls."""
+    exported = "".join(
+        f"""
+llvm.func hidden @{name}(!ptr, !ptr, i32, !ptr) -> i32
+llvm.func @{EXPORT_PREFIX}{name}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %table = llvm.mlir.addressof @{DEVICE_TABLE} : !ptr
+  %status = llvm.call @{name}(%table, %args, %count, %result) : (!ptr, !ptr, i32, !ptr) -> i32
+  llvm.return %status : i32
+}}
+"""
+        for name in DEVICE_FUNCTIONS
+    )
+    return table_text(DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS + kernels) + exported
 
 
 def native_function_text(exported: str) -> str:

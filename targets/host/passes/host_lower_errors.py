@@ -36,7 +36,7 @@ from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..entry import ENTRY, is_entry
 from ..llvm_ops import PTR, constant
-from ..support import Support, cut
+from ..support import DEVICE_TABLE, Support, cut
 from .host_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
@@ -138,7 +138,7 @@ class _FailingFunction:
                 self._split(block)
             for op in releases:
                 with op.location, ir.InsertionPoint(op):
-                    self._program.support.call("release", *op.operands)
+                    self._program.support.call(_ended_by(op.operands[0]), *op.operands)
                 op.erase()
 
     def _declare(self) -> None:
@@ -285,6 +285,14 @@ def _is_memory(value: Value) -> bool:
 
 
 _GIVES_BACK = ("memref.dealloc", "tir.release")
+
+
+def _ended_by(value: Value) -> str:
+    """What gives back a value, or leaves the device whose table it is (entry.py)."""
+    view = defining_op(value, "llvm.getelementptr")
+    table = None if view is None else defining_op(view.operation.operands[0], "llvm.mlir.addressof")
+    is_device = table is not None and table.operation.attributes["global_name"].value == DEVICE_TABLE
+    return "device_leave" if is_device else "release"
 
 
 # What passes memory on to a block that gives it back.
