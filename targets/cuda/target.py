@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from ..core.registry import Target
 from .arch import OPTIONS
+from .backend import CudaBackend
 
 TARGET = Target(
     "cuda",
     parents=("gpu",),
+    host="llvm",
     rule_modules=(f"{__package__}.intrinsics.libdevice",),
     doc="NVIDIA's GPUs, by PTX.",
     options=OPTIONS,
+    backend=CudaBackend,
 )

@@ -35,8 +35,9 @@ class Kernels:
     """The kernels of a module."""
 
     module: Operation
+    #: Of all that were made, in their order.
+    names: list[str] = field(default_factory=list)
     _made: Operation | None = None
-    _names: set[str] = field(default_factory=set)
 
     def outline(self, ops: Sequence[Operation], name: str, form: str, blocks: Value, threads: int) -> Operation:
         """Moves operations of one block, none of which gives a value, into a kernel; a launch is where the first was.
@@ -64,8 +65,8 @@ class Kernels:
     def _function(self, name: str, form: str, threads: int, inputs: Sequence[Type]) -> Operation:
         if self._made is None:
             self._made = _kernel_module(self.module)
-        fresh = fresh_name(name.replace(".", "_"), self._names)
-        self._names.add(fresh)
+        fresh = fresh_name(name.replace(".", "_"), self.names)
+        self.names.append(fresh)
         attributes = {
             "sym_name": ir.StringAttr.get(fresh),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), [])),

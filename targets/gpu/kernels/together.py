@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ....bindings.ir import Block, Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import blocks_of, enclosing, last_of, operations_in, operations_of
+from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
 from ....bindings.rewriting import Decline
 from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Launches of kernels, and what host code reads of a device's memory, become calls of the host's functions for devices.
 
-Kernels get numbers, by which the program's table has them: the attribute `relax.kernels` of the module lists their
-names in that order.
+The program's table has kernels by their places in the attribute `relax.kernels` of the module.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import functions_in, has_body, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
-from ...host.device import DEVICE_TABLE, KERNELS, SET_DEVICE, TABLE_WORDS
+from ...host.entry import KERNELS
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
-from ...host.support import Support, table_text
+from ...host.support import DEVICE_TABLE, Support
 
 _WORD = 8
 
@@ -35,23 +34,18 @@ class LowerLaunches(Pass):
 
     def run(self, op: Operation) -> None:
         host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
-        kernels: list[str] = []
+        kernels = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
         support = Support(op)
         with op.context:
-            with op.location:
-                support.define(table_text(DEVICE_TABLE, SET_DEVICE, TABLE_WORDS))
             for each in host:
                 if each.name == "gpu.launch_func":
                     _launch(support, each, kernels)
                 elif each.name == "memref.load":
                     _read(support, each)
-            op.attributes[KERNELS] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in kernels])
 
 
 def _launch(support: Support, launch: Operation, kernels: list[str]) -> None:
     kernel = launch.attributes["kernel"].value[-1]
-    if kernel not in kernels:
-        kernels.append(kernel)
     blocks, _, _, threads, _, _, *given = launch.operands
     with launch.location, ir.InsertionPoint(launch):
         values, places = stack(_WORD * len(given)), stack(_WORD * len(given))

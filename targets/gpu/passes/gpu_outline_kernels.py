@@ -32,6 +32,7 @@ from ....emit.numbers import Number, as_index, maximum, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
+from ...host.entry import DEVICE, KERNELS
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.points import Points
@@ -50,12 +51,17 @@ class OutlineKernels(Pass):
     name: ClassVar[str] = "gpu-outline-kernels"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("affine", "arith", "func", "gpu", "llvm", "memref", "scf")
 
+    #: What the device is to its driver.
+    device: str = "cuda"
+
     def run(self, op: Operation) -> None:
         kernels = Kernels(op)
         run_upstream(op, ["func.func(linalg-generalize-named-ops)"], verify=False)
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
                 _HostCode(kernels, symbol_name(function)).outline(body_of(function))
+            op.attributes[DEVICE] = ir.StringAttr.get(self.device)
+            op.attributes[KERNELS] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in kernels.names])
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from ....emit.structured import DYNAMIC
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
-from ...host.device import DEVICE_TABLE
 from ...host.llvm_ops import address_of, memref_at, pointer_of
-from ...host.support import Support
+from ...host.support import DEVICE_TABLE, Support
 
 
 @register_pass

@@ -30,8 +30,12 @@ class PlaceConstants(Pass):
     name: ClassVar[str] = "host-place-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
+    #: Small ones too: a device reads nothing of the host's code.
+    all: bool = False
+
     def run(self, op: Operation) -> None:
-        large = [each for each in operations_of(body_of(op)) if each.name == "memref.global" and _is_large(each)]
+        held = [each for each in operations_of(body_of(op)) if each.name == "memref.global"]
+        large = [each for each in held if (self.all and "initial_value" in each.attributes) or _is_large(each)]
         if not large:
             return
         with op.context, op.location:

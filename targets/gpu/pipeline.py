@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The stages from a graph to kernels for a GPU and the host's code that launches them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...passes.core.stages import Stage
+from ..core.code import stages_of
+from ..llvm.pipeline import TO_LLVM
+
+#: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
+_COMMON = frozenset(
+    "simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize small-types".split()
+)
+
+
+def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
+    """The stages for a kind of device; the passes take its kernels to what its code is made of."""
+    common = tuple(stage for stage in stages_of("llvm", 3) if stage.name in _COMMON)
+    own = (
+        Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
+        Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),
+        Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
+        Stage("entries", ("host-name-functions", "host-add-entries"), "the functions that callers see"),
+        Stage(
+            "errors",
+            ("host-lower-packed", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
+            "what can fail returns a status",
+            verify="later",
+        ),
+        Stage("memory", ("gpu-place-memory",), "host code's memory is the device's", verify="later"),
+        Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
+        Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect, for the host"),
+    )
+    return (*common, *own)
