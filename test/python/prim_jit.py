@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ from relax_mlir.runtime import Executable, tensor, to_numpy
 import relax_mlir as rx
 
 
+#: What operators are compiled for: `make gpu` and `make gpu-emulated` run the same tests for another target.
+TARGET = os.environ.get("RELAX_MLIR_TEST_TARGET", "llvm")
+
+
 def dtype_name(array: Any) -> str:
     """numpy's element type as the dialects name it."""
     return DTYPE_BY_NAME[array.dtype.name]
@@ -24,7 +29,7 @@ def run_op(
     name: str,
     *arguments: Any,
     symbols: Sequence[Sequence[str | int]] = (),
-    target: str = "llvm",
+    target: str = TARGET,
     default_rules: bool = False,
     **attributes: Any,
 ) -> Any:
@@ -60,7 +65,7 @@ def compiled(
     infos: tuple[TensorInfo, ...],
     literals: tuple[Any, ...],
     attributes: tuple[tuple[str, Any], ...],
-    target: str = "llvm",
+    target: str = TARGET,
     default_rules: bool = False,
 ) -> Executable:
     module = rx.Module()
@@ -91,4 +96,4 @@ def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequ
     module = rx.Module()
     with module.function("main", infos) as f:
         f.returns(build(*f))
-    return called(rx.compile(module, target="llvm"), *arguments)
+    return called(rx.compile(module, target=TARGET), *arguments)

@@ -40,14 +40,13 @@ class Kernels:
     _made: Operation | None = None
 
     def outline(self, ops: Sequence[Operation], name: str, form: str, blocks: Value, threads: int) -> Operation:
-        """Moves operations of one block, none of which gives a value, into a kernel; a launch is where the first was.
-
-        `blocks` is an index. What launches it.
+        """Moves operations of one block, of which nobody else uses a value, into a kernel. What launches it, where the
+        last of them was. `blocks` is an index.
         """
         passed, again = _survey(ops)
-        given = [part for value in passed for part in _parts(value, ops[0])]
+        given = [part for value in passed for part in _parts(value, ops[-1])]
         kernel = self._function(name, form, threads, [value.type for value in given])
-        launch = _launch(ops[0], symbol_name(kernel), blocks, threads, given)
+        launch = _launch(ops[-1], symbol_name(kernel), blocks, threads, given)
         block = body_of(kernel)
         end = operations_of(block)[-1]
         made = _received(passed, block, end)

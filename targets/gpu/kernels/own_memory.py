@@ -24,9 +24,12 @@ _MOST_BYTES = 256
 _SIZES = frozenset({"memref.dim", "arith.constant"})
 
 
-def own_memory(op: Operation, steps: Number | None, *, in_registers: bool = False) -> list[Value]:
+def own_memory(
+    op: Operation, steps: Number | None, *, in_registers: bool = False, before: Operation | None = None
+) -> list[Value]:
     """Takes allocations out of an operation that is to be a kernel; what the host has allocated in front of it.
 
+    They are allocated in front of it, or of the operation `before`.
     `steps`: how many of a loop's there are, each with memory of its own. `in_registers`: each is one thread's.
     """
     allocated = []
@@ -40,7 +43,7 @@ def own_memory(op: Operation, steps: Number | None, *, in_registers: bool = Fals
             if in_registers and _is_small(memref):
                 _put_on_stack(op, alloc)
             else:
-                allocated.append(_put_outside(op, alloc, steps))
+                allocated.append(_put_outside(op, alloc, steps, before or op))
     return allocated
 
 
@@ -55,12 +58,12 @@ def _put_on_stack(loop: Operation, alloc: Operation) -> None:
     replace_op(alloc, made.results)
 
 
-def _put_outside(op: Operation, alloc: Operation, steps: Number | None) -> Value:
+def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: Operation) -> Value:
     memref = alloc.results[0]
     type_ = memref.type
     open_sizes = iter([_outside(op, value) for value in alloc.operands])
     shape = [next(open_sizes) if known == DYNAMIC else known for known in type_.shape]
-    with ir.InsertionPoint(op):
+    with ir.InsertionPoint(before):
         if steps is None:
             made = memrefs.allocate(
                 [as_index(each).value if isinstance(each, Value) else each for each in shape], type_.element_type

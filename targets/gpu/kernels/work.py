@@ -41,3 +41,15 @@ def is_for_host(op: Operation) -> bool:
     """Whether host code can run a loop or a branch: it reads and writes nothing but in kernels."""
     others = [each for each in operations_in(op, is_work) if not is_work(each)]
     return not any(each.name in READS or each.name in WRITES for each in others)
+
+
+def is_in_order(op: Operation) -> bool:
+    """Whether an operation reads and writes in an order, alone or in a loop or a branch."""
+    if not op.regions:
+        return op.name in READS or (op.name in WRITES and op.name != "memref.copy")
+    return not is_work(op) and touches(op) and not is_for_host(op)
+
+
+def is_scalar(op: Operation) -> bool:
+    """Whether it computes scalars of scalars, wherever that is."""
+    return op.name.partition(".")[0] in ("arith", "math", "index") or op.name == "affine.apply"

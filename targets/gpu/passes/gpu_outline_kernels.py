@@ -19,15 +19,18 @@ from typing import ClassVar
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import (
+    ancestors,
     blocks_of,
     body_of,
     functions_in,
     has_body,
     operations_of,
     symbol_name,
+    used_by,
+    users_of,
 )
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import located_error
+from ....bindings.rewriting import located_error, use_instead
 from ....emit.numbers import Number, as_index, maximum, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -37,7 +40,7 @@ from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.points import Points
 from ..kernels.together import is_combined
-from ..kernels.work import READS, has_work, is_for_host, is_shared, is_structured, touches
+from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
 
 #: Threads of a block.
 THREADS = 256
@@ -70,21 +73,33 @@ class _HostCode:
     name: str
 
     def outline(self, block: Block) -> None:
+        group: list[Operation] = []
         for op in operations_of(block):
-            if not touches(op) or op.name in READS:
+            if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
+                group.append(op)
                 continue
+            if group and (_is_step(op) or _uses(op, group)):
+                self._end_group(group)
             with op.location:
-                if op.name == "memref.copy":
-                    op = _as_structured(op)
-                if is_structured(op):
-                    self._points(op)
-                elif is_shared(op):
-                    self._loop(op)
-                elif op.regions and is_for_host(op):
-                    for inner in blocks_of(op):
-                        self.outline(inner)
-                else:
-                    self._block(op)
+                self._outline(op)
+
+    def _end_group(self, group: list[Operation]) -> None:
+        """What was gathered becomes a kernel; where it only reads, the host does."""
+        if any(is_in_order(op) and op.name not in READS for op in group):
+            with group[-1].location:
+                self._block(group)
+        group.clear()
+
+    def _outline(self, op: Operation) -> None:
+        if op.name == "memref.copy":
+            op = _as_structured(op)
+        if is_structured(op):
+            self._points(op)
+        elif is_shared(op):
+            self._loop(op)
+        elif op.regions and touches(op):
+            for inner in blocks_of(op):
+                self.outline(inner)
 
     def _points(self, op: Operation) -> None:
         points = Points(op)
@@ -105,26 +120,53 @@ class _HostCode:
         launch = self.kernels.outline([loop], self.name, form, blocks.value, THREADS)
         _end(own, launch)
 
-    def _block(self, op: Operation) -> None:
+    def _block(self, group: Sequence[Operation]) -> None:
         """What it gives goes through memory to the host, which waits for it."""
-        own = own_memory(op, None)
-        ops, last = [op], op
-        for result in op.results:
-            if isinstance(result.type, ir.MemRefType):
-                raise located_error(f"'{op.name}' op gives memory that a kernel would have to allocate", op.location)
-            with ir.InsertionPoint(op):
-                own.append(memrefs.allocate([1], result.type))
-                place = as_index(0).value
-            with ir.InsertionPoint.after(ops[-1]):
-                ops.append(ir.Operation.create("memref.store", operands=[result, own[-1], place]))
-        last = ops[-1]
-        for result, stored in zip(op.results, ops[1:], strict=True):
-            with ir.InsertionPoint.after(last):
-                read = operation("memref.load", list(stored.operands)[1:], result.type)
-            result.replace_all_uses_except(read, stored)
-            last = read.owner.operation
-        launch = self.kernels.outline(ops, self.name, "block", as_index(1).value, THREADS if has_work(op) else 1)
-        _end(own, last if len(ops) > 1 else launch)
+        last, ops = group[-1], list(group)
+        own = [memory for op in group for memory in own_memory(op, None, before=last)]
+        read: Operation | None = None
+        for result in [each for op in group for each in op.results if _is_used_outside(each, group)]:
+            slot, stored, read = _through_memory(result, ops, last, read)
+            own.append(slot)
+            ops.append(stored)
+        with ir.InsertionPoint(last):
+            one = as_index(1).value
+        threads = THREADS if any(map(has_work, group)) else 1
+        launch = self.kernels.outline(ops, self.name, "block", one, threads)
+        _end(own, read or launch)
+
+
+def _through_memory(
+    result: Value, ops: Sequence[Operation], last: Operation, after: Operation | None
+) -> tuple[Value, Operation, Operation]:
+    """Memory for a value that a kernel gives, what stores it there, and what reads it at the host."""
+    if isinstance(result.type, ir.MemRefType):
+        maker = result.owner.operation
+        raise located_error(f"'{maker.name}' op gives memory that a kernel would have to allocate", maker.location)
+    with ir.InsertionPoint(last):
+        slot, place = memrefs.allocate([1], result.type), as_index(0).value
+    users = [user for user in users_of(result) if not any(user == op or op in ancestors(user) for op in ops)]
+    with ir.InsertionPoint.after(ops[-1]):
+        stored = ir.Operation.create("memref.store", operands=[result, slot, place])
+    with ir.InsertionPoint.after(after or stored):
+        read = operation("memref.load", [slot, place], result.type)
+    for user in users:
+        use_instead(user, {result: read})
+    return slot, stored, read.owner.operation
+
+
+def _is_used_outside(value: Value, group: Sequence[Operation]) -> bool:
+    return any(not any(user == op or op in ancestors(user) for op in group) for user in users_of(value))
+
+
+def _uses(op: Operation, group: Sequence[Operation]) -> bool:
+    made = {result for each in group for result in each.results}
+    return any(value in made for value in used_by(op))
+
+
+def _is_step(op: Operation) -> bool:
+    """Whether an operation works on memory, or gives it back: what was gathered before comes first."""
+    return touches(op) or op.name in ("memref.dealloc", "func.call", "func.return") or op.name.startswith("tir.")
 
 
 def _as_structured(op: Operation) -> Operation:
