@@ -7,7 +7,9 @@ Grains depend on the operation and the machine alone, so that results are the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -169,6 +171,8 @@ FLOPS = 128
 def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
     its steps of so many operations on floats are worth it."""
+    if _are_apart.get():
+        return for_range(0, steps, body, *carried, grain=1)
     if isinstance(steps, int) and isinstance(flops, int):
         return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
     work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
@@ -191,7 +195,23 @@ def is_shared(steps: int, nanoseconds: float) -> bool:
     return grain is not None and grain < steps
 
 
+#: Whether each step is a thread's: what a grain would be worth is not asked.
+_are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
+
+
+@contextmanager
+def steps_apart(are_apart: bool) -> Iterator[None]:
+    """Meanwhile ranges of shared steps have one each, if so."""
+    token = _are_apart.set(are_apart)
+    try:
+        yield
+    finally:
+        _are_apart.reset(token)
+
+
 def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
+    if _are_apart.get():
+        return for_range(0, steps, lambda start, *values: part(start, 1, *values), *carried, grain=1)
     is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
 
     def share(start: Number, *values: Value) -> Any:

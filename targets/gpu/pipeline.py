@@ -11,13 +11,23 @@ from ..llvm.pipeline import TO_LLVM
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
 _COMMON = frozenset(
-    "simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize small-types".split()
+    "simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split()
+)
+
+
+_ATTENTION = Stage(
+    "attention",
+    ("relax-decompose-ops{ops=nn.attention,nn.attention_bias,nn.attention_cached}", "relax-canonicalize"),
+    "attention is products with a softmax between them",
+    verify="end",
 )
 
 
 def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of."""
     common = tuple(stage for stage in stages_of("llvm", 3) if stage.name in _COMMON)
+    place = [stage.name for stage in common].index("legalize")
+    common = (*common[:place], _ATTENTION, *common[place:])
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),
@@ -25,7 +35,7 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         Stage("entries", ("host-name-functions", "host-add-entries"), "the functions that callers see"),
         Stage(
             "errors",
-            ("host-lower-packed", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
+            ("host-lower-packed", "gpu-lower-asserts", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
             "what can fail returns a status",
             verify="later",
         ),

@@ -5,4 +5,4 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
-TARGET = Target("gpu", doc="Processors of many threads in blocks, with a memory of their own.")
+TARGET = Target("gpu", many_threads=True, doc="Processors of many threads in blocks, with a memory of their own.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -185,6 +185,15 @@ class Support:
         symbol = f"__relax_text.{_hash(content)}"
         self._add(symbol, f"!llvm.array<{len(content.encode()) + 1} x i8>", ir.StringAttr.get(content + "\0"))
         return llvm_ops.address_of(symbol)
+
+    def texts(self, contents: Sequence[str]) -> str:
+        """The name of a constant array of the addresses of texts."""
+        symbol = f"__relax_texts.{_hash(repr(list(contents)))}"
+        if symbol not in self._known:
+            with ir.InsertionPoint(self._body), ir.Location.unknown():
+                llvm_ops.array_global(symbol, len(contents), lambda: [self.text(each) for each in contents])
+            self._known.add(symbol)
+        return symbol
 
     def numbers(self, values: Iterable[int]) -> Value:
         """The address of constant integers of 64 bits, one behind the other."""

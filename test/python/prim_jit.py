@@ -15,7 +15,6 @@ from relax_mlir.runtime import Executable, tensor, to_numpy
 
 import relax_mlir as rx
 
-
 #: What operators are compiled for: `make gpu` and `make gpu-emulated` run the same tests for another target.
 TARGET = os.environ.get("RELAX_MLIR_TEST_TARGET", "llvm")
 

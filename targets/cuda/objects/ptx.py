@@ -8,6 +8,7 @@ from typing import Any
 
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Operation
+from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
@@ -36,8 +37,11 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
     check_opt_level(opt_level)
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
-    text = for_older_llvm(to_llvm_ir(gpu_module))
     machine = _machine(llvm, chosen, opt_level)
+    # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
+    layout = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
+    gpu_module.attributes["llvm.data_layout"] = layout
+    text = for_older_llvm(to_llvm_ir(gpu_module))
     code = _linked(llvm, text, machine)
     # Without any passes what is linked and not used would stay.
     optimize(llvm, code, machine, max(opt_level, 1))

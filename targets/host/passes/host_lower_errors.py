@@ -27,7 +27,7 @@ from ....bindings.navigation import (
     users_of,
 )
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import located_error, made_again
+from ....bindings.rewriting import located_error, made_again, replace_op
 from ....emit.linalg import segments
 from ....emit.numbers import number
 from ....passes.core.base import Pass
@@ -41,6 +41,7 @@ from .host_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
+_PLACE = "tir.place"
 # On what can fail, and on what gives memory back for it: the number of the way out.
 _EXIT = "relax.exit"
 
@@ -129,6 +130,9 @@ class _FailingFunction:
             self._add_exits()
             inside = operations_in(function)
             releases = [op for op in inside if op.name == "tir.release"]
+            for op in [op for op in inside if op.name == _PLACE]:
+                with op.location, ir.InsertionPoint(op):
+                    replace_op(op, [self._place(op)])
             for op in inside:
                 if op.name == "func.return" and op.block not in self._exits:
                     self._succeed(op)

@@ -24,7 +24,7 @@ from .. import abi
 from ..arguments import ArgumentChecks, Tensor
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
 from ..signature import single
-from ..support import Support, native_function_text, table_text
+from ..support import DEVICE_TABLE, Support, native_function_text, table_text
 
 #: On the module: the names of the functions that it calls, in the order of its table of them.
 CALLS = "relax.calls"
@@ -177,7 +177,13 @@ def _give_tensor(support: Support, op: Operation) -> list[Value]:
     rank, dtype = source.type.rank, op.opview.dtype
     described = constant(rank, 32), constant(abi.dlpack_dtype(dtype), 32), constant(abi.element_bytes(dtype))
     sizes, label = stored(_sizes(source)), support.text("result")
-    support.require("give_tensor", label, *described, sizes, pointer_of(source), place)
+    if DEVICE_TABLE not in support:
+        support.require("give_tensor", label, *described, sizes, pointer_of(source), place)
+        return []
+    table = address_of(DEVICE_TABLE)
+    support.require("device_allocate", table, label, *described, sizes, place)
+    bytes_ = as_i64(memrefs.as_value(memrefs.count(memrefs.dims(source)))) * abi.element_bytes(dtype)
+    support.require("device_copy", table, support.value("data", place), pointer_of(source), bytes_.value)
     return []
 
 
