@@ -21,6 +21,8 @@ _PASSES = (
     # stops the device. Loads that are known to do so say it: vector.load with its alignment.
     "convert-vector-to-llvm{reassociate-fp-reductions=1}",
     "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1}",
+    # What libdevice has not, or need not have: truncation, counts of bits.
+    "convert-math-to-llvm",
     "convert-index-to-llvm",
     "convert-ub-to-llvm",
     "convert-nvvm-to-llvm",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -68,9 +69,18 @@ def check_device_code(gpu_module: Operation) -> None:
         raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
 
 
-def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
+@functools.cache
+def _prepare(llvm: ModuleType) -> None:
+    """Once: LLVM refuses an option that it is told twice."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    # What libdevice asks, and is told 0 where nobody answers: whether square roots are rounded correctly. Whether
+    # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
+    llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
+
+
+def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
+    _prepare(llvm)
     target = llvm.Target.from_triple(TRIPLE)
     return target.create_target_machine(cpu=arch.name, features=arch.features, opt=opt_level)
 
