@@ -15,7 +15,7 @@ from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
 from ..host.entry import KERNELS
-from .arch import MAX_REGISTERS, arch_of
+from .arch import MAX_REGISTERS, STATIC_SHARED, arch_of
 from .device_passes import DEVICE_PASSES
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ class CudaBackend(Backend):
 
     def machine(self, target: ChosenTarget) -> Machine:
         arch = arch_of(target)
-        return Machine("nvptx64", frozenset({arch.name}), _VECTOR_BYTES, MAX_REGISTERS)
+        return Machine(
+            "nvptx64", frozenset({arch.name}), _VECTOR_BYTES, MAX_REGISTERS, caches=(), shared_bytes=STATIC_SHARED
+        )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         arch_of(target)

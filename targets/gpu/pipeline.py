@@ -10,15 +10,21 @@ from ..core.code import stages_of
 from ..llvm.pipeline import TO_LLVM
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
-_COMMON = frozenset(
-    "simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split()
-)
+_COMMON = frozenset("simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split())
 
 
 _ATTENTION = Stage(
     "attention",
     ("relax-decompose-ops{ops=nn.attention,nn.attention_bias,nn.attention_cached}", "relax-canonicalize"),
     "attention is products with a softmax between them",
+    verify="end",
+)
+
+
+_ROWS = Stage(
+    "rows",
+    ("tir-fuse-rows{target=@target}",),
+    "what goes through the same rows is a loop over them, a step for a block",
     verify="end",
 )
 
@@ -43,4 +49,5 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
         Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect, for the host"),
     )
-    return (*common, *own)
+    before = [stage.name for stage in common].index("bufferize")
+    return (*common[:before], _ROWS, *common[before:], *own)

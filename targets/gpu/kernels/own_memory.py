@@ -18,21 +18,19 @@ from ....passes.bufferize.lifetimes import leaves
 from ....passes.lower_calls import memrefs
 from ...host.llvm_ops import memref_at, pointer_of, view_of
 
-#: Bytes that a thread has for itself.
-_MOST_BYTES = 256
+#: Bytes that a thread has for itself, and a block.
+_MOST_OF_THREAD, _MOST_OF_BLOCK = 256, 24 << 10
 #: They are computed again by the host.
 _SIZES = frozenset({"memref.dim", "arith.constant"})
 
 
-def own_memory(
-    op: Operation, steps: Number | None, *, in_registers: bool = False, before: Operation | None = None
-) -> list[Value]:
+def own_memory(op: Operation, steps: Number | None, form: str, *, before: Operation | None = None) -> list[Value]:
     """Takes allocations out of an operation that is to be a kernel; what the host has allocated in front of it.
 
     They are allocated in front of it, or of the operation `before`.
-    `steps`: how many of a loop's there are, each with memory of its own. `in_registers`: each is one thread's.
+    `steps`: how many of a loop's there are, each with memory of its own. `form` is the kernel's.
     """
-    allocated = []
+    allocated, left = [], _MOST_OF_BLOCK
     for alloc in [each for each in operations_in(op) if each.name in ("memref.alloc", "memref.alloca")]:
         memref = alloc.results[0]
         for free in [user for user in users_of(memref) if user.name == "memref.dealloc"]:
@@ -40,16 +38,21 @@ def own_memory(
         with alloc.location:
             if leaves(memref):
                 raise located_error(f"'{alloc.name}' op is of memory that loops pass on, in a kernel", alloc.location)
-            if in_registers and _is_small(memref):
+            size = _known_bytes(memref)
+            if form == "threads" and 0 <= size <= _MOST_OF_THREAD:
                 _put_on_stack(op, alloc)
+            elif form != "threads" and 0 <= size <= left:
+                # Of the block: gpu-share-threads places it.
+                left -= size
             else:
                 allocated.append(_put_outside(op, alloc, steps, before or op))
     return allocated
 
 
-def _is_small(memref: Value) -> bool:
+def _known_bytes(memref: Value) -> int:
+    """What memory takes; -1 where only the run tells."""
     type_ = memref.type
-    return type_.has_static_shape and memrefs.byte_count(type_.shape, type_.element_type) <= _MOST_BYTES
+    return memrefs.byte_count(type_.shape, type_.element_type) if type_.has_static_shape else -1
 
 
 def _put_on_stack(loop: Operation, alloc: Operation) -> None:

@@ -8,19 +8,17 @@ another one writes, they wait for each other.
 
 from __future__ import annotations
 
-from ....bindings.ir import Block, Operation, Type, Value
+from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
 from ....bindings.rewriting import Decline
 from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when
-from ....emit.numbers import Number, as_index, number, operation
+from ....emit.numbers import as_index, number
 from ....passes.schedule.combiner import Combiner, combiners
-from ....support.names import fresh_name
 from .points import Points
+from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
 from .work import READS, WRITES, has_work, is_shared, is_structured
-
-_SHARED = ir.IntegerAttr
 
 
 class Together:
@@ -80,7 +78,7 @@ class Together:
         if self._is_for_all(points):
             for_range(0, points.count(), lambda place: self._one_row(points, place))
         else:
-            for_range(_thread(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
+            for_range(thread_id(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
         op.erase()
 
     def _one_row(self, points: Points, place: Value) -> None:
@@ -98,7 +96,7 @@ class Together:
 
     def _share_steps(self, loop: Operation) -> None:
         first, _, step = list(loop.operands)
-        loop.operands[0] = (number(first) + _thread() * number(step)).value
+        loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
 
     def reduce_row(self, points: Points, indices: dict[int, Value]) -> None:
@@ -110,73 +108,56 @@ class Together:
             return points.body({**indices, **points.at(place, points.reductions)}, before)
 
         first = [each.neutral() for each in combining]
-        parts = for_range(_thread(), count, step, *first, step=self._threads)
+        parts = for_range(thread_id(), count, step, *first, step=self._threads)
         wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
 
         def finish() -> None:
             before = points.first(indices)
             points.store([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
-        when(_thread() == 0, finish)
+        when(thread_id() == 0, finish)
 
     def _combined(self, combiner: Combiner, part: Value) -> Value:
-        """One value of all threads' ones, which the first of them has."""
-        place = self._shared(part.type, self._threads)
-        thread = _thread()
-        store(part, place, thread)
+        """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""
+        whole, lanes = part, min(WARP, self._threads)
+        for offset in (16, 8, 4, 2, 1):
+            if offset < lanes:
+                whole = combiner.apply(whole, from_lane(whole, offset))
+        if self._threads <= WARP:
+            return whole
+        warps = self._threads // WARP
+        place, thread = shared_memory(self._kernel, [warps], kept_type(part.type)), thread_id()
+        when(thread % WARP == 0, lambda: store(to_keep(whole), place, thread // WARP))
         ir.Operation.create("gpu.barrier")
-        width = self._threads
-        while width > 1:
-            width //= 2
-            pair = lambda width=width: store(  # noqa: E731
-                combiner.apply(load(place, thread), load(place, thread + width)), place, thread
-            )
-            when(thread < width, pair)
-            ir.Operation.create("gpu.barrier")
-        return load(place, 0)
+        parts = [from_kept(load(place, warp), part.type) for warp in range(warps)]
+        while len(parts) > 1:
+            parts = [combiner.apply(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
 
     # ---- what one does ----
 
     def _by_one(self, op: Operation) -> None:
         """The first thread runs the operation, and tells the others what it gives."""
-        slots = [self._shared(_kept(result.type), 1) for result in op.results]
+        slots = [shared_memory(self._kernel, [1], kept_type(result.type)) for result in op.results]
         uses = [list(result.uses) for result in op.results]
 
         def run() -> None:
             ir.InsertionPoint.current.insert(op.detach_from_parent())
             for result, slot in zip(op.results, slots, strict=True):
-                store(_to_keep(result), slot, 0)
+                store(to_keep(result), slot, 0)
 
         after = ir.InsertionPoint(op)
         with after:
             marker = as_index(0).value.owner.operation
         with ir.InsertionPoint(marker):
-            when(_thread() == 0, run)
+            when(thread_id() == 0, run)
             if slots:
                 self._wait()
             for result, slot, used in zip(op.results, slots, uses, strict=True):
-                told = _from_kept(load(slot, 0), result.type)
+                told = from_kept(load(slot, 0), result.type)
                 for use in used:
                     use.owner.operation.operands[use.operand_number] = told
         marker.erase()
-
-    def _shared(self, element: Type, count: int) -> Value:
-        """Memory of the block, in the kernels' module."""
-        block = self._kernel.block
-        taken = {str(each.attributes["sym_name"].value) for each in operations_of(block)}
-        space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 3)
-        type_ = ir.MemRefType.get([count], element, memory_space=space)
-        name = fresh_name("shared", taken)
-        attributes = {
-            "sym_name": ir.StringAttr.get(name),
-            "sym_visibility": ir.StringAttr.get("private"),
-            "type": ir.TypeAttr.get(type_),
-            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16),
-            "initial_value": ir.UnitAttr.get(),
-        }
-        with ir.InsertionPoint.at_block_begin(block):
-            ir.Operation.create("memref.global", attributes=attributes)
-        return operation("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name)).value
 
 
 def is_combined(points: Points) -> bool:
@@ -189,26 +170,3 @@ def is_combined(points: Points) -> bool:
 
 def _is_any(op: Operation, names: frozenset[str]) -> bool:
     return op.name in names or any(each.name in names for each in (operations_in(op) if op.regions else ()))
-
-
-def _thread() -> Number:
-    return operation("gpu.thread_id", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim x>"))
-
-
-# ---- truth values are kept as bytes ----
-
-
-def _kept(type_: Type) -> Type:
-    return ir.IntegerType.get_signless(8) if _is_truth(type_) else type_
-
-
-def _is_truth(type_: Type) -> bool:
-    return isinstance(type_, ir.IntegerType) and type_.width == 1
-
-
-def _to_keep(value: Value) -> Value:
-    return operation("arith.extui", [value], _kept(value.type)).value if _is_truth(value.type) else value
-
-
-def _from_kept(value: Value, type_: Type) -> Value:
-    return operation("arith.trunci", [value], type_).value if _is_truth(type_) else value

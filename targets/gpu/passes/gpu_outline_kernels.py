@@ -114,7 +114,7 @@ class _HostCode:
         with ir.InsertionPoint(loop):
             steps = _ceil_divided(maximum(number(last) - number(first), 0), number(step))
         form = "blocks" if has_work(loop) else "threads"
-        own = own_memory(loop, steps, in_registers=form == "threads")
+        own = own_memory(loop, steps, form)
         with ir.InsertionPoint(loop):
             blocks = steps if form == "blocks" else _ceil_divided(steps, THREADS)
         launch = self.kernels.outline([loop], self.name, form, blocks.value, THREADS)
@@ -123,7 +123,7 @@ class _HostCode:
     def _block(self, group: Sequence[Operation]) -> None:
         """What it gives goes through memory to the host, which waits for it."""
         last, ops = group[-1], list(group)
-        own = [memory for op in group for memory in own_memory(op, None, before=last)]
+        own = [memory for op in group for memory in own_memory(op, None, "block", before=last)]
         read: Operation | None = None
         for result in [each for op in group for each in op.results if _is_used_outside(each, group)]:
             slot, stored, read = _through_memory(result, ops, last, read)

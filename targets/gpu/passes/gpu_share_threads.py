@@ -10,12 +10,14 @@ from typing import ClassVar
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, operations_in, operations_of
+from ....bindings.rewriting import replace_op
 from ....emit.loops import PARALLEL, when
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..kernels.outline import FORM
 from ..kernels.points import Points
+from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
 from ..kernels.together import Together
 from ..kernels.work import is_shared, is_structured
 
@@ -33,6 +35,7 @@ class ShareThreads(Pass):
             for kernel in [each for each in operations_in(op) if each.name == "gpu.func" and FORM in each.attributes]:
                 with kernel.location:
                     _FORMS[string_value(kernel.attributes[FORM])](kernel)
+                    _place_memory(kernel)
                     _write_the_rest(kernel)
                 del kernel.attributes[FORM]
 
@@ -49,7 +52,7 @@ def _rows(kernel: Operation) -> None:
     (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
     with op.location, ir.InsertionPoint(op):
         points = Points(op)
-        Together(kernel).reduce_row(points, points.at(_block()))
+        Together(kernel).reduce_row(points, points.at(block_id()))
     op.erase()
 
 
@@ -66,7 +69,7 @@ def _blocks(kernel: Operation) -> None:
     loop = _loop_of(kernel)
     first, _, step = map(number, loop.operands)
     with loop.location, ir.InsertionPoint(loop):
-        _take_body(loop, first + _block() * step)
+        _take_body(loop, first + block_id() * step)
     loop.erase()
     Together(kernel).share(body_of(kernel))
 
@@ -109,13 +112,14 @@ def _write_the_rest(kernel: Operation) -> None:
             del op.attributes[PARALLEL]
 
 
-def _block() -> Number:
-    return _id("block_id")
-
-
 def _thread_of_grid(kernel: Operation) -> Number:
-    return _block() * int(kernel.attributes["known_block_size"][0]) + _id("thread_id")
+    return block_id() * threads_of(kernel) + thread_id()
 
 
-def _id(name: str) -> Number:
-    return operation(f"gpu.{name}", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim x>"))
+def _place_memory(kernel: Operation) -> None:
+    """What a block has for itself is shared by its threads."""
+    for op in [each for each in operations_in(kernel) if each.name == "memref.alloc"]:
+        type_ = op.results[0].type
+        with op.location, ir.InsertionPoint.at_block_begin(body_of(kernel)):
+            shared = shared_memory(kernel, type_.shape, type_.element_type)
+            replace_op(op, [operation("memref.memory_space_cast", [shared], type_).value])
