@@ -28,7 +28,6 @@ llvm.func @TVMFFITensorFromDLPackVersioned(!ptr, i32, i32, !ptr) -> i32
 
 llvm.func @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
 llvm.func @__relax_check_tensor(!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) -> i32
-llvm.func @__relax_give_object(!ptr, !ptr) -> i32
 llvm.func @__relax_tensor(!ptr) -> !ptr
 
 llvm.mlir.global internal constant @__relax_type_error("TypeError\00")
@@ -38,21 +37,16 @@ llvm.mlir.global internal constant @__relax_runtime_error("RuntimeError\00")
 
 // ---- the loader's one call before all others ----
 
-// What keeps all that the table tells of: given back with the program.
-llvm.mlir.global internal @__relax_device_owner() {alignment = 8 : i64} : !any {
-  %none = llvm.mlir.zero : !any
-  llvm.return %none : !any
-}
 llvm.mlir.global internal constant @__relax_set_device_name("__relax_set_device\00")
 llvm.mlir.global internal constant @__relax_set_device_wrong(
-  "%s: expected, once, a pointer to %lld addresses, their number and an owner\00")
+  "%s: expected, once, a pointer to %lld addresses and their number\00")
+// What owns all that the table tells of comes with the constants (support.py).
 llvm.func hidden @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32  %three = llvm.mlir.constant(3 : i32) : i32
+  %ok = llvm.mlir.constant(0 : i32) : i32  %two = llvm.mlir.constant(2 : i32) : i32
   %c0 = llvm.mlir.constant(0 : i64) : i64  %c8 = llvm.mlir.constant(8 : i64) : i64
   %pointer_kind = llvm.mlir.constant(4 : i32) : i32  %int_kind = llvm.mlir.constant(1 : i32) : i32
-  %first_object = llvm.mlir.constant(64 : i32) : i32
-  %slot = llvm.mlir.addressof @__relax_device_owner : !ptr
-  %enough = llvm.icmp "eq" %count, %three : i32
+  %null = llvm.mlir.zero : !ptr
+  %enough = llvm.icmp "eq" %count, %two : i32
   llvm.cond_br %enough, ^kinds, ^refuse
 ^refuse:
   %error = llvm.mlir.addressof @__relax_value_error : !ptr
@@ -63,25 +57,20 @@ llvm.func hidden @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %c
   llvm.return %refused : i32
 ^kinds:
   %number_at = llvm.getelementptr %args[1] : (!ptr) -> !ptr, !any
-  %owner_at = llvm.getelementptr %args[2] : (!ptr) -> !ptr, !any
   %kind0 = llvm.load %args : !ptr -> i32
   %kind1 = llvm.load %number_at : !ptr -> i32
-  %kind2 = llvm.load %owner_at : !ptr -> i32
   %number = llvm.load %number_at : !ptr -> !any
   %given = llvm.extractvalue %number[1] : !any
-  %held = llvm.load %slot : !ptr -> i64
+  %context = llvm.load %table : !ptr -> !ptr
   %is_pointer = llvm.icmp "eq" %kind0, %pointer_kind : i32
   %is_int = llvm.icmp "eq" %kind1, %int_kind : i32
-  %is_object = llvm.icmp "sge" %kind2, %first_object : i32
   %is_whole = llvm.icmp "eq" %given, %wanted : i64
-  %is_first = llvm.icmp "eq" %held, %c0 : i64
-  %both = llvm.and %is_pointer, %is_int : i1
-  %kinds = llvm.and %both, %is_object : i1
+  %is_first = llvm.icmp "eq" %context, %null : !ptr
+  %kinds = llvm.and %is_pointer, %is_int : i1
   %fitting = llvm.and %kinds, %is_whole : i1
   %good = llvm.and %fitting, %is_first : i1
   llvm.cond_br %good, ^copy, ^refuse
 ^copy:
-  %kept = llvm.call @__relax_give_object(%owner_at, %slot) : (!ptr, !ptr) -> i32
   %source_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8
   %source = llvm.load %source_at : !ptr -> !ptr
   %bytes = llvm.mul %wanted, %c8 : i64

@@ -26,10 +26,8 @@ from . import abi
 from .arguments import ArgumentChecks, Checked, Tensor
 from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
-from .support import DEVICE_TABLE, Support, cut, short
+from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, short
 
-#: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
-CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: On the module of a program for a device: what kind of device, "cuda", and the names of its kernels.
 DEVICE, KERNELS = "relax.device", "relax.kernels"
 #: On what says itself where its errors come from: such functions and, once lowered, those of the graph.

@@ -94,14 +94,19 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
 """
 
 
+#: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
+CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
 DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 18
 #: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
 
 
-def device_text(kernels: int) -> str:
-    """The table of a program with so many kernels for a device, and what the loader calls."""
+def device_text(kernels: int, has_constants: bool) -> str:
+    """The table of a program with so many kernels for a device, and what the loader calls.
+
+    What owns that which is on the device comes with the constants: of which there are 0 where there are none.
+    """
     exported = "".join(
         f"""
 llvm.func hidden @{name}(!ptr, !ptr, i32, !ptr) -> i32
@@ -113,7 +118,10 @@ llvm.func @{EXPORT_PREFIX}{name}(%handle: !ptr, %args: !ptr, %count: i32, %resul
 """
         for name in DEVICE_FUNCTIONS
     )
-    return table_text(DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS + kernels) + exported
+    owner = (
+        "" if has_constants else table_text(f"{CONSTANT_TABLE}.none", SET_CONSTANTS, 0).replace("!ptr = !llvm.ptr", "")
+    )
+    return table_text(DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS + kernels) + owner + exported
 
 
 def native_function_text(exported: str) -> str:

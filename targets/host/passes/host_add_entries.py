@@ -32,7 +32,7 @@ from ....support.errors import RelaxError
 from ..entry import DEVICE, KERNELS, add_entry, is_entry
 from ..llvm_ops import INTERNAL, LINKAGE
 from ..signature import Passed, Signature, given_outputs, passed_inputs
-from ..support import Support, device_text
+from ..support import CONSTANT_TABLE, Support, device_text
 from .host_name_functions import name_in_program
 from .host_profile_kernels import profile_of
 
@@ -84,7 +84,8 @@ def _define_table(support: Support) -> None:
     """Of a program for a device: what its entries and launches find the device by."""
     attributes = support.module.attributes
     with support.module.context:
-        support.define(device_text(len(attributes[KERNELS]) if KERNELS in attributes else 0))
+        kernels = len(attributes[KERNELS]) if KERNELS in attributes else 0
+        support.define(device_text(kernels, CONSTANT_TABLE in support))
 
 
 def _hide(function: Operation) -> None:

@@ -13,9 +13,8 @@ from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..entry import CONSTANT_TABLE, SET_CONSTANTS
 from ..llvm_ops import address_of, load, memref_at
-from ..support import Support, table_text
+from ..support import CONSTANT_TABLE, SET_CONSTANTS, Support, table_text
 from .host_name_functions import name_in_program
 
 #: On the module: what the table's places hold, a list of dictionaries {name, value}.

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.runtime import Artifact, ArtifactError, Constant
 from relax_mlir.runtime.artifact import FORMAT_VERSION, HEADER_BYTES, External, read_artifact, write_artifact
+from relax_mlir.runtime.constants import ConstantMemory, address_of
 from relax_mlir.runtime.cpu import features_of, host_features
-from relax_mlir.runtime.executable import ConstantMemory, address_of
 from relax_mlir.runtime.manifest import Site, Value, profile_content
 
 ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
