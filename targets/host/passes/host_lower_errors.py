@@ -128,11 +128,11 @@ class _FailingFunction:
             if has_regions:
                 run_upstream(function, ["convert-scf-to-cf"], verify=False)
             self._add_exits()
-            inside = operations_in(function)
-            releases = [op for op in inside if op.name == "tir.release"]
-            for op in [op for op in inside if op.name == _PLACE]:
+            for op in [op for op in operations_in(function) if op.name == _PLACE]:
                 with op.location, ir.InsertionPoint(op):
                     replace_op(op, [self._place(op)])
+            inside = operations_in(function)
+            releases = [op for op in inside if op.name == "tir.release"]
             for op in inside:
                 if op.name == "func.return" and op.block not in self._exits:
                     self._succeed(op)
