@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What all GPUs have in common."""
+
+from __future__ import annotations
+
+from ..core.registry import Target
+
+TARGET = Target(
+    "gpu",
+    schedule_modules=(f"{__package__}.schedule",),
+    doc="Processors of many threads, with memory of their own, that a host gives work to.",
+)
