@@ -5,4 +5,9 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
-TARGET = Target("gpu", many_threads=True, doc="Processors of many threads in blocks, with a memory of their own.")
+TARGET = Target(
+    "gpu",
+    many_threads=True,
+    schedule_modules=(f"{__package__}.schedule",),
+    doc="Processors of many threads in blocks, with memory of their own, that a host gives work to.",
+)
