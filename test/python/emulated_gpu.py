@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs programs for cuda where there is no device: on the emulator, which finds races and wrong addresses too."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import ExitStack
+from typing import Any
+
+from gpu_emulator.driver import EmulatedCuda
+from relax_mlir.runtime import Executable
+from relax_mlir.runtime.cuda.driver import use_library
+
+_entered = ExitStack()
+
+
+@functools.lru_cache(maxsize=1)
+def emulated() -> EmulatedCuda:
+    """The one of this process, in the driver's place from here on."""
+    library = EmulatedCuda()
+    _entered.enter_context(use_library(library))
+    return library
+
+
+def run_emulated(executable: Executable, *arguments: Any, function: str = "main") -> Any:
+    """What a function gives for arrays of the CPU; raises what the emulator has found wrong in kernels."""
+    library = emulated()
+    try:
+        return executable.copying()[function](*arguments)
+    finally:
+        library.check()
