@@ -21,10 +21,10 @@ _ATTENTION = Stage(
 )
 
 
-_ROWS = Stage(
-    "rows",
-    ("tir-fuse-rows{target=@target}",),
-    "what goes through the same rows is a loop over them, a step for a block",
+_PLAN = Stage(
+    "plan",
+    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
+    "rows become steps of a loop, products get plans",
     verify="end",
 )
 
@@ -50,4 +50,4 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect, for the host"),
     )
     before = [stage.name for stage in common].index("bufferize")
-    return (*common[:before], _ROWS, *common[before:], *own)
+    return (*common[:before], _PLAN, *common[before:], *own)

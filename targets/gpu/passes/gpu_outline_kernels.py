@@ -2,11 +2,13 @@
 """Takes what works on memory out of the functions on memrefs, into kernels that these launch.
 
 What stays is host code: sizes, allocations, views, loops and branches over those. Where host code reads an element, a
-device's memory is asked (gpu-lower-launches). A kernel is one of four forms, by what its operations are:
+device's memory is asked (gpu-lower-launches). A kernel is of one of these forms, by what its operations are:
 
+    tiles      a planned reduction, with what is done to its results: a block for each rectangle of them
     points     an operation of linalg: a thread for each of its points
     threads    a loop marked `tir.parallel`: a thread for each step
     blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
+    rows       an operation that reduces rows: a block for each
     block      anything else that reads and writes, in one block
 """
 
@@ -36,11 +38,13 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ...host.entry import DEVICE, KERNELS
+from ..kernels.groups import Planned, planned_in, without_memory_between
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.points import Points
 from ..kernels.together import is_combined
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
+from ..nests import tiles
 
 #: Threads of a block.
 THREADS = 256
@@ -74,7 +78,13 @@ class _HostCode:
 
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
+        planned = planned_in(block)
         for op in operations_of(block):
+            if op in planned:
+                self._end_group(group)
+                if op == planned[op].ops[-1]:
+                    self._tiles(planned[op])
+                continue
             if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
                 group.append(op)
                 continue
@@ -108,6 +118,14 @@ class _HostCode:
             count = as_index(points.count())
             blocks = count if is_by_rows else _ceil_divided(count, THREADS)
         self.kernels.outline([op], self.name, "rows" if is_by_rows else "points", blocks.value, THREADS)
+
+    def _tiles(self, planned: Planned) -> None:
+        with planned.reduction.location:
+            without_memory_between(planned)
+            with ir.InsertionPoint(planned.ops[-1]):
+                group = planned.group()
+                count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
+            self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
 
     def _loop(self, loop: Operation) -> None:
         first, last, step = loop.operands

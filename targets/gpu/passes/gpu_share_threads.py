@@ -15,11 +15,13 @@ from ....emit.loops import PARALLEL, when
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..kernels.groups import planned_of
 from ..kernels.outline import FORM
 from ..kernels.points import Points
 from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
 from ..kernels.together import Together
 from ..kernels.work import is_shared, is_structured
+from ..nests import tiles
 
 
 @register_pass
@@ -46,6 +48,14 @@ def _points(kernel: Operation) -> None:
         points, thread = Points(op), _thread_of_grid(kernel)
         when(thread < as_index(points.count()), lambda: points.write(points.at(thread)))
     op.erase()
+
+
+def _tiles(kernel: Operation) -> None:
+    planned = planned_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
+    with planned.reduction.location, ir.InsertionPoint(planned.ops[-1]):
+        tiles.write(planned.group(), block_id(), thread_id())
+    for op in reversed(planned.ops):
+        op.erase()
 
 
 def _rows(kernel: Operation) -> None:
@@ -79,6 +89,7 @@ def _block_alone(kernel: Operation) -> None:
 
 
 _FORMS: dict[str, Callable[[Operation], None]] = {
+    "tiles": _tiles,
     "points": _points,
     "rows": _rows,
     "threads": _threads,
