@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _VECTOR_BYTES = 16
 
 
+#: Of a program that has nothing to compute on the device, as where all sizes are 0.
+_WITHOUT_KERNELS = ".version {version}\n.target {arch}\n.address_size 64\n"
+
+
 class CudaBackend(Backend):
     """Kernels by PTX, launched by native code."""
 
@@ -45,13 +49,14 @@ class CudaBackend(Backend):
 
         arch = arch_of(target)
         names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
-        devices = []
+        ptx = _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
         for kernels in _kernel_modules(module):
             ptx = make_ptx(kernels, arch.name, options.opt_level)
-            devices.append(DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0")))
             kernels.erase()
         host = find_backend("llvm").build(module, _host(target), options)
-        return replace(host, devices=tuple(devices))
+        # The driver reads it as a text of C.
+        code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
+        return replace(host, devices=(code,))
 
 
 def _kernel_modules(module: Module) -> list[Operation]:

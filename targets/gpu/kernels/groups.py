@@ -35,7 +35,12 @@ class Planned:
         plan = plan_of(self.reduction)
         assert isinstance(plan, Plan)
         initial = self.start.operands[0] if self.start else None
-        return Group(analyze(self.reduction), plan, initial, [analyze(each) for each in self.epilogues])
+        return Group(
+            analyze(self.reduction, on_memrefs=True),
+            plan,
+            initial,
+            [analyze(each, on_memrefs=True) for each in self.epilogues],
+        )
 
 
 def planned_of(ops: Sequence[Operation]) -> Planned:
@@ -46,10 +51,10 @@ def planned_of(ops: Sequence[Operation]) -> Planned:
     return Planned(start, reduction, tuple(op for op, plan in plans if isinstance(plan, EpilogueOf)))
 
 
-def planned_in(block: Block) -> dict[Operation, Planned]:
-    """What is planned in a block: for each of the operations what it belongs to. Plans that do not fit are left out."""
+def planned_in(block: Block) -> list[Planned]:
+    """What is planned in a block; plans that do not fit are left out."""
     ops = operations_of(block)
-    found: dict[Operation, Planned] = {}
+    found: list[Planned] = []
     for place, op in enumerate(ops):
         if PLAN in op.attributes and isinstance(plan_of(op), Plan):
             planned = Planned(_start_of(op, ops[:place]), op, _epilogues_of(op, ops[place + 1 :]))
@@ -57,7 +62,7 @@ def planned_in(block: Block) -> dict[Operation, Planned]:
                 check_group(planned.group())
             except Decline:
                 continue
-            found.update(dict.fromkeys(planned.ops, planned))
+            found.append(planned)
     return found
 
 

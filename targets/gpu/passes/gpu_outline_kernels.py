@@ -79,11 +79,14 @@ class _HostCode:
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
         planned = planned_in(block)
+        for each in planned:
+            without_memory_between(each)
         for op in operations_of(block):
-            if op in planned:
+            mine = next((each for each in planned if op in each.ops), None)
+            if mine is not None:
                 self._end_group(group)
-                if op == planned[op].ops[-1]:
-                    self._tiles(planned[op])
+                if op == mine.ops[-1]:
+                    self._tiles(mine)
                 continue
             if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
                 group.append(op)
@@ -121,7 +124,6 @@ class _HostCode:
 
     def _tiles(self, planned: Planned) -> None:
         with planned.reduction.location:
-            without_memory_between(planned)
             with ir.InsertionPoint(planned.ops[-1]):
                 group = planned.group()
                 count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
