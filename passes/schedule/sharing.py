@@ -17,7 +17,8 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.loops import Body, for_range
+from ...emit.linalg import product
+from ...emit.loops import Body, for_range, nest
 from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
@@ -187,6 +188,21 @@ def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: V
     each = math.ceil(nanoseconds) if isinstance(nanoseconds, float) else nanoseconds
     work = maximum(minimum(as_index(each), _MOST_WORK // _UNIT) * _UNIT, 1)
     return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
+
+
+def share_places(bounds: Sequence[Size], body: Body) -> None:
+    """As `loops.nest(bounds, body)` where no place reads or writes what another one writes: where threads take one step
+    each, they share the places."""
+    if not _are_apart.get():
+        nest(bounds, body)
+        return
+    strides = [product(bounds[axis + 1 :]) for axis in range(len(bounds))]
+
+    def at(place: Number) -> None:
+        indices = [place // stride for stride in strides]
+        body(*indices[:1], *(index % size for index, size in zip(indices[1:], bounds[1:], strict=True)))
+
+    for_range(0, product(bounds), at, grain=1)
 
 
 def is_shared(steps: int, nanoseconds: float) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
+_OPERATORS = ("scan", "sort")
+
 TARGET = Target(
     "gpu",
     many_threads=True,
+    rule_modules=tuple(f"{__package__}.legalize_{family}" for family in _OPERATORS),
     schedule_modules=(f"{__package__}.schedule",),
     doc="Processors of many threads in blocks, with memory of their own, that a host gives work to.",
 )
