@@ -17,7 +17,7 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.linalg import product
+from ...emit.linalg import indices_at, product
 from ...emit.loops import Body, for_range, nest
 from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
@@ -196,13 +196,7 @@ def share_places(bounds: Sequence[Size], body: Body) -> None:
     if not _are_apart.get():
         nest(bounds, body)
         return
-    strides = [product(bounds[axis + 1 :]) for axis in range(len(bounds))]
-
-    def at(place: Number) -> None:
-        indices = [place // stride for stride in strides]
-        body(*indices[:1], *(index % size for index, size in zip(indices[1:], bounds[1:], strict=True)))
-
-    for_range(0, product(bounds), at, grain=1)
+    for_range(0, product(bounds), lambda place: body(*indices_at(place, bounds)), grain=1)
 
 
 def is_shared(steps: int, nanoseconds: float) -> bool:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...bindings.ir import OpView, Value
@@ -11,7 +10,7 @@ from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is
 from ...emit import linalg, loops
 from ...emit.conversions import widened
 from ...emit.indices import as_position
-from ...emit.loops import for_range, load, nest, repeat_while, require, require_same, size, sizes, store, when
+from ...emit.loops import load, nest, repeat_while, require, require_same, size, sizes, store, when
 from ...emit.numbers import Number, as_index
 from ...emit.reduction import Reduction
 from ...emit.sorting import first_not, precedes

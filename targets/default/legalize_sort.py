@@ -159,10 +159,10 @@ class Choice(NamedTuple):
 def choice_of(dtype: str, size: Any, descending: bool) -> Choice:
     """For elements of a type in rows of a size: one number, where it has room for both."""
     is_long = isinstance(size, int) and size >> MOST_BITS > 0
-    return (_by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)
+    return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)
 
 
-def _by_element(dtype: str, descending: bool) -> Choice:
+def by_element(dtype: str, descending: bool) -> Choice:
     """The element and its place."""
     comes_first = lambda left, right: precedes(left, right, dtype, descending=descending)  # noqa: E731
     return Choice(

@@ -39,10 +39,10 @@ class Grouping(NamedTuple):
 class Steps(NamedTuple):
     """How groups are found."""
 
-    #: Numbers the groups of [1, items, 1] in their order, writes what is asked for of them; how many there are, an i64.
-    group: Callable[[Value, Grouping, Mapping[str, Any]], Number]
-    #: Numbers them again by where they are first, given all that is known of them and memory for a place of each.
-    by_first: Callable[[Mapping[str, Any], Value, Mapping[str, Any]], Number]
+    #: Numbers the groups of items in their order, and writes what is asked for of them, at last how many there are.
+    group: Callable[[Value, Grouping, Mapping[str, Any], Value], object]
+    #: The same by where they are first, given all that is known of them and memory for a number of each.
+    by_first: Callable[[Mapping[str, Any], Value, Mapping[str, Any], Value], object]
 
 
 @register_legalize("relax.unique")
@@ -96,14 +96,14 @@ def _grouped(
         items = around_axis(buffer, grouping.axis)
         results = dict(zip(asked, outs, strict=False))
         if grouping.is_sorted:
-            store(steps.group(items, grouping, results).to("i64"), outs[-1], 0)
+            steps.group(items, grouping, results, outs[-1])
             return
         place, room = ir.IndexType.get(), [size(items, 1)]
 
         def renumber(firsts: Value, counts: Value, inverse: Value, numbers: Value) -> None:
             groups = {FIRSTS: firsts, COUNTS: counts, INVERSE: inverse}
-            steps.group(items, grouping, groups)
-            store(steps.by_first(groups, numbers, results).to("i64"), outs[-1], 0)
+            steps.group(items, grouping, groups, outs[-1])
+            steps.by_first(groups, numbers, results, outs[-1])
 
         scratches(room, [element("i64")] * 3 + [place], renumber)
 
@@ -111,25 +111,26 @@ def _grouped(
     return dict(zip([*asked, "size"], values, strict=True))
 
 
-def _group(items: Value, grouping: Grouping, results: Mapping[str, Any]) -> Number:
-    """Numbers the groups by the order of their items; how many there are."""
-    numbered: list[Any] = []
+def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: Value) -> None:
+    """Numbers the groups by the order of their items."""
     element, dtype = items.type.element_type, grouping.dtype
     before, total, after = (size(items, axis) for axis in range(3))
 
+    def finish(count: Number) -> None:
+        store(count.to("i64"), found, 0)
+
     def by_value(sorter: Sorter) -> None:
         in_order = sorter.sort(total, lambda i: [i, load(items, 0, i, 0)], lambda a, b: precedes(a[1], b[1], dtype))
-        numbered.append(_number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results))
+        finish(_number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results))
 
     def by_slice(sorter: Sorter) -> None:
         order, same = slice_order(items, dtype, before, after)
-        numbered.append(_number(total, sorter.sort(total, lambda i: [i], order), same, results))
+        finish(_number(total, sorter.sort(total, lambda i: [i], order), same, results))
 
     if grouping.of_elements:
         with_sorter(total, [ir.IndexType.get(), element], by_value)
     else:
         with_sorter(total, [ir.IndexType.get()], by_slice)
-    return numbered[0]
 
 
 def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Any]) -> Number:
@@ -158,8 +159,8 @@ def _begin(group: Number, position: Number, results: Mapping[str, Any]) -> None:
         store(0, results[COUNTS], group)
 
 
-def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any]) -> Number:
-    """Numbers the groups again, by where they are first; how many there are."""
+def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any], total: Value) -> None:
+    """Numbers the groups again, by where they are first."""
 
     def step(position: Number, found: Number) -> Number:
         group = load(groups[INVERSE], position)
@@ -175,7 +176,7 @@ def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, A
         if COUNTS in results:
             store(load(groups[COUNTS], group), results[COUNTS], number)
 
-    return for_range(0, size(numbers, 0), step, 0)[0]
+    store(for_range(0, size(numbers, 0), step, 0)[0].to("i64"), total, 0)
 
 
 def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tuple[Order, Order]:

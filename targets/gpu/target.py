@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
-_OPERATORS = ("scan", "sort")
+_OPERATORS = ("scan", "scatter", "search", "sort", "unique")
 
 TARGET = Target(
     "gpu",

@@ -99,9 +99,7 @@ def _sort_pieces(
     for_range(0, product([rows, pieces]), sort_piece, grain=1)
 
 
-def sort_rows(
-    rows: Size, count: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Write
-) -> None:
+def sort_rows(rows: Size, count: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Write) -> None:
     """`write(row, place, record)` for each record of each row, by its place in the order."""
 
     def write_piece(row: Number, _: Number, length: Number, in_order: Records) -> None:
@@ -130,7 +128,7 @@ def sort_rows(
 def first_of_rows(
     rows: Size, count: Size, wanted: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Write
 ) -> None:
-    """The same for the first `wanted` of each row. Of few, pieces keep as many, until one piece has all that is left."""
+    """The same for the first `wanted` of each row. Of few, pieces keep as many, until one has all that is left."""
     piece = _piece(elements)
 
     def write_first(row: Number, place: Number, one: Record) -> None:
