@@ -14,7 +14,7 @@ from ....bindings.navigation import blocks_of, last_of, operations_in, operation
 from ....bindings.rewriting import Decline
 from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when
-from ....emit.numbers import as_index, number
+from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.combiner import Combiner, combiners
 from .points import Points
 from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
@@ -99,8 +99,11 @@ class Together:
         loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
 
-    def reduce_row(self, points: Points, indices: dict[int, Value]) -> None:
-        """All threads reduce to the outputs' elements at these indices, each its part."""
+    def reduce_row(self, points: Points, indices: dict[int, Value], part: tuple[Number, Number] | None = None) -> None:
+        """All threads reduce to the outputs' elements at these indices, each its part.
+
+        `part`: which one of how many is reduced alone, without what the outputs hold.
+        """
         combining = combiners(points)  # type: ignore[arg-type]
         count = product([points.size(dim) for dim in points.reductions])
 
@@ -108,14 +111,22 @@ class Together:
             return points.body({**indices, **points.at(place, points.reductions)}, before)
 
         first = [each.neutral() for each in combining]
-        parts = for_range(thread_id(), count, step, *first, step=self._threads)
+        start, stride = (thread_id(), as_index(self._threads)) if part is None else self._stretch(*part)
+        parts = for_range(start, count, step, *first, step=stride)
         wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
 
         def finish() -> None:
+            if part is not None:
+                points.store(wholes, indices)
+                return
             before = points.first(indices)
             points.store([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
         when(thread_id() == 0, finish)
+
+    def _stretch(self, part: Number, parts: Number) -> tuple[Number, Number]:
+        """Where a thread of a block begins that has one of several parts, and how far its steps are apart."""
+        return part * self._threads + thread_id(), parts * self._threads
 
     def _combined(self, combiner: Combiner, part: Value) -> Value:
         """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""

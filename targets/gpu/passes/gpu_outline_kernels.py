@@ -9,6 +9,8 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
     threads    a loop marked `tir.parallel`: a thread for each step
     blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
     rows       an operation that reduces rows: a block for each
+    row_parts, point_parts
+               the first half of a reduction to few results: a block or a thread for a part of each
     block      anything else that reads and writes, in one block
 """
 
@@ -41,6 +43,7 @@ from ...host.entry import DEVICE, KERNELS
 from ..kernels.groups import Planned, planned_in, without_memory_between
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
+from ..kernels.parts import in_parts
 from ..kernels.points import Points
 from ..kernels.together import is_combined
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
@@ -107,20 +110,33 @@ class _HostCode:
         if op.name == "memref.copy":
             op = _as_structured(op)
         if is_structured(op):
-            self._points(op)
+            self._reduce(op)
         elif is_shared(op):
             self._loop(op)
         elif op.regions and touches(op):
             for inner in blocks_of(op):
                 self.outline(inner)
 
-    def _points(self, op: Operation) -> None:
+    def _reduce(self, op: Operation) -> None:
+        parts = in_parts(op)
+        if parts is None:
+            self._points(op)
+            return
+        points = Points(parts.first)
+        with ir.InsertionPoint(parts.first):
+            count = as_index(points.count())
+            blocks = count if parts.by_rows else _ceil_divided(count, THREADS)
+        form = "row_parts" if parts.by_rows else "point_parts"
+        self.kernels.outline([parts.first], self.name, form, blocks.value, THREADS)
+        _end(parts.between, self._points(parts.second))
+
+    def _points(self, op: Operation) -> Operation:
         points = Points(op)
         is_by_rows = points.reduces_rows() and is_combined(points)
         with ir.InsertionPoint(op):
             count = as_index(points.count())
             blocks = count if is_by_rows else _ceil_divided(count, THREADS)
-        self.kernels.outline([op], self.name, "rows" if is_by_rows else "points", blocks.value, THREADS)
+        return self.kernels.outline([op], self.name, "rows" if is_by_rows else "points", blocks.value, THREADS)
 
     def _tiles(self, planned: Planned) -> None:
         with planned.reduction.location:

@@ -17,6 +17,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..kernels.groups import planned_of
 from ..kernels.outline import FORM
+from ..kernels.parts import reduce_part
 from ..kernels.points import Points
 from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
 from ..kernels.together import Together
@@ -66,6 +67,24 @@ def _rows(kernel: Operation) -> None:
     op.erase()
 
 
+def _row_parts(kernel: Operation) -> None:
+    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
+    with op.location, ir.InsertionPoint(op):
+        points = Points(op)
+        indices, part = points.at(block_id()), points.parallels[-1]
+        which = number(indices[part]), as_index(points.size(part))
+        Together(kernel).reduce_row(points, indices, which)
+    op.erase()
+
+
+def _point_parts(kernel: Operation) -> None:
+    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
+    with op.location, ir.InsertionPoint(op):
+        points, thread = Points(op), _thread_of_grid(kernel)
+        when(thread < as_index(points.count()), lambda: reduce_part(points, thread))
+    op.erase()
+
+
 def _threads(kernel: Operation) -> None:
     loop = _loop_of(kernel)
     first, last, step = map(number, loop.operands)
@@ -92,6 +111,8 @@ _FORMS: dict[str, Callable[[Operation], None]] = {
     "tiles": _tiles,
     "points": _points,
     "rows": _rows,
+    "row_parts": _row_parts,
+    "point_parts": _point_parts,
     "threads": _threads,
     "blocks": _blocks,
     "block": _block_alone,
