@@ -173,3 +173,8 @@ def first_of_rows(
 
 def _ceil_divided(count: Size, by: int) -> Size:
     return (count + by - 1) // by
+
+
+def with_merge_sorter(most: Size, elements: Sequence[Type], use: Callable[[MergeSorter], object]) -> None:
+    """`use(sorter)` with memory for so many records of these types."""
+    scratches([2, 1, most], elements, lambda *halves: use(MergeSorter(halves)))

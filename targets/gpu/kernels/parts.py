@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from ....bindings.ir import AffineMap, Operation, Value
 from ....bindings.mlir import ir
-from ....bindings.rewriting import Decline
 from ....emit.linalg import PARALLEL, REDUCTION, generic, product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, maximum, minimum
