@@ -60,16 +60,25 @@ def scan_rows(rows: Size, count: Size, scan: Scan) -> None:
 def _by_rows(rows: Size, count: Size, scan: Scan) -> None:
     """A block for each row."""
 
-    def row_of(row: Number) -> None:
-        def with_memory(memory: _Memory) -> None:
-            def span(first: Number, before: Number) -> Number:
-                return memory.scan(scan, row, (first, count), before)
+    def whole(row: Number) -> None:
+        scan_row(row, count, scan)
 
-            scan.finish(row, for_range(0, count, span, scan.neutral(), step=SPAN)[0])
+    for_range(0, rows, whole, grain=1)
 
-        _with_memory(scan.dtype, with_memory)
 
-    for_range(0, rows, row_of, grain=1)
+def scan_row(row: Number, count: Size, scan: Scan) -> Number:
+    """One row, by the threads of the block that runs it. What it ends with."""
+    found: list[Number] = []
+
+    def with_memory(memory: _Memory) -> None:
+        def span(first: Number, before: Number) -> Number:
+            return memory.scan(scan, row, (first, count), before)
+
+        found.extend(for_range(0, count, span, scan.neutral(), step=SPAN))
+        scan.finish(row, found[0])
+
+    _with_memory(scan.dtype, with_memory)
+    return found[0]
 
 
 def _by_spans(rows: Size, count: Size, scan: Scan) -> None:
