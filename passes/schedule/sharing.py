@@ -209,6 +209,10 @@ def is_shared(steps: int, nanoseconds: float) -> bool:
 _are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
 
 
+def are_steps_apart() -> bool:
+    return _are_apart.get()
+
+
 @contextmanager
 def steps_apart(are_apart: bool) -> Iterator[None]:
     """Meanwhile ranges of shared steps have one each, if so."""
