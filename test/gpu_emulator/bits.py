@@ -112,7 +112,7 @@ def extract(a: Array, position: Array, length: Array) -> Array:
     width = _bits(a)
     start, size = (each & numpy.uint32(255) for each in (position, length))
     unsigned = _unsigned(a)
-    moved = shift(unsigned, start, False)
+    moved = _unsigned(shift(a, start, False))  # copies of the sign come in from above
     mask = shift(_like(unsigned, 1), size, True) - _like(unsigned, 1)
     mask = numpy.where(size >= width, ~_like(unsigned, 0), mask)
     found = moved & mask
