@@ -196,6 +196,14 @@ def wide_fma(a: Array, b: Array, c: Array) -> Array:
     return odd_sum(a.astype(numpy.float64) * b, c.astype(numpy.float64))
 
 
+def from_integer(value: Array) -> Array:
+    """An integer of any width as float64, rounded to odd."""
+    if value.dtype.itemsize < 8:
+        return value.astype(numpy.float64)
+    upper = (value >> value.dtype.type(32)).astype(numpy.float64) * 2.0**32
+    return odd_sum(upper, (value & value.dtype.type(0xFFFFFFFF)).astype(numpy.float64))
+
+
 def tf32(value: Array, mode: str) -> Array:
     """Bits of float32 with 10 bits of fraction; rna rounds ties away, rn to even."""
     bits = value.view(numpy.uint32)

@@ -44,6 +44,20 @@ def _delete(address: int) -> None:
     _handed_out.pop(address, None)
 
 
+_is_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
+
+@_DESTRUCTOR
+def _end(capsule: int) -> None:
+    """Of a capsule that nobody has consumed: consumers rename it."""
+    if _is_capsule(capsule, b"dltensor"):
+        _handed_out.pop(_pointer(capsule, b"dltensor"), None)
+
+
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -75,7 +89,7 @@ class CudaTensor:
         return CUDA, self.device
 
     def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
-        """A capsule without a version, which every consumer takes. It is read once: nobody frees one that is not."""
+        """A capsule without a version, which every consumer takes."""
         shape = (ctypes.c_int64 * max(len(self.shape), 1))(*self.shape)
         is_bfloat = self.dtype.name == "bfloat16"
         code = _BFLOAT if is_bfloat else _CODES[self.dtype.kind]
@@ -83,7 +97,7 @@ class CudaTensor:
         tensor = _DLTensor(self.address, CUDA, self.device, len(self.shape), code, bits, 1, shape, None, 0)
         managed = _Managed(tensor, None, ctypes.cast(_delete, ctypes.c_void_p))
         _handed_out[ctypes.addressof(managed)] = managed, shape, self
-        return _new_capsule(ctypes.addressof(managed), b"dltensor", None)
+        return _new_capsule(ctypes.addressof(managed), b"dltensor", ctypes.cast(_end, ctypes.c_void_p))
 
 
 def to_numpy(driver: EmulatedCuda, tensor: Any) -> Any:
@@ -92,12 +106,7 @@ def to_numpy(driver: EmulatedCuda, tensor: Any) -> Any:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = get(capsule, b"dltensor")
-    managed = _Managed.from_address(address)
-    try:
-        return _values(driver, managed.tensor)
-    finally:
-        if managed.deleter:
-            _DELETER(managed.deleter)(address)
+    return _values(driver, _Managed.from_address(address).tensor)
 
 
 def _values(driver: EmulatedCuda, found: _DLTensor) -> Any:

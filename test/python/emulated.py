@@ -42,7 +42,10 @@ def loaded(driver: EmulatedCuda, text: str, name: str) -> ctypes.c_void_p:
 
 
 def pointers(values: list[Any]) -> Any:
-    return (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+    """What cuLaunchKernel takes; it keeps the values."""
+    found = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+    found.kept = values
+    return found
 
 
 def three(size: int | tuple[int, ...]) -> tuple[int, ...]:
