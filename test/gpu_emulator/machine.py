@@ -7,7 +7,7 @@ there, so that threads meet again behind a branch. Threads that wait for others 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,7 +28,8 @@ from .warps import Warps
 CHUNK_THREADS = 1 << 16
 CHUNK_SHARED_BYTES = 1 << 23
 
-RUNS_LIMIT = 10_000_000  # of basic blocks, in a chunk
+RUNS_LIMIT = 2_000_000  # of basic blocks, in a chunk
+_TURN = 256  # after so many, the threads that stand last go first: others may spin until these have written
 
 Triple = tuple[int, int, int]
 
@@ -183,7 +184,10 @@ class Chunk(Access):
 
     def _run_some(self) -> bool:
         """Runs the threads that stand first and need not wait; false when all have ended."""
-        for place, threads in self._standing():
+        standing: Iterable[tuple[int, Any]] = self._standing()
+        if self.runs % _TURN == 0:
+            standing = reversed(list(standing))
+        for place, threads in standing:
             block = self.program.blocks[place]
             if block.members is not None:
                 ready = self.warps.ready(block, threads)

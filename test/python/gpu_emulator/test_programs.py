@@ -265,6 +265,15 @@ def test_generic_addresses_of_all_spaces_in_one_load() -> None:
     assert found.tolist() == [1077] * 8 + list(range(8, 16)) + [5] * 16
 
 
+def test_threads_that_spin_until_another_has_written() -> None:
+    body = """setp.eq.u32 %p1, %r60, 0; @%p1 bra write;
+        spin: ld.relaxed.gpu.global.u32 %r1, [%d1]; setp.eq.u32 %p2, %r1, 0; @%p2 bra spin; bra.uni end;
+        write: st.release.gpu.global.u32 [%d1], 7; mov.u32 %r1, 1;
+        end: mul.wide.u32 %d9, %r60, 4; add.s64 %d10, %d2, %d9; st.u32 [%d10], %r1;"""
+    found = run(kernel(body, 2), numpy.zeros(1, "u4"), Result((32,), numpy.uint32))[1]
+    assert found.tolist() == [1] + [7] * 31
+
+
 def test_places_of_threads_and_blocks() -> None:
     body = """mov.u32 %r1, %tid.y; mov.u32 %r2, %ctaid.z; mov.u32 %r3, %nctaid.z; mov.u32 %r4, %ntid.y;
         mov.u32 %r5, %laneid; mov.u32 %r6, %warpid; mov.u32 %r9, %ctaid.y;
