@@ -129,8 +129,8 @@ def _exact_fma(a: float, b: float, c: float, mode: str) -> Any:
         return near[0]
     is_above = near[0] == numpy.inf or (near[0] != -numpy.inf and Fraction(float(near[0])) > exact)
     is_below = near[0] == -numpy.inf or (near[0] != numpy.inf and Fraction(float(near[0])) < exact)
-    flags = (numpy.array([flag]) for flag in (is_above, is_below, exact < 0))
-    return directed(near, *flags, mode)[0]
+    above, below, negative = (numpy.array([flag]) for flag in (is_above, is_below, exact < 0))
+    return directed(near, above, below, negative, mode)[0]
 
 
 def add_f8(a: Array, b: Array, mode: str) -> Array:
