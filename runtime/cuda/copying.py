@@ -105,7 +105,7 @@ class _Copies:
     """Copies on the caller's stream of a device."""
 
     def __init__(self, program: DeviceProgram, empty: Callable[..., Any], synchronize: Callable[[], object]) -> None:
-        self._driver, self._index, self._context = program.driver, program.device.index, program.context
+        self._driver, self._index, self._context = program.driver, program.device.number, program.context
         self._empty, self.synchronize = empty, synchronize
         self._label = ctypes.create_string_buffer(f"a copy on {program.device}".encode())
 
