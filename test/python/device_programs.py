@@ -155,5 +155,6 @@ def with_function(signature: Mapping[str, Any], body: Callable[..., Any]) -> rx.
     """A module with `main`, whose body is a function of its arguments."""
     module = rx.Module()
     with module.function("main", signature) as f:
-        f.returns(body(*f))
+        result = body(*f)
+        f.returns(*(result if isinstance(result, tuple) else (result,)))
     return module

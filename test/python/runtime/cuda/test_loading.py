@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from device_programs import KERNELS, VECTOR, by_hand, launch, of_model, with_function
+from device_programs import KERNELS, by_hand, launch, of_model, with_function
 from fake_driver import FakeDriver
 from relax_mlir.runtime import Artifact, ArtifactError, Executable
 from relax_mlir.runtime.cuda.driver import use_library
@@ -103,10 +103,10 @@ def test_constants_are_uploaded_once(fake: FakeDriver) -> None:
         lambda x: relax.add(relax.matmul(x, relax.const(weights[0])), relax.sum(relax.const(weights[1]))),
     )
     program = Executable(of_model(module))
-    assert fake.calls.count("cuMemAlloc_v2") <= 1
+    assert fake.calls.count("cuMemAlloc_v2") == fake.calls.count("cuMemcpyHtoD_v2") == 1
     x = numpy.ones((2, 64), "float32")
     assert numpy.allclose(program.copying()["main"](x), x @ weights[0] + weights[1].sum(), rtol=1e-4)
-    assert fake.calls.count("cuMemcpyHtoD_v2") == fake.leaks.get("memory", 0) <= 2
+    assert fake.calls.count("cuMemcpyHtoD_v2") == fake.leaks["memory"] == 1
 
 
 @pytest.mark.parametrize(
@@ -188,13 +188,12 @@ def with_constant() -> Artifact:
 
 
 def test_a_cpus_program_does_not_ask_for_the_driver(monkeypatch: pytest.MonkeyPatch, doubling: Artifact) -> None:
-    opened: list[str] = []
     monkeypatch.setattr("relax_mlir.runtime.cuda.driver.LIBRARY", "libof_another_name.so.1")
     module = with_function({"x": rx.tensor((3,))}, lambda x: relax.exp(x))
     program = rx.compile(module, jobs=1)
     assert numpy.allclose(program.copying()["main"](X[:3]), numpy.exp(X[:3]))
     program.synchronize()
-    assert not opened and program.device == "cpu"
+    assert program.device == "cpu"
     with pytest.raises(ArtifactError, match=r"^no NVIDIA driver: libof_another_name.so.1 cannot be loaded: "):
         Executable(doubling)
 
@@ -217,4 +216,3 @@ def test_profiles_are_refused(fake: FakeDriver, doubling: Artifact) -> None:
 def test_it_tells_what_it_is_for(doubling: Artifact) -> None:
     shown = repr(Executable(doubling, load_later=True))
     assert "2 kernels for cuda (sm_80, ptx)" in shown.splitlines()[0]
-    assert VECTOR.shape is not None
