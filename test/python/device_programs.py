@@ -16,7 +16,6 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import Info, TensorInfo
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.passes.core.base import Pass
-from relax_mlir.passes.core.registry import register_pass
 from relax_mlir.runtime import Artifact
 from relax_mlir.runtime.artifact import DeviceCode
 from relax_mlir.targets.host.entry import DEVICE
@@ -133,7 +132,6 @@ KERNELS = {"double": double, "refuse": refuse}
 # ---- models ----
 
 
-@register_pass
 @dataclass(frozen=True)
 class MarkDevice(Pass):
     """Makes host code of a module as of one for a device; its kernels stay the CPU's."""
