@@ -40,9 +40,9 @@ def test_files_in_and_out(program: str, tmp_path: Path) -> None:
 
 def test_profiles_and_missing_drivers_are_errors(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with use_library(FakeDriver(KERNELS)):
-        code, _, errors = ran(program, "--shape=n=4", "--random=0", "--profile")
+        code, _, errors = ran(program, "--shape=x:4", "--random=0", "--profile")
     assert code == 1 and "'main' cannot be profiled: its kernels run on cuda:0" in errors
     monkeypatch.setattr(driver_module, "LIBRARY", "libof_another_name.so.1")
     driver_module._of_system.cache_clear()
-    code, _, errors = ran(program, "--shape=n=4", "--random=0")
+    code, _, errors = ran(program, "--shape=x:4", "--random=0")
     assert code == 1 and errors.startswith("relax-run: error: no NVIDIA driver: libof_another_name.so.1 cannot be")
