@@ -115,7 +115,7 @@ class _Copies:
     def upload(self, host: Any) -> Any:
         """A tensor on the device with the elements of one of the CPU; `wait` before that one goes."""
         shape, dtype = host.shape, host.dtype
-        sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        sizes = (ctypes.c_int64 * len(shape))(*shape)
         element = dtype.type_code | dtype.bits << 8 | dtype.lanes << 16
         about = len(shape), element, _element_bytes(host), ctypes.addressof(sizes)
         device = self._empty(ctypes.addressof(self._label), *about)

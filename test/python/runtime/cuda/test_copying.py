@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
 from typing import Any
@@ -146,6 +147,52 @@ def test_tensors_of_the_device_stay_there(fake: FakeDriver) -> None:
     assert not [name for name in fake.calls if name.startswith("cuMemcpy")]
     mixed: Any = program.copying()["main"].packed(result)
     assert (numpy.from_dlpack(mixed) == 4 * X).all()
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("number", ctypes.c_int32), ("rank", ctypes.c_int32),
+        ("dtype", ctypes.c_int32), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("offset", ctypes.c_uint64),
+    )  # fmt: skip
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_uint64), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64), ("tensor", _DLTensor),
+    )  # fmt: skip
+
+
+def test_a_framework_makes_the_results_where_it_offers_to(fake: FakeDriver) -> None:
+    """As torch does: asked for a tensor on the program's device, whose memory is the framework's."""
+    made: list[Any] = []
+    deleted: list[int] = []
+    delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleted.append)
+
+    def allocate(prototype: int, out: int, context: int, fail: int) -> int:
+        asked = _DLTensor.from_address(prototype)
+        sizes = (ctypes.c_int64 * asked.rank)(*(ctypes.c_int64 * asked.rank).from_address(asked.shape))
+        memory = (ctypes.c_float * 16)()
+        at = [ctypes.addressof(memory), asked.kind, asked.number, asked.rank, asked.dtype, ctypes.addressof(sizes)]
+        given = _Managed(1, None, ctypes.cast(delete, ctypes.c_void_p), 0, _DLTensor(*at, None, 0))
+        made.append((asked.kind, asked.number, list(sizes), given, memory, sizes))
+        ctypes.c_void_p.from_address(out).value = ctypes.addressof(given)
+        return 0
+
+    program = Executable(by_hand(launch(0)), device="cuda:1")
+    x = on_device(program, X)
+    library, held = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi()), fake.held["async"]
+    allocator = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(allocate)
+    library.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, None)
+    try:
+        result = program["main"](x)
+    finally:
+        library.TVMFFIEnvSetDLPackManagedTensorAllocator(None, 0, None)
+    assert [each[:3] for each in made] == [(2, 1, [5])] and fake.held["async"] == held
+    assert list(made[0][4])[:5] == [0, 2, 4, 6, 8] and result.__dlpack_device__() == (2, 1)
+    del result
+    assert len(deleted) == 1
 
 
 def test_what_a_kernel_asserts_is_raised_once(fake: FakeDriver) -> None:
