@@ -146,4 +146,5 @@ def _element_bytes(tensor: Any) -> int:
 
 
 def _address(tensor: Any) -> int:
+    """Where its elements begin, its offset in bytes counted."""
     return int(tensor.data_ptr())

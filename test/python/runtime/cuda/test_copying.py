@@ -115,6 +115,14 @@ def test_what_is_written_to_must_be_seen(fake: FakeDriver) -> None:
         growing().copying()["main"].packed(numpy.zeros((1, 2), "float32"), [[1.0, 2.0]], numpy.zeros((1, 0)))
 
 
+def test_elements_begin_behind_the_data(fake: FakeDriver) -> None:
+    """DLPack's offset in bytes, which few frameworks use."""
+    shifted = tvm_ffi.from_dlpack(X.copy()[:4])
+    ctypes.c_uint64.from_address(shifted.__chandle__() + 24 + 40).value = 4
+    call: Any = Executable(by_hand(launch(0))).copying()["main"]
+    assert numpy.from_dlpack(call.packed(shifted)).tolist() == [2, 4, 6, 8]
+
+
 def test_a_host_array_is_refused_by_name(fake: FakeDriver) -> None:
     program = Executable(by_hand(launch(0)), device="cuda:1")
     expected = (
@@ -249,20 +257,21 @@ def test_memory_of_the_device(fake: FakeDriver) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "after", "error", "expected"),
+    ("name", "status", "error", "expected"),
     [
-        ("cuLaunchKernel", 0, RuntimeError, "kernel 'double': cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED: LAUNCH"),
-        ("cuCtxPushCurrent_v2", 2, RuntimeError, "the device: cuCtxPushCurrent: CUDA_ERROR_LAUNCH_FAILED"),
-        ("cuStreamSynchronize", 0, RuntimeError, "the device: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED"),
-        ("cuMemAllocAsync", 0, MemoryError, "main: result #0: out of memory of the device, 20 bytes needed"),
+        ("cuLaunchKernel", 719, RuntimeError, "kernel 'double': cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED: LAUNCH"),
+        ("cuCtxPushCurrent_v2", 719, RuntimeError, "the device: cuCtxPushCurrent: CUDA_ERROR_LAUNCH_FAILED"),
+        ("cuStreamSynchronize", 719, RuntimeError, "the device: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED"),
+        ("cuMemAllocAsync", 2, MemoryError, "main: result #0: out of memory of the device, 20 bytes needed"),
+        ("cuMemAllocAsync", 719, RuntimeError, "main: result #0: cuMemAllocAsync: CUDA_ERROR_LAUNCH_FAILED: LAUNCH"),
     ],
 )  # fmt: skip
 def test_what_the_driver_refuses_in_a_call(
-    fake: FakeDriver, name: str, after: int, error: type[Exception], expected: str
+    fake: FakeDriver, name: str, status: int, error: type[Exception], expected: str
 ) -> None:
     program = Executable(by_hand(launch(0)))
     x = on_device(program, X)
-    fake.failing[name] = 719
+    fake.failing[name] = status
     with pytest.raises(error, match=expected):
         program["main"](x) if name != "cuStreamSynchronize" else program.synchronize()
     fake.failing.clear()

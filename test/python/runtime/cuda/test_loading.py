@@ -152,6 +152,19 @@ def test_what_code_the_device_refuses(fake: FakeDriver, doubling: Artifact) -> N
         Executable(with_code(arch=arch, format=format_))
 
 
+@pytest.mark.parametrize(
+    ("format_", "text", "is_asked"),
+    [("ptx", b".extern .shared .b8 room[];", True), ("ptx", b".shared .b8 room[16];", False), ("cubin", b"elf", True)],
+)
+def test_launches_may_ask_for_much_shared_memory(
+    fake: FakeDriver, doubling: Artifact, format_: str, text: bytes, is_asked: bool
+) -> None:
+    """What a block can have, but for what the kernel has anyway; nothing is set where nobody can ask."""
+    (code,) = doubling.devices
+    Executable(replace(doubling, devices=(replace(code, format=format_, data=memoryview(text)),)))
+    assert fake.settings == ([(500, 8, 99 * 1024), (501, 8, 99 * 1024)] if is_asked else [])
+
+
 def test_which_devices_there_are(fake: FakeDriver, doubling: Artifact) -> None:
     assert refusal(doubling, device="cuda:2") == "no device cuda:2: there is cuda:0 to cuda:1"
     fake.devices = 1
