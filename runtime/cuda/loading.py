@@ -7,6 +7,7 @@ import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -59,6 +60,7 @@ class DeviceProgram:
         self.driver = driver()
         self.device = self.driver.device(int(device.partition(":")[2]))
         _check_arch(code, self.device)
+        self._addresses = [self.driver.address(name) for name in _CALLED]
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
@@ -76,10 +78,9 @@ class DeviceProgram:
 
     def told(self, deleter: int) -> Any:
         """What the code is told; `deleter` is the address of what gives results back."""
-        addresses = [self.driver.address(name) for name in _CALLED]
         names = ctypes.cast(self._names, ctypes.c_void_p).value
-        head = [self.context, self.device.index, self.record[1], self.record[0], names, deleter]
-        listed = [*head, *addresses, *self.kernels]
+        head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
+        listed = [*head, *self._addresses, *self.kernels]
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
@@ -109,7 +110,7 @@ class DeviceProgram:
         except DriverError as error:
             raise self._refused(code, error, log.value.decode(errors="replace")) from None
         handle = module.value or 0
-        self._undo.append(lambda: self.driver.call("cuModuleUnload", handle))
+        self._undo.append(partial(self.driver.call, "cuModuleUnload", handle))
         kernels = [self._kernel(handle, name) for name in code.kernels]
         if code.format != "ptx" or _DYNAMIC_SHARED in data:
             for kernel in kernels:
@@ -164,14 +165,14 @@ class DeviceProgram:
                 raise
             reason = f"has no room for the program's constants, {byte_text(size)}: {error}"
             raise DeviceError(f"{self.device} ({self.device.name}) {reason}") from None
-        self._undo.append(lambda: self.driver.call("cuMemFree", found))
+        self._undo.append(partial(self.driver.call, "cuMemFree", found))
         return found.value or 0
 
     def _make_record(self) -> tuple[int, int]:
         """Where the host and where kernels find the record of what they assert."""
         host, mapped = ctypes.c_void_p(), ctypes.c_void_p()
         self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORD_BYTES, _PORTABLE_AND_MAPPED)
-        self._undo.append(lambda: self.driver.call("cuMemFreeHost", host))
+        self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
         self.driver.call("cuMemHostGetDevicePointer", ctypes.byref(mapped), host, 0)
         ctypes.memset(host, 0, _RECORD_BYTES)
         return host.value or 0, mapped.value or 0
