@@ -9,6 +9,7 @@ from typing import Any
 
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Operation
+from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
@@ -23,6 +24,8 @@ TRIPLE = "nvptx64-nvidia-cuda"
 LLVM_VERSION = "22"
 _LIBDEVICE = "__nv_"
 _KERNEL = "nvvm.kernel"
+_DIALECTS = ("llvm.", "nvvm.")
+_CAST = "builtin.unrealized_conversion_cast"
 # What every device has without being linked.
 _OF_DEVICES = frozenset({"vprintf", "__assertfail"})
 
@@ -56,10 +59,13 @@ def check_device_code(gpu_module: Operation) -> None:
     """Raises RelaxError for what has no translation, which would end the process, and where there is no kernel."""
     if gpu_module.name != "gpu.module":
         raise RelaxError(f"PTX is made of a gpu.module, not of '{gpu_module.name}'", location=str(gpu_module.location))
+    foreign = [op for op in operations_in(gpu_module) if not op.name.startswith(_DIALECTS) and op.name != "gpu.module"]
+    # Casts stand around what is really left.
+    for op in sorted(foreign, key=lambda op: op.name == _CAST):
+        text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
+        raise RelaxError(text, location=str(op.location))
     for op in operations_in(gpu_module):
-        if not op.name.startswith(("llvm.", "nvvm.")) and op.name != "gpu.module":
-            text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
-            raise RelaxError(text, location=str(op.location))
+        _check_stored(op)
     verify_ir(gpu_module, "the gpu.module is invalid: no PTX can be made of it")
     if not kernel_names(gpu_module):
         raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
@@ -73,6 +79,17 @@ def _prepare(llvm: ModuleType) -> None:
     # What libdevice asks, and is told 0 where nobody answers: whether square roots are rounded correctly. Whether
     # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
     llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
+
+
+def _check_stored(op: Operation) -> None:
+    """LLVM gives up on vectors of parts of bytes in memory, and ends the process."""
+    if op.name not in ("llvm.load", "llvm.store"):
+        return
+    type_ = op.results[0].type if op.name == "llvm.load" else op.operands[0].type
+    element = type_.element_type if isinstance(type_, ir.VectorType) else None
+    if isinstance(element, ir.IntegerType) and element.width % 8:
+        text = f"a {type_} in memory: elements of less than a byte are stored as bytes on GPUs"
+        raise RelaxError(text, location=str(op.location))
 
 
 def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
