@@ -17,12 +17,13 @@ from intrinsic_jit import NUMPY_TYPES
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.execution import to_llvm_ir
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
 from relax_mlir.targets.core.llvm_ir_text import for_older_llvm
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.wheels import libdevice_path
+
+import relax_mlir as rx
 
 # Instructions by patterns of their names, and of each {t0} is the type or word of its
 # first group, {s0} LLVM's suffix of the type, {m0} the function's name: parameters and result, then what makes %r.
@@ -263,7 +264,7 @@ def compiled(op: str, dtype: str, operands: int, fast_math: bool) -> Any:
         LowerIntrinsics(target="cuda", fast_math=fast_math)(module)
         inner = "\n".join(map(str, module.body.operations))
         device = ir.Module.parse(f"gpu.module @kernels {{\n{inner}\n}}")
-        run_upstream(device.operation, DEVICE_PASSES)
+        rx.Pipeline(DEVICE_PASSES).run(device)
         text = for_older_llvm(to_llvm_ir(device.body.operations[0]))
     context = llvm.create_context()
     code = llvm.parse_assembly(text + _loop(dtype, operands), context)

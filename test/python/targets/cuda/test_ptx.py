@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.targets.cuda.arch import ARCHS
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
@@ -38,7 +37,7 @@ def lowered(text: str, passes: tuple[str, ...] = DEVICE_PASSES) -> Any:
     with create_context() as context:
         load_dialects(context, _DIALECTS)
         module = ir.Module.parse(f"gpu.module @kernels {{\n{text}\n}}")
-        run_upstream(module.operation, passes)
+        rx.Pipeline(passes).run(module)
     return module
 
 
@@ -100,7 +99,7 @@ def test_functions_of_all_types() -> None:
 
 
 @assembled
-def test_vectors_reductions_and_atomics() -> None:
+def test_vectors_reductions_atomics_and_shuffles() -> None:
     kernels = []
     for dtype in (*FLOATS, *INTEGERS):
         memory, kind = f"memref<4096x{dtype}>", "addf" if dtype in FLOATS else "addi"
@@ -114,6 +113,10 @@ def test_vectors_reductions_and_atomics() -> None:
             %new = arith.{kind} %old, %o : {dtype}
             memref.atomic_yield %new : {dtype}
           }}
+          %lane = arith.constant 4 : i32
+          %warp = arith.constant 32 : i32
+          %other, %ok = gpu.shuffle xor %g, %lane, %warp : {dtype}
+          memref.store %other, %b[%i] : {memory}
           vector.store %w, %a[%i] : {memory}, vector<4x{dtype}>"""
         kernels.append(kernel(body, f"%a: {memory}, %b: {memory}", f"vectors_{dtype}"))
     assembles("".join(kernels))
