@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
@@ -41,12 +42,14 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
     text = for_older_llvm(to_llvm_ir(gpu_module))
-    machine = _machine(llvm, chosen, opt_level)
-    code = _linked(llvm, text, machine)
-    # Without any passes what is linked and not used would stay.
-    optimize(llvm, code, machine, max(opt_level, 1))
-    _check_defined(code, gpu_module)
-    return str(machine.emit_assembly(code))
+    machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
+    # Not left to whoever collects garbage, which may take the context first.
+    with closing(parse_llvm_ir(llvm, text, context)) as code:
+        _link(llvm, code, machine, context)
+        # Without any passes what is linked and not used would stay.
+        optimize(llvm, code, machine, max(opt_level, 1))
+        _check_defined(code, gpu_module)
+        return str(machine.emit_assembly(code))
 
 
 def kernel_names(gpu_module: Operation) -> list[str]:
@@ -98,15 +101,16 @@ def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
     return target.create_target_machine(cpu=arch.name, features=arch.features, opt=opt_level)
 
 
-def _linked(llvm: ModuleType, text: str, machine: Any) -> Any:
-    """The module with what it uses of libdevice; all but kernels is visible in it alone."""
-    context = llvm.create_context()
-    code = _for_machine(parse_llvm_ir(llvm, text, context), machine)
+def _link(llvm: ModuleType, code: Any, machine: Any, context: Any) -> None:
+    """Adds what is used of libdevice; it is visible in the module alone."""
+    _set_machine(code, machine)
     used = sorted(each.name for each in code.functions if each.is_declaration and each.name.startswith(_LIBDEVICE))
+    if not used:
+        return
     own = {each.name for each in code.functions}
-    if used:
-        library = llvm.parse_bitcode(libdevice_path(used[0]).read_bytes(), context)
-        code.link_in(_for_machine(library, machine))
+    library = llvm.parse_bitcode(libdevice_path(used[0]).read_bytes(), context)
+    _set_machine(library, machine)
+    code.link_in(library)
     for function in code.functions:
         if not function.is_declaration and (function.name not in own or function.name in used):
             function.linkage = "internal"
@@ -114,13 +118,11 @@ def _linked(llvm: ModuleType, text: str, machine: Any) -> Any:
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(code, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-    return code
 
 
-def _for_machine(code: Any, machine: Any) -> Any:
+def _set_machine(code: Any, machine: Any) -> None:
     code.triple = TRIPLE
     code.data_layout = str(machine.target_data)
-    return code
 
 
 def _check_defined(code: Any, gpu_module: Operation) -> None:
