@@ -8,5 +8,5 @@ from ..core.registry import Target
 TARGET = Target(
     "gpu",
     schedule_modules=(f"{__package__}.schedule",),
-    doc="Processors of many threads, with memory of their own, that a host gives work to.",
+    doc="Processors of many threads in blocks, with a memory of their own.",
 )

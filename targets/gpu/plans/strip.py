@@ -35,13 +35,14 @@ def plan_strip(op: StructuredOp, machine: Machine) -> Plan:
     rows = [chains.index(sides.rows)] if sides.rows else []
     if last in sides.steps:
         unit = _whole(op, sides.steps, lanes)
-        lanes, threads = 1, ((columns, _THREADS // _NEIGHBOURS), (steps, _NEIGHBOURS))
+        parts = min(_NEIGHBOURS, _parts(op, sides, unit))
+        lanes, threads = 1, ((columns, _THREADS // parts), (steps, parts))
     else:
         fitting = max(_MOST_BYTES // (loop_size(op, sides.rows) * (widest_bits(op) // 8)), 1)
         lanes = _whole(op, sides.columns, min(lanes, 1 << (fitting.bit_length() - 1)))
         unit = _whole(op, sides.steps, _STEPS)
         across = _columns_at_once(op, sides, lanes, machine)
-        threads = ((steps, _THREADS // across), (columns, across))
+        threads = ((steps, min(_THREADS // across, _parts(op, sides, unit))), (columns, across))
     return Plan(
         order=(*(chains.index((dim,)) for dim in sides.batches), *rows, columns, steps),
         carried=1,
@@ -74,6 +75,11 @@ def _whole(op: StructuredOp, side: tuple[int, ...], count: int) -> int:
     """As many as divide the last loop."""
     size = op.sizes[side[-1]]
     return 1 if size is None else math.gcd(size, count)
+
+
+def _parts(op: StructuredOp, sides: Sides, unit: int) -> int:
+    """Into how many parts threads can divide the steps: a power of two."""
+    return 1 << max(loop_size(op, sides.steps) // unit, 1).bit_length() - 1
 
 
 def _columns_at_once(op: StructuredOp, sides: Sides, lanes: int, machine: Machine) -> int:
