@@ -66,7 +66,8 @@ class Buffer:
             strides.insert(0, stride)
             code.append(f"%s{number}_{axis} = arith.muli {stride}, {names[axis]} : index")
             stride = f"%s{number}_{axis}"
-        unknown = ", ".join("?" for _ in names)
+        unknown = ", ".join([*("?" for _ in names[1:]), "1"])
+        strides[-1] = "1"
         free = f"memref<{'?x' * len(names)}{self.dtype}, strided<[{unknown}]>>"
         at = f"offset: [0], sizes: [{', '.join(names)}], strides: [{', '.join(strides)}]"
         code.append(f"%v{number} = memref.reinterpret_cast %p{number} to {at} : memref<1x{self.dtype}> to {free}")
@@ -231,10 +232,13 @@ def _called(device: EmulatedCuda, name: str, *arguments: Any) -> None:
     assert result == 0, f"{name}: {result}: {device.refusals}"
 
 
-def muladd(factor: str, total: str) -> str:
+def muladd(factor: str, total: str, signs: str = "ss") -> str:
     """The body of a sum of products, of widened factors."""
-    kind, widen = ("f", "arith.extf") if total[0] in "fb" else ("i", "arith.extsi")
-    wide = "".join(f"%w{name} = {widen} %{name} : {factor} to {total}\n" for name in "xy") if factor != total else ""
+    kind = "f" if total[0] in "fb" else "i"
+    names = ["arith.extf"] * 2 if kind == "f" else [f"arith.ext{sign}i" for sign in signs]
+    pairs = zip("xy", names, strict=True)
+    wide = "".join(f"%w{name} = {widen} %{name} : {factor} to {total}\n" for name, widen in pairs)
+    wide = wide if factor != total else ""
     left, right = ("%wx", "%wy") if wide else ("%x", "%y")
     return f"""^bb0(%x: {factor}, %y: {factor}, %o: {total}):
       {wide}%p = arith.mul{kind} {left}, {right} : {total}

@@ -7,11 +7,12 @@ loads tiles of 8x8 from it, each lane a row, and adds products of 16 rows and 8 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ....bindings.ir import Type, Value
+from ....bindings.ir import Attribute, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import users_of
 from ....bindings.rewriting import Decline
@@ -20,9 +21,10 @@ from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....passes.schedule.combiner import combiners
+from ....passes.schedule.vector_body import from_elements, lane_of
 from ...gpu.nests.group import Group
 from ...gpu.nests.kernel import Kernel, is_plain_product
-from ...gpu.nests.memory import wait_for_block
+from ...gpu.nests.memory import elements, wait_for_block
 from ...gpu.nests.staging import Staged
 from ...gpu.nests.tiles import register_instruction
 
@@ -40,7 +42,7 @@ class Factors(NamedTuple):
 
     factor: str
     total: str
-    widening: str
+    widenings: tuple[str, ...]
 
 
 class MatrixKernel(Kernel):
@@ -81,7 +83,7 @@ class MatrixKernel(Kernel):
         types = sorted({str(argument.type) for argument in arguments})
         names = {user.name for argument in arguments for user in users_of(argument)}
         for kind in cls.kinds:
-            if types == [kind.factor] and names == {kind.widening} and str(combiner.element) == kind.total:
+            if types == [kind.factor] and names.issubset(kind.widenings) and str(combiner.element) == kind.total:
                 return kind
         raise Decline(f"no instruction sums products of {' and '.join(types)} in {combiner.element}")
 
@@ -184,33 +186,86 @@ class MatrixKernel(Kernel):
 
     def _multiply(self, rows: Sequence[Value], columns: Sequence[Value], sums: list[Value]) -> None:
         vectors = self.tile.vectors_of_thread
-        element = sums[0].type.element_type
-        type_ = ir.VectorType.get([_ROWS_OF_LANE, _COLUMNS_OF_LANE], element)
-        zero = constant_value(0, type_)
-        shape = ir.Attribute.parse(f"[{_ROWS}, {_COLUMNS}, {self.steps}]")
         for row, left in enumerate(rows):
             for vector, right in enumerate(columns):
                 places = [(row * 2 + half) * vectors + vector for half in range(_ROWS_OF_LANE)]
-                total = zero
-                for half, place in enumerate(places):
-                    at = ir.DenseI64ArrayAttr.get([half])
-                    total = result_of("vector.insert", [sums[place], total], type_, static_position=at)
-                total = result_of("nvgpu.mma.sync", [left, right, total], type_, mmaShape=shape)
-                for half, place in enumerate(places):
-                    at = ir.DenseI64ArrayAttr.get([half])
-                    sums[place] = result_of("vector.extract", [total], sums[place].type, static_position=at)
+                found = self.multiplied(left, right, [sums[place] for place in places])
+                for place, value in zip(places, found, strict=True):
+                    sums[place] = value
+
+    @abstractmethod
+    def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
+        """Both rows' sums with the products of a lane's parts of two tiles."""
 
 
 @register_instruction("m16n8k16")
 class HalvesKernel(MatrixKernel):
+    """Numbers of 16 bits."""
+
     steps = 16
-    kinds = (Factors("f16", "f32", "arith.extf"), Factors("bf16", "f32", "arith.extf"))
+    kinds = (Factors("f16", "f32", ("arith.extf",)), Factors("bf16", "f32", ("arith.extf",)))
+
+    def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
+        type_ = ir.VectorType.get([_ROWS_OF_LANE, _COLUMNS_OF_LANE], sums[0].type.element_type)
+        total = constant_value(0, type_)
+        for half, value in enumerate(sums):
+            total = result_of("vector.insert", [value, total], type_, static_position=_position(half))
+        shape = ir.Attribute.parse(f"[{_ROWS}, {_COLUMNS}, {self.steps}]")
+        total = result_of("nvgpu.mma.sync", [left, right, total], type_, mmaShape=shape)
+        return [
+            result_of("vector.extract", [total], value.type, static_position=_position(half))
+            for half, value in enumerate(sums)
+        ]
 
 
 @register_instruction("m16n8k32")
 class BytesKernel(MatrixKernel):
+    """Bytes with and without sign: sums wrap around, which nvgpu.mma.sync would stop at the largest number."""
+
     steps = 32
-    kinds = (Factors("i8", "i32", "arith.extsi"),)
+    kinds = (Factors("i8", "i32", ("arith.extsi", "arith.extui")),)
+
+    def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
+        word = sums[0].type.element_type
+        parts = [[_word(vector, word) for vector in _rows_of(tiles)] for tiles in (left, right)]
+        parts.append([each for value in sums for each in elements(value)])
+        attributes = {
+            "shape": f"#nvvm.shape<m = {_ROWS}, n = {_COLUMNS}, k = {self.steps}>",
+            "layoutA": "#nvvm.mma_layout<row>",
+            "layoutB": "#nvvm.mma_layout<col>",
+            "multiplicandAPtxType": f"#nvvm.mma_type<{self._sign(self._of_rows)}>",
+            "multiplicandBPtxType": f"#nvvm.mma_type<{self._sign(self._of_columns)}>",
+            "intOverflowBehavior": "#nvvm.mma_int_overflow<wrapped>",
+        }
+        total = result_of(
+            "nvvm.mma.sync",
+            [each for part in parts for each in part],
+            ir.Type.parse(f"!llvm.struct<({', '.join([str(word)] * len(parts[2]))})>"),
+            **linalg.segments(*map(len, parts)),
+            **{name: ir.Attribute.parse(text) for name, text in attributes.items()},
+        )
+        words = [result_of("llvm.extractvalue", [total], word, position=_position(at)) for at in range(len(parts[2]))]
+        return [from_elements(words[:_COLUMNS_OF_LANE]), from_elements(words[_COLUMNS_OF_LANE:])]
+
+    def _sign(self, which: int) -> str:
+        argument = self.op.block.arguments[self.staged[which].operand]
+        return "u8" if users_of(argument)[0].name == "arith.extui" else "s8"
+
+
+def _position(at: int) -> Attribute:
+    return ir.DenseI64ArrayAttr.get([at])
+
+
+def _rows_of(tiles: Value) -> list[Value]:
+    """A lane's part of each of several tiles."""
+    count, lanes = tiles.type.shape
+    type_ = ir.VectorType.get([lanes], tiles.type.element_type)
+    return [result_of("vector.extract", [tiles], type_, static_position=_position(at)) for at in range(count)]
+
+
+def _word(neighbours: Value, word: Type) -> Value:
+    """Four bytes as one number."""
+    return lane_of(result_of("vector.bitcast", [neighbours], ir.VectorType.get([1], word)), 0)
 
 
 def _bytes(element: Type) -> int:
