@@ -11,7 +11,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from gpu_emulator.driver import Checks, EmulatedCuda
+from gpu_emulator.driver import EmulatedCuda
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
@@ -171,7 +171,7 @@ class Kernel:
 
     def run(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """The arrays as the kernel leaves them. The emulator raises what it does wrong."""
-        device = EmulatedCuda(checks=Checks(unwritten=False))
+        device = EmulatedCuda()
         context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         calls: list[tuple[str, Any]] = [
             ("cuInit", (0,)),

@@ -10,6 +10,7 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
+from ...gpu.nests.group import GAP_BYTES, SHARED_BYTES
 from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
 from ..nests.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
@@ -27,8 +28,6 @@ _SHAPES = (
     Shape(2, 4, 8, 16, 1, 0.4),
 )
 _MOST_STAGES = 4
-#: Between rows in shared memory.
-_GAP_BYTES = 16
 
 
 def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
@@ -64,10 +63,10 @@ def _stages(op: StructuredOp, sides: Sides, shape: Shape, depth: int, machine: M
     width = shape.columns_of_vectors * _LANES
     element = op.element(sides.inputs[0]).width // 8
     sizes = (_room(shape.height, depth, element), _room(width, depth, element))
-    return max(min(machine.shared_bytes // sum(sizes), _MOST_STAGES), 1)
+    return max(min(min(machine.shared_bytes, SHARED_BYTES) // sum(sizes), _MOST_STAGES), 1)
 
 
 def _room(extent: int, depth: int, element: int) -> int:
     """Bytes of a block of an input, whichever way it lies."""
-    gap = _GAP_BYTES // element
+    gap = GAP_BYTES // element
     return max(extent * (depth + gap), depth * (extent + gap)) * element

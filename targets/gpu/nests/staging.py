@@ -13,12 +13,10 @@ from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.numbers import Number, Size, as_index, number, select
 from ....emit.structured import StructuredOp
-from .group import Tile
+from ....passes.lower_calls.memrefs import storage_bytes
+from .group import GAP_BYTES, Tile
 from .memory import elements, load, store
 from .places import Indices, Loops, clamped, is_multiple, lanes_along, place
-
-#: Bytes between rows in shared memory, so that threads which write a column do not wait for each other's banks.
-_GAP = 16
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,7 @@ class Staged:
     def shape(self) -> list[int]:
         """In shared memory, of one stage."""
         outer, inner = (self.side, self.tile.steps) if self.steps_last else (self.tile.steps, self.side)
-        gap = max(_GAP * 8 // max(getattr(self.element, "width", 64), 8), 1)
-        return [self.tile.extent(outer), self.tile.extent(inner) + gap]
+        return [self.tile.extent(outer), self.tile.extent(inner) + GAP_BYTES // storage_bytes(self.element)]
 
     def place_in_block(self, side: Size, step: Size) -> list[Size]:
         return [side, step] if self.steps_last else [step, side]
