@@ -2,9 +2,6 @@
 
 // The launch passes the record, the place that errors name, and the texts of what is asserted. A kernel behind it is
 // told of the record alone, and does nothing where that is taken.
-// CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("IndexError\00")
-// CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("%s: no place %lld\00")
-// CHECK-DAG: llvm.mlir.global internal constant @__relax_texts.{{.*}}() {{.*}} !llvm.array<2 x ptr>
 // CHECK-LABEL: func.func @checked
 // CHECK: %[[RECORD:.*]] = llvm.call @__relax_device_record
 // CHECK: %[[PLACE:.*]] = "tir.place"() : () -> !llvm.ptr
@@ -48,3 +45,6 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
 // CHECK: %[[TAKEN:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
 // CHECK: %[[FREE:.*]] = arith.cmpi eq, %[[TAKEN]]
 // CHECK: cf.cond_br %[[FREE]]
+// CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("IndexError\00")
+// CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("%s: no place %lld\00")
+// CHECK-DAG: llvm.mlir.global internal constant @__relax_texts.{{.*}}() {{.*}} !llvm.array<2 x ptr>
