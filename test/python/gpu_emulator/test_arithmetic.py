@@ -303,6 +303,28 @@ def test_a_fused_product_of_float64_is_rounded_once() -> None:
     _same(found, numpy.array(exact))
 
 
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+def test_roundings_of_float64(mode: str) -> None:
+    """The result is on the right side, and the next number is not; what is exact stays."""
+    random = numpy.random.default_rng(6)
+    a, b, c = (random.standard_normal(64) for _ in range(3))
+    a[:16], b[:16], c[:16] = numpy.arange(-8, 8), 3.0, 0.5
+    values = [("f64", a), ("f64", b), ("f64", c)]
+    triples = [tuple(map(Fraction, each)) for each in zip(a, b, c, strict=True)]
+    for name, used, exact in (
+        ("fma", values, lambda x, y, z: x * y + z),
+        ("mul", values[:2], lambda x, y, z: x * y),
+        ("add", values[:2], lambda x, y, z: x + y),
+    ):
+        places = ", ".join(f"{{{number}}}" for number in range(len(used) + 1))
+        found = apply(f"{name}.{mode}.f64 {places}", "f64", *used)
+        for value, each in zip(found, triples, strict=True):
+            wanted = exact(*each)
+            up = mode == "rp" or (mode == "rz" and wanted < 0)
+            beyond = Fraction(numpy.nextafter(value, -numpy.inf if up else numpy.inf))
+            assert beyond < wanted <= Fraction(value) if up else Fraction(value) <= wanted < beyond
+
+
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_a_fused_product_of_halves_is_rounded_once(kind: str) -> None:
     a, b, c = (_floats(kind, seed)[49:] for seed in (1, 2, 3))
@@ -327,6 +349,37 @@ def test_pairs_of_halves() -> None:
         _same(apply(f"add.rn.{kind}x2 {{0}}, {{1}}, {{2}}", "b32", *values[:2]).view(a.dtype), expected)
         single = apply(f"fma.rn.{kind} {{0}}, {{1}}, {{2}}, {{3}}", kind, (kind, a), (kind, b), (kind, c))
         _same(apply(f"fma.rn.{kind}x2 {{0}}, {{1}}, {{2}}, {{3}}", "b32", *values).view(a.dtype), single)
+
+
+def test_pairs_of_floats() -> None:
+    a, b, c = (_floats("f32", seed, 2 * _COUNT) for seed in (1, 2, 3))
+    values = [("u64", each.view(numpy.uint64)) for each in (a, b, c)]
+    with numpy.errstate(all="ignore"):
+        for name, expected in (("add", a + b), ("sub", a - b), ("mul", a * b)):
+            _same(apply(f"{name}.rn.f32x2 {{0}}, {{1}}, {{2}}", "u64", *values[:2]).view("f4"), expected)
+        single = apply("fma.rn.f32 {0}, {1}, {2}, {3}", "f32", *(("f32", each[:_COUNT]) for each in (a, b, c)))
+        found = apply("fma.rn.f32x2 {0}, {1}, {2}, {3}", "u64", *values).view("f4")
+        _same(found[:_COUNT], single)
+
+
+def test_pairs_of_halves_are_compared() -> None:
+    for kind in ("f16", "bf16"):
+        a, b = (_floats(kind, seed, 2 * _COUNT) for seed in (1, 2))
+        text = f"""setp.lt.{kind}x2 %p1|%p2, {{1}}, {{2}};
+            selp.u32 %r30, 1, 0, %p1; selp.u32 %r31, 2, 0, %p2; add.u32 {{0}}, %r30, %r31"""
+        found = apply(text, "u32", ("b32", a.view("u4")), ("b32", b.view("u4")))
+        less = a.astype("f8") < b.astype("f8")
+        _same(found, (less[::2] + 2 * less[1::2]).astype("u4"))
+
+
+def test_long_integers_are_rounded_once() -> None:
+    values = numpy.array([(1 << 62) + (1 << 54) + bit for bit in (0, 1, -1)] * 16, numpy.int64)  # between two bfloat16
+    for sign in (1, -1):
+        up, down = float((1 << 62) + (1 << 55)), float(1 << 62)
+        found = apply("cvt.rn.bf16.s64 {0}, {1}", "bf16", ("s64", sign * values))
+        assert found.astype("f8").tolist() == [sign * each for each in (down, up, down)] * 16
+    near = numpy.array([(1 << 60) + (1 << 36) + bit for bit in (0, 1, -1)] * 16, numpy.int64)
+    _same(apply("cvt.rn.f32.s64 {0}, {1}", "f32", ("s64", near)), near.astype("f4"))
 
 
 _TO_INTEGER = {"rni": numpy.rint, "rzi": numpy.trunc, "rmi": numpy.floor, "rpi": numpy.ceil}

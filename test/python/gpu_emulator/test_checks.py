@@ -191,13 +191,10 @@ def test_a_barrier_that_part_of_a_warp_passes() -> None:
 def test_threads_that_wait_for_others_that_never_come() -> None:
     body = """setp.lt.u32 %p1, %r60, 32; @%p1 bra low; bar.sync 1;
     low: bar.sync 0;"""
-    found = fault(kernel(body, 0), block=64)
-    assert found.kind == "deadlock"
-    assert re.search(
-        r"32 threads wait at line \d+ \(bar.sync 0\).*32 threads wait at line \d+ \(bar.sync 1\)", str(found)
-    ) or (
-        re.search(r"32 threads wait at line \d+ \(bar.sync 1\).*32 threads wait at line \d+ \(bar.sync 0\)", str(found))
-    )
+    found = fault(kernel(body, 0), block=96)
+    assert found.kind == "deadlock" and "0 threads have ended" in str(found)
+    first, second = r"64 threads wait at line 9 \(bar.sync 1\)", r"32 threads wait at line 10 \(bar.sync 0\)"
+    assert re.search(rf"{first}[^;]*thread \(32, 0, 0\)[^;]*; {second}[^;]*thread \(0, 0, 0\)", str(found)), str(found)
     missing = "setp.lt.u32 %p1, %r60, 16; @%p1 bra end; shfl.sync.bfly.b32 %r1, %r60, 1, 31, MASK; end:"
     run(kernel(missing.replace("MASK", "0xffff0000"), 0))
     assert "shfl" in str(fault(kernel(missing.replace("MASK", "-1"), 0)))
