@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -96,7 +97,8 @@ class DeviceProgram:
                     each()
 
     def __del__(self) -> None:
-        if getattr(self, "_undo", None):
+        # Where the process ends the driver gives all back.
+        if getattr(self, "_undo", None) and not sys.is_finalizing():
             self.close()
 
     def _load(self, code: DeviceCode) -> list[int]:

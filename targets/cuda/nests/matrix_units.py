@@ -48,6 +48,7 @@ class Factors(NamedTuple):
 class MatrixKernel(Kernel):
     """Results are as the instruction has them: a lane has two neighbours in each eighth row."""
 
+    dialects = ("vector", "nvgpu", "nvvm")
     #: Of an instruction's reduction.
     steps: int
     kinds: tuple[Factors, ...]

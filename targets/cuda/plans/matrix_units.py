@@ -49,7 +49,7 @@ def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
 def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str, type[MatrixKernel]]:
     """Raises Decline where the machine has none for the body."""
     reasons = []
-    for name in machine.instructions:
+    for name in [each for each in machine.instructions if each in _KERNELS]:
         try:
             _KERNELS[name].factors(op, sides.inputs)
             return name, _KERNELS[name]

@@ -9,6 +9,7 @@ computes what nobody stores, beyond the last step inputs are zeros or steps are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ....bindings.ir import Value
 from ....bindings.navigation import made_by
@@ -34,6 +35,9 @@ def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
 
 class Kernel:
     """What a thread does, which adds products of its own; instructions for tiles are kinds of it."""
+
+    #: Of the operations that it writes, beside those of all kernels.
+    dialects: ClassVar[tuple[str, ...]] = ("vector",)
 
     @classmethod
     def check(cls, group: Group) -> None:

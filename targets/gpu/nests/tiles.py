@@ -35,12 +35,18 @@ def threads(plan: Plan) -> int:
     return Tile(plan).threads
 
 
-def write(group: Group, block: Value, thread: Value) -> None:
-    """The code of a thread of a block, written here. Raises Decline, before anything is written, for a plan that does
-    not fit the operation."""
+def check(group: Group) -> None:
+    """Raises Decline for a plan that does not fit the operation."""
     check_group(group)
+    _kind_of(group.plan).check(group)
+
+
+def write(group: Group, block: Value, thread: Value) -> None:
+    """The code of a thread of a block, written here. Raises Decline, before anything is written, as `check` does."""
+    check(group)
     kind = _kind_of(group.plan)
-    kind.check(group)
+    for dialect in kind.dialects:
+        group.op.operation.context.dialects[dialect]
     allow_fused_multiply_add(group.op)
     kind(group, number(block), number(thread)).write()
 
