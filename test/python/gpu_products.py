@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -93,8 +93,6 @@ class Product:
     initial: str | None = None
     epilogues: Sequence[str] = ()
     others: Sequence[Buffer] = ()
-    #: Of the loops, for the number of blocks.
-    plan: Plan = field(init=False)
 
     @property
     def buffers(self) -> list[Buffer]:

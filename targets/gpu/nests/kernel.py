@@ -206,8 +206,6 @@ class Kernel:
 
         def step(inside: Number, *sums: Value) -> list[Value]:
             index = block * depth + inside
-            if needs_place and not self.leaves_out:
-                index = clamped(index, size, depth)
             steps = self.loops.taken_apart(self.tile.steps, index) if needs_place else {}
             known = {
                 each.operand: self._from_shared(each, memory, stage, inside)

@@ -16,6 +16,7 @@ from relax_mlir.passes.schedule.registry import ScheduleContext
 from relax_mlir.targets.core.backend import ChosenTarget, Machine
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.cuda.objects.wheels import ptxas_path
+from relax_mlir.targets.gpu.plans.strip import plan_strip
 
 FACTS = {"cores": 108, "shared_bytes": 48 << 10}
 PLAIN = Machine("nvptx64", frozenset({"sm_70"}), 16, 255, **FACTS)  # type: ignore[arg-type]
@@ -188,3 +189,15 @@ def test_plans_that_do_not_fit_say_why() -> None:
         assert reason in caught.value.reason
     with pytest.raises(Decline, match="multiples"):
         large("f16").compiled(UNITS.replace("tile 0: 8", "tile 0: 7"))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_few_rows_read_a_matrix_by_vectors(turned: bool) -> None:
+    maps = ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)" if turned else "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)")
+    buffers = [Buffer("f32", (1, 256)), Buffer("f32", (64, 256) if turned else (256, 64))]
+    case = Product("; ".join(maps), "ppr", buffers, Buffer("f32", (1, 64)), muladd("f32", "f32"), zero("f32"))
+    kernel = case.compiled(lambda op: plan_strip(op, PLAIN))
+    # Of four steps: the vector's elements, and those of one column or, of four columns, four rows.
+    vectors = kernel.instructions(r"ld\.global\S*\.v4")
+    assert vectors and vectors % (2 if turned else 5) == 0
+    assert kernel.instructions(r"ld\.global") == vectors
