@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...passes.core.stages import Stage
 from ..core.code import stages_of
-from ..llvm.pipeline import TO_LLVM
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
 _COMMON = frozenset("simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split())
@@ -31,7 +31,8 @@ _PLAN = Stage(
 
 def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of."""
-    common = tuple(stage for stage in stages_of("llvm", 3) if stage.name in _COMMON)
+    of_host = tuple(stages_of("llvm", 3))
+    common = tuple(stage for stage in of_host if stage.name in _COMMON)
     place = [stage.name for stage in common].index("legalize")
     common = (*common[:place], _ATTENTION, *common[place:])
     own = (
@@ -47,7 +48,13 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         ),
         Stage("memory", ("gpu-place-memory",), "host code's memory is the device's", verify="later"),
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
-        Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect, for the host"),
+        _to_llvm(of_host),
     )
     before = [stage.name for stage in common].index("bufferize")
     return (*common[:before], _PLAN, *common[before:], *own)
+
+
+def _to_llvm(of_host: Sequence[Stage]) -> Stage:
+    """As the host's, but for what that does to whole modules behind upstream's passes: kernels are in there, too."""
+    stage = next(each for each in of_host if each.name == "to-llvm")
+    return replace(stage, passes=tuple(each for each in stage.passes if not str(each).startswith("llvm-")))

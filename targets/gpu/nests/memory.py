@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import symbol_name
+from ....bindings.navigation import enclosing, symbol_name
 from ....emit import loops
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Size, as_index
@@ -25,6 +25,8 @@ def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
     if lanes == 1:
         return loops.load(memref, *at).value
     type_ = ir.VectorType.get([lanes], memref.type.element_type)
+    if _is_truth(type_):
+        return gathered(lanes, lambda lane: loops.load(memref, *at[:-1], at[-1] + lane).value)
     return result_of("vector.load", [memref, *map(as_index, at)], type_, alignment=_alignment(type_))
 
 
@@ -32,8 +34,18 @@ def store(value: Value, memref: Value, at: Sequence[Size]) -> None:
     if not isinstance(value.type, ir.VectorType):
         loops.store(value, memref, *at)
         return
+    if _is_truth(value.type):
+        for lane, each in enumerate(elements(value)):
+            loops.store(each, memref, *at[:-1], at[-1] + lane)
+        return
     operands = [value, memref, *map(as_index, at)]
     ir.Operation.create("vector.store", operands=operands, attributes={"alignment": _alignment(value.type)})
+
+
+def _is_truth(vector: Type) -> bool:
+    """Truth values are bytes in memory and bits in vectors."""
+    element = vector.element_type
+    return isinstance(element, ir.IntegerType) and element.width == 1
 
 
 def elements(value: Value) -> list[Value]:
@@ -56,8 +68,10 @@ def _alignment(vector: Type) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
 
 
-def shared_memory(kernel: Operation, shape: Sequence[int], element: Type) -> Value:
-    """Memory of each block, of a gpu.module's global that is made here."""
+def shared_memory(inside: Operation, shape: Sequence[int], element: Type) -> Value:
+    """Memory of each block of the kernel that an operation is in: a global of its module, which is made here."""
+    kernel = enclosing(inside, "gpu.func")
+    assert kernel is not None, "blocks of threads run kernels"
     module = kernel.parent
     block = module.regions[0].blocks[0]
     taken = {symbol_name(each.operation) for each in block.operations if "sym_name" in each.operation.attributes}

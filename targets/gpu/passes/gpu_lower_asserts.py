@@ -2,8 +2,8 @@
 """What kernels assert goes into a record that the host looks at; a thread whose assertion fails ends.
 
 The record is in memory that both see: whether it is taken, the text of the place, that of kind and message, numbers.
-The first thread of all that fail takes it. Kernels are told where these texts lie at the host, and what they store there
-are the host's addresses.
+The first thread of all that fail takes it. Kernels are told where these texts lie at the host, and store the host's
+addresses. A kernel behind one that asserts, in the same function, does nothing where the record is taken.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import made_again
 from ....emit.arithmetic import result_of
 from ....emit.linalg import segments
-from ....emit.numbers import as_i64
+from ....emit.numbers import as_i64, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...host.llvm_ops import address_of, constant, store, type_of
+from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.support import DEVICE_TABLE, Support, cut
 
 _ASSERT = "tir.assert"
@@ -43,18 +43,20 @@ class LowerAsserts(Pass):
 
     def run(self, op: Operation) -> None:
         support = Support(op)
-        launches: dict[str, list[Operation]] = {}
-        for function in [each for each in functions_in(op) if has_body(each)]:
-            for each in operations_in(function):
-                if each.name == "gpu.launch_func":
-                    launches.setdefault(each.attributes["kernel"].value[-1], []).append(each)
-        kernels = [each for each in operations_in(op) if each.name == "gpu.func"]
+        kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
+        asserting = {name for name, each in kernels.items() if any(op.name == _ASSERT for op in operations_in(each))}
+        if not asserting:
+            return
         with op.context:
-            for kernel in kernels:
-                if any(each.name == _ASSERT for each in operations_in(kernel)):
-                    sites = _Kernel(support, kernel).lower()
-                    for launch in launches.get(symbol_name(kernel), []):
-                        _tell(support, launch, sites)
+            for function in [each for each in functions_in(op) if has_body(each)]:
+                has_asserted = False
+                for launch in [each for each in operations_in(function) if each.name == "gpu.launch_func"]:
+                    name = launch.attributes["kernel"].value[-1]
+                    is_asserting = name in asserting
+                    if has_asserted or is_asserting:
+                        sites = _Kernel(support, kernels[name]).lower(is_behind=has_asserted)
+                        _tell(support, launch, sites, tells_place=is_asserting)
+                    has_asserted |= is_asserting
 
 
 class _Kernel:
@@ -64,18 +66,38 @@ class _Kernel:
         #: The globals of kinds and messages, and what the kernel gets for each.
         self._sites: dict[str, Value] = {}
 
-    def lower(self) -> list[str]:
-        """The sites that launches tell the kernel of, behind the record and the place."""
+    def lower(self, *, is_behind: bool) -> list[str]:
+        """The sites that the launch tells the kernel of, behind the record and the place; of the record alone, where
+        the kernel asserts nothing. `is_behind` others that do: where they have, it does nothing.
+        """
         kernel = self._kernel
         run_upstream(kernel, ["lower-affine", "convert-scf-to-cf"], verify=False)
-        entry = body_of(kernel)
+        entry, pointer = body_of(kernel), type_of("ptr")
+        asserts = any(op.name == _ASSERT for op in operations_in(kernel))
         with kernel.location:
-            self._record, self._place = (entry.add_argument(type_of("ptr"), kernel.location) for _ in range(2))
+            self._record = entry.add_argument(pointer, kernel.location)
+            self._place = entry.add_argument(pointer, kernel.location) if asserts else self._record
             for block in list(kernel.regions[0].blocks):
                 self._split(block)
+            if is_behind:
+                self._leave_early()
         inputs = [argument.type for argument in entry.arguments]
         kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
         return list(self._sites)
+
+    def _leave_early(self) -> None:
+        """What others found wrong may be what this kernel would go by."""
+        entry = body_of(self._kernel)
+        ops = operations_of(entry)
+        rest, end = entry.create_after(), self._kernel.regions[0].blocks.append()
+        for op in ops:
+            if op.name != "memref.alloca":
+                rest.append(op)
+        with ir.InsertionPoint(entry):
+            taken = load(self._record, 0, ir.IntegerType.get_signless(32))
+            _branch_if(number(taken) == 0, rest, end)
+        with ir.InsertionPoint(end):
+            ir.Operation.create("gpu.return")
 
     def _split(self, block: Block) -> None:
         """Ends the block at each assertion; what comes after moves into a block of its own."""
@@ -141,11 +163,11 @@ def _place() -> Value:
     return result_of("tir.place", [], type_of("ptr"))
 
 
-def _tell(support: Support, launch: Operation, sites: list[str]) -> None:
+def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place: bool) -> None:
     """Has a launch pass the record, the place and the sites."""
     with launch.location, ir.InsertionPoint(launch):
         record = support.value("device_record", address_of(DEVICE_TABLE))
-        more = [record, _place(), *map(address_of, sites)]
+        more = [record, *([_place()] if tells_place else []), *map(address_of, sites)]
         made = made_again(launch, [*launch.operands, *more], [])
         counts = list(launch.attributes["operandSegmentSizes"])
         counts[_KERNEL_OPERANDS] += len(more)
