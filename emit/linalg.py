@@ -144,7 +144,7 @@ def indices_at(place: Number, bounds: Sequence[Size]) -> list[Number]:
     return [*indices[:1], *(index % bound for index, bound in zip(indices[1:], bounds[1:], strict=True))]
 
 
-def place_at(indices: Sequence[Value], bounds: Sequence[Size]) -> Number:
+def place_at(indices: Sequence[Number], bounds: Sequence[Size]) -> Number:
     """The place that indices are at, counted so."""
     place = numbers.as_index(0)
     for index, bound in zip(indices, bounds, strict=True):

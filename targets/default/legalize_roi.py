@@ -63,7 +63,7 @@ def _limited(place: Number, size_: Number) -> Number:
     return maximum(minimum(as_index(place), size_), 0)
 
 
-def _share(regions: Size, bounds: tuple[Size, Size, Size], part: Callable[[Number, _Within], object]) -> None:
+def _share(regions: Size, bounds: tuple[Size, Size, Size], part: Callable[[Number, _Within], None]) -> None:
     """`part(region, within)` for all rows, columns and channels of each region; with steps apart, for each of these."""
     if are_steps_apart():
         share_places([regions, *bounds], lambda region, *at: part(region, tuple((each, each + 1) for each in at)))

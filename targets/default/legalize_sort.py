@@ -132,8 +132,8 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 def write_chosen(asked: str, value: Number, place: Number | None, outs: Sequence[Value], at: Sequence[Number]) -> None:
     """An element, or where it stands, or both, into what is asked for."""
-    written = {"values": [value], "indices": [place], "both": [value, place]}[asked]
-    for each, out in zip(written, outs, strict=True):
+    choices: dict[str, list[Any]] = {"values": [value], "indices": [place], "both": [value, place]}
+    for each, out in zip(choices[asked], outs, strict=True):
         store(each, out, *at)
 
 

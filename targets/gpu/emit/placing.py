@@ -24,11 +24,11 @@ _MAX_SIGNED = 6
 class Writes:
     """So many writes, and where each goes."""
 
-    def __init__(self, count: Size, places: Size, place: Callable[[Number], tuple[Number, Callable[[], object]]]):
+    def __init__(self, count: Size, places: Size, place: Callable[[Number], tuple[Number, Callable[[], None]]]):
         """`place(write)`: where it goes, below `places` or NOWHERE, and what raises an error in that case."""
         self._count, self._places, self._place = count, places, place
 
-    def last_stays(self, inner: Sequence[Size], put: Callable[..., object]) -> None:
+    def last_stays(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
         """`put(write, place, *at)` for all indices below the inner sizes, for the last write to each place."""
 
         if isinstance(self._count, int) and self._count == 1:
@@ -52,7 +52,7 @@ class Writes:
 
         scratch([self._places], ir.IntegerType.get_signless(64), with_last)
 
-    def _only(self, put: Callable[..., object]) -> Callable[..., None]:
+    def _only(self, put: Callable[..., None]) -> Callable[..., None]:
         def write(number: Number, *at: Number) -> None:
             place, check = self._place(number)
             check()
@@ -60,7 +60,7 @@ class Writes:
 
         return write
 
-    def in_order(self, inner: Sequence[Size], put: Callable[..., object]) -> None:
+    def in_order(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
         """`put(writes, place, *at)` for each place that is written; `writes(step, initial)` goes through its writes:
         `step(write, *values)` gives the next values, `initial` the first ones, and what comes back are the last."""
         i64 = ir.IntegerType.get_signless(64)

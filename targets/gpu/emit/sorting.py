@@ -22,7 +22,7 @@ _MOST_BYTES, _PIECE, _SHORT_PIECE = 20 << 10, 1024, 512
 
 #: The record of a row and a place in it; the same, and what is to be done with it.
 RowRecord = Callable[[Number, Number], Record]
-Write = Callable[[Number, Number, Record], object]
+Write = Callable[[Number, Number, Record], None]
 
 
 class MergeSorter:
