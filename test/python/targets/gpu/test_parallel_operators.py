@@ -63,6 +63,9 @@ def places(*shape: Any) -> Any:
         ("argmax", [floats(100000)], {}, ["points", "row_parts", "points"] * 2),
         ("max", [floats(100000, 4)], {"axis": 0}, ["points", "point_parts", "rows"]),
         ("max", [floats("n")], {}, ["points", "row_parts", "rows"]),
+        # Each thread checks its own index: nothing before, and the host does not wait.
+        ("take", [floats(100, 8), places(20)], {"axis": 0}, ["points"]),
+        ("gather_nd", [floats(100, 8), places(20, 2)], {}, ["points"]),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )  # fmt: skip
