@@ -13,14 +13,6 @@ from ..llvm.pipeline import TO_LLVM
 _COMMON = frozenset("simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split())
 
 
-_ATTENTION = Stage(
-    "attention",
-    ("relax-decompose-ops{ops=nn.attention,nn.attention_bias,nn.attention_cached}", "relax-canonicalize"),
-    "attention is products with a softmax between them",
-    verify="end",
-)
-
-
 _PLAN = Stage(
     "plan",
     ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
@@ -32,8 +24,6 @@ _PLAN = Stage(
 def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of."""
     common = tuple(stage for stage in stages_of("llvm", 3) if stage.name in _COMMON)
-    place = [stage.name for stage in common].index("legalize")
-    common = (*common[:place], _ATTENTION, *common[place:])
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),

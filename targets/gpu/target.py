@@ -8,6 +8,7 @@ from ..core.registry import Target
 TARGET = Target(
     "gpu",
     many_threads=True,
+    rule_modules=(f"{__package__}.legalize_attention",),
     schedule_modules=(f"{__package__}.schedule",),
     doc="Processors of many threads in blocks, with memory of their own, that a host gives work to.",
 )

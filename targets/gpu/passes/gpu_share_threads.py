@@ -75,12 +75,16 @@ def _threads(kernel: Operation) -> None:
     loop.erase()
 
 
-def _blocks(kernel: Operation) -> None:
+def _written(kernel: Operation) -> None:
     loop = _loop_of(kernel)
     first, _, step = map(number, loop.operands)
     with loop.location, ir.InsertionPoint(loop):
         _take_body(loop, first + block_id() * step)
     loop.erase()
+
+
+def _blocks(kernel: Operation) -> None:
+    _written(kernel)
     Together(kernel).share(body_of(kernel))
 
 
@@ -93,6 +97,7 @@ _FORMS: dict[str, Callable[[Operation], None]] = {
     "points": _points,
     "rows": _rows,
     "threads": _threads,
+    "written": _written,
     "blocks": _blocks,
     "block": _block_alone,
 }
