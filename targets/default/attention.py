@@ -120,10 +120,10 @@ class Cached(NamedTuple):
         size = self.length if isinstance(self.length, int) else as_index(count)
         if not self.fits:
             _require_rows(size, key, value)
-        query, key, value = Rows.of(query), *(Rows(each, size, is_by_head=True) for each in (key, value))
-        check_sizes(self.what, query, key, value)
-        check_biases(biases, query, key)
-        return query, key, value
+        rows = Rows.of(query), Rows(key, size, is_by_head=True), Rows(value, size, is_by_head=True)
+        check_sizes(self.what, *rows)
+        check_biases(biases, *rows[:2])
+        return rows
 
 
 def _by_length(info: TensorInfo, length: Dim) -> TensorInfo:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
-from ...emit import linalg
-from ...emit.numbers import Number, constant, maximum, minimum
+from ...emit import linalg, loops
+from ...emit.numbers import Number, as_index, constant, maximum, minimum
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
@@ -22,7 +23,11 @@ from ..default.attention import (
     sequence_range,
 )
 from ..default.attention_blocks import Blocks, Rows
-from .nests.attention import Part, Tile, attend, attend_to_sequences
+from .nests.attention import attend, attend_to_sequences, attend_together
+from .nests.attention_rows import Part, Tile
+
+#: With more, there is enough to do for all blocks, or more than one block of queries.
+_FEW_QUERIES = 16
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], target="gpu", by_types=True)
@@ -34,7 +39,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         query, key, value = map(Rows.of, tensors[:3])
         check_sizes(what, query, key, value)
         check_biases(tensors[3:], query, key)
-        attend(blocks_of(what, query, key), query, key, value, tensors[3:], out)
+        _attend_by_count(blocks_of(what, query, key), query, key, value, tensors[3:], out)
 
     return builder.loops(body)
 
@@ -47,7 +52,7 @@ def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     def body(*parameters: Value) -> None:
         *tensors, count, out = parameters
         query, key, value = cached.rows(*tensors, count=count)
-        attend(blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
+        _attend_by_count(blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
 
     return builder.loops(body, cached.operands)
 
@@ -78,6 +83,16 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -
         attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)
 
     return builder.loops(body, [given[name] for name in names if given[name] is not None])
+
+
+def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
+    """Few queries meet parts of the keys; the run tells where nobody knows before."""
+    operands = what, query, key, value, biases, out
+    if isinstance(query.length, int):
+        (attend_together if query.length <= _FEW_QUERIES else attend)(*operands)
+        return
+    is_few = as_index(query.length) <= _FEW_QUERIES
+    loops.when(is_few, lambda: attend_together(*operands), lambda: attend(*operands))
 
 
 def _range(starts: Value, tensor: Value, position: Number) -> tuple[Number, Number]:

@@ -10,7 +10,9 @@ from ..core.code import stages_of
 from ..llvm.pipeline import TO_LLVM
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
-_COMMON = frozenset("simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split())
+_COMMON = frozenset(
+    "simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize small-types".split()
+)
 
 
 _PLAN = Stage(
