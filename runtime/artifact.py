@@ -234,11 +234,12 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     objects = tuple(_objects(parsed.object_sizes, data[code_start:constants_start]))
     objects, pool = (objects[:-1], objects[-1]) if parsed.has_pool else (objects, None)
     blobs = iter(list(_blobs(parsed.places, data[constants_start:], verify_constants)))
-    constants = [replace(each, data=next(blobs)) for each in parsed.constants]
-    externals = [each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals]
-    devices = [replace(each, data=next(blobs)) for each in parsed.devices]
-    made = {"objects": objects, "constants": tuple(constants), "externals": tuple(externals), "devices": tuple(devices)}
-    return Artifact(pool=pool, **made, **parsed.fields)
+    constants = tuple([replace(each, data=next(blobs)) for each in parsed.constants])
+    externals = tuple([each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals])
+    devices = tuple([replace(each, data=next(blobs)) for each in parsed.devices])
+    return Artifact(
+        objects=objects, constants=constants, externals=externals, pool=pool, devices=devices, **parsed.fields
+    )
 
 
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:

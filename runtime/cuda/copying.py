@@ -105,7 +105,7 @@ class _Copies:
     """Copies on the caller's stream of a device."""
 
     def __init__(self, program: DeviceProgram, empty: Callable[..., Any], synchronize: Callable[[], object]) -> None:
-        self._driver, self._index, self._context = program.driver, program.device.index, program.context
+        self._driver, self._index, self._context = program.driver, program.device.number, program.context
         self._empty, self.synchronize = empty, synchronize
         self._label = ctypes.create_string_buffer(f"a copy on {program.device}".encode())
 
@@ -115,7 +115,7 @@ class _Copies:
     def upload(self, host: Any) -> Any:
         """A tensor on the device with the elements of one of the CPU; `wait` before that one goes."""
         shape, dtype = host.shape, host.dtype
-        sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        sizes = (ctypes.c_int64 * len(shape))(*shape)
         element = dtype.type_code | dtype.bits << 8 | dtype.lanes << 16
         about = len(shape), element, _element_bytes(host), ctypes.addressof(sizes)
         device = self._empty(ctypes.addressof(self._label), *about)
@@ -146,4 +146,5 @@ def _element_bytes(tensor: Any) -> int:
 
 
 def _address(tensor: Any) -> int:
+    """Where its elements begin, its offset in bytes counted."""
     return int(tensor.data_ptr())

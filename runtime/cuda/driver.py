@@ -161,14 +161,14 @@ class Driver:
 class Device(NamedTuple):
     """One that the driver has: its number, the driver's handle, its name and compute capability."""
 
-    index: int
+    number: int
     handle: int
     name: str
     major: int
     minor: int
 
     def __str__(self) -> str:
-        return f"cuda:{self.index}"
+        return f"cuda:{self.number}"
 
     @property
     def arch(self) -> str:

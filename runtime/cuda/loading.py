@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -59,6 +61,7 @@ class DeviceProgram:
         self.driver = driver()
         self.device = self.driver.device(int(device.partition(":")[2]))
         _check_arch(code, self.device)
+        self._addresses = [self.driver.address(name) for name in _CALLED]
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
@@ -76,10 +79,9 @@ class DeviceProgram:
 
     def told(self, deleter: int) -> Any:
         """What the code is told; `deleter` is the address of what gives results back."""
-        addresses = [self.driver.address(name) for name in _CALLED]
         names = ctypes.cast(self._names, ctypes.c_void_p).value
-        head = [self.context, self.device.index, self.record[1], self.record[0], names, deleter]
-        listed = [*head, *addresses, *self.kernels]
+        head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
+        listed = [*head, *self._addresses, *self.kernels]
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
@@ -95,7 +97,8 @@ class DeviceProgram:
                     each()
 
     def __del__(self) -> None:
-        if getattr(self, "_undo", None):
+        # Where the process ends the driver gives all back.
+        if getattr(self, "_undo", None) and not sys.is_finalizing():
             self.close()
 
     def _load(self, code: DeviceCode) -> list[int]:
@@ -109,7 +112,7 @@ class DeviceProgram:
         except DriverError as error:
             raise self._refused(code, error, log.value.decode(errors="replace")) from None
         handle = module.value or 0
-        self._undo.append(lambda: self.driver.call("cuModuleUnload", handle))
+        self._undo.append(partial(self.driver.call, "cuModuleUnload", handle))
         kernels = [self._kernel(handle, name) for name in code.kernels]
         if code.format != "ptx" or _DYNAMIC_SHARED in data:
             for kernel in kernels:
@@ -164,14 +167,14 @@ class DeviceProgram:
                 raise
             reason = f"has no room for the program's constants, {byte_text(size)}: {error}"
             raise DeviceError(f"{self.device} ({self.device.name}) {reason}") from None
-        self._undo.append(lambda: self.driver.call("cuMemFree", found))
+        self._undo.append(partial(self.driver.call, "cuMemFree", found))
         return found.value or 0
 
     def _make_record(self) -> tuple[int, int]:
         """Where the host and where kernels find the record of what they assert."""
         host, mapped = ctypes.c_void_p(), ctypes.c_void_p()
         self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORD_BYTES, _PORTABLE_AND_MAPPED)
-        self._undo.append(lambda: self.driver.call("cuMemFreeHost", host))
+        self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
         self.driver.call("cuMemHostGetDevicePointer", ctypes.byref(mapped), host, 0)
         ctypes.memset(host, 0, _RECORD_BYTES)
         return host.value or 0, mapped.value or 0

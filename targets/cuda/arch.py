@@ -38,6 +38,11 @@ class MMA:
     factors: str
     sums: str
 
+    @property
+    def name(self) -> str:
+        """As plans name it."""
+        return f"m{self.m}n{self.n}k{self.k}"
+
 
 @dataclass(frozen=True)
 class Arch:

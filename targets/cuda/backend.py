@@ -36,7 +36,13 @@ class CudaBackend(Backend):
     def machine(self, target: ChosenTarget) -> Machine:
         arch = arch_of(target)
         return Machine(
-            "nvptx64", frozenset({arch.name}), _VECTOR_BYTES, MAX_REGISTERS, caches=(), shared_bytes=STATIC_SHARED
+            "nvptx64",
+            frozenset({arch.name}),
+            _VECTOR_BYTES,
+            MAX_REGISTERS,
+            caches=(),
+            shared_bytes=STATIC_SHARED,
+            instructions=tuple(dict.fromkeys(each.name for each in arch.mma)),
         )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:

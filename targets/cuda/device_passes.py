@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream's passes from a gpu.module of loops, vectors and buffers to the dialects llvm and nvvm."""
+"""The passes from a gpu.module of loops, vectors and buffers to the dialects llvm and nvvm."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ _PASSES = (
 )
 
 #: Of a module that holds a gpu.module; what these leave is translated to PTX (objects/ptx.py).
-DEVICE_PASSES: tuple[str, ...] = (f"gpu.module({','.join(_PASSES)})",)
+DEVICE_PASSES: tuple[str, ...] = ("cuda-widen-shuffles", f"gpu.module({','.join(_PASSES)})")

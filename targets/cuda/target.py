@@ -12,6 +12,7 @@ TARGET = Target(
     parents=("gpu",),
     host="llvm",
     rule_modules=(f"{__package__}.intrinsics.libdevice",),
+    schedule_modules=(f"{__package__}.schedule",),
     doc="NVIDIA's GPUs, by PTX.",
     options=OPTIONS,
     backend=CudaBackend,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from ...passes.core.stages import Stage
 from ..core.code import stages_of
-from ..llvm.pipeline import TO_LLVM
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
 _COMMON = frozenset(
@@ -25,7 +24,8 @@ _PLAN = Stage(
 
 def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of."""
-    common = tuple(stage for stage in stages_of("llvm", 3) if stage.name in _COMMON)
+    of_host = tuple(stages_of("llvm", 3))
+    common = tuple(stage for stage in of_host if stage.name in _COMMON)
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),
@@ -39,7 +39,7 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         ),
         Stage("memory", ("gpu-place-memory",), "host code's memory is the device's", verify="later"),
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
-        Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect, for the host"),
+        *(stage for stage in of_host if stage.name == "to-llvm"),
     )
     before = [stage.name for stage in common].index("bufferize")
     return (*common[:before], _PLAN, *common[before:], *own)

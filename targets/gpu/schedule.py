@@ -11,8 +11,9 @@ from ...dialects.core.facts import OpPattern
 from ...passes.schedule.planning import plan_each
 from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
 from .plans.product import plan_product
+from .plans.strip import plan_strip
 
-for _rule in (plan_product,):
+for _rule in (plan_strip, plan_product):
     register_plan("gpu")(_rule)
 
 

@@ -276,17 +276,23 @@ llvm.func internal @__relax_device_raise(%table: !ptr, %record: !ptr) -> i32
 
 // ---- memory ----
 
-// Memory of the device, null where there is no room. Of 0 bytes too: an address of its own.
-llvm.func hidden @__relax_device_alloc(%table: !ptr, %bytes: i64) -> !ptr {
-  %c1 = llvm.mlir.constant(1 : i64) : i64  %ok = llvm.mlir.constant(0 : i32) : i32  %null = llvm.mlir.zero : !ptr
-  %address = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+// Memory of the device at a place, of 0 bytes too: an address of its own. The driver's status.
+llvm.func internal @__relax_device_take(%table: !ptr, %bytes: i64, %place: !ptr) -> i32 {
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %allocate_at = llvm.getelementptr %table[9] : (!ptr) -> !ptr, !llvm.ptr
   %allocate = llvm.load %allocate_at : !ptr -> !ptr
   %stream = llvm.call @__relax_device_stream(%table) : (!ptr) -> !ptr
   %some = llvm.intr.umax(%bytes, %c1) : (i64, i64) -> i64
-  llvm.store %null, %address : !ptr, !ptr
-  %status = llvm.call %allocate(%address, %some, %stream) : !ptr, (!ptr, i64, !ptr) -> i32
-  %given = llvm.load %address : !ptr -> !ptr
+  llvm.store %null, %place : !ptr, !ptr
+  %status = llvm.call %allocate(%place, %some, %stream) : !ptr, (!ptr, i64, !ptr) -> i32
+  llvm.return %status : i32
+}
+// The same by its address, null where there is none.
+llvm.func hidden @__relax_device_alloc(%table: !ptr, %bytes: i64) -> !ptr {
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %ok = llvm.mlir.constant(0 : i32) : i32  %null = llvm.mlir.zero : !ptr
+  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %status = llvm.call @__relax_device_take(%table, %bytes, %place) : (!ptr, i64, !ptr) -> i32
+  %given = llvm.load %place : !ptr -> !ptr
   %is_good = llvm.icmp "eq" %status, %ok : i32
   %result = llvm.select %is_good, %given, %null : i1, !ptr
   llvm.return %result : !ptr
@@ -473,6 +479,7 @@ llvm.func internal @__relax_device_delete(%block: !ptr) {
   llvm.return
 }
 
+llvm.mlir.global internal constant @__relax_take_name("cuMemAllocAsync\00")
 llvm.mlir.global internal constant @__relax_no_room("%s: out of memory of the device, %lld bytes needed\00")
 llvm.mlir.global internal constant @__relax_bad_size(
   "%s: a size is negative or all of them are too large, with elements of %lld bytes\00")
@@ -540,10 +547,20 @@ llvm.func hidden @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32
 ^ours:
   %memory_error = llvm.mlir.addressof @__relax_memory_error : !ptr
   %no_room = llvm.mlir.addressof @__relax_no_room : !ptr
-  %data = llvm.call @__relax_device_alloc(%table, %total) : (!ptr, i64) -> !ptr
-  %is_there = llvm.icmp "ne" %data, %null : !ptr
-  llvm.cond_br %is_there, ^block, ^refuse(%memory_error, %no_room, %total : !ptr, !ptr, i64)
+  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %taken = llvm.call @__relax_device_take(%table, %total, %place) : (!ptr, i64, !ptr) -> i32
+  %is_there = llvm.icmp "eq" %taken, %ok : i32
+  %out_of_memory = llvm.mlir.constant(2 : i32) : i32
+  %is_full = llvm.icmp "eq" %taken, %out_of_memory : i32
+  llvm.cond_br %is_there, ^block, ^untaken
+^untaken:
+  llvm.cond_br %is_full, ^refuse(%memory_error, %no_room, %total : !ptr, !ptr, i64), ^fail
+^fail:
+  %call = llvm.mlir.addressof @__relax_take_name : !ptr
+  %failed = llvm.call @__relax_device_fail(%table, %label, %call, %taken) : (!ptr, !ptr, !ptr, i32) -> i32
+  llvm.br ^return(%failed : i32)
 ^block:
+  %data = llvm.load %place : !ptr -> !ptr
   %header = llvm.mlir.constant(112 : i64) : i64  %c16 = llvm.mlir.constant(16 : i64) : i64
   %dims = llvm.mul %long_rank, %c16 : i64
   %block_bytes = llvm.add %header, %dims : i64

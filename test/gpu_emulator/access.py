@@ -13,7 +13,8 @@ from .memory import ALLOCATED, PENDING, READ_ONLY, READABLE, WRITABLE, WRITTEN, 
 
 if TYPE_CHECKING:
     from .faults import Fault
-    from .machine import Chunk
+    from .machine import Launch
+    from .program import Block, Program
 
 SHARED_START = LOCAL_START = 1024  # no variable lies at 0
 _GAP = 128  # behind the memory of a block or thread
@@ -21,9 +22,28 @@ _SPACES = ("global", "shared", "local")
 
 
 class Access:
-    """The part of a chunk that has memory."""
+    """The part of a chunk that has memory. What it needs of the others stands here by its type."""
 
-    def __init__(self: Chunk) -> None:
+    program: Program
+    launch: Launch
+    block_run: Block
+    block_numbers: Any
+    local_block: Any
+    slot: Any
+    n: int
+    warps_per_block: int
+    chosen: Any  # the places of the active threads, None for all
+    _active: dict[str, Any]
+
+    if TYPE_CHECKING:
+
+        @property
+        def count(self) -> int: ...
+        def active(self, name: str) -> Any: ...
+        def over_threads(self, value: Any) -> Any: ...
+        def fault(self, kind: str, line: int, thread: int, message: str) -> Fault: ...
+
+    def __init__(self) -> None:
         program, launch = self.program, self.launch
         self.dynamic_start = -(-program.shared_bytes // 128) * 128
         end = self.dynamic_start + launch.dynamic_bytes if launch.dynamic_bytes else program.shared_bytes
@@ -39,12 +59,12 @@ class Access:
         self.readable = READABLE if launch.checks.unwritten else (ALLOCATED | PENDING, ALLOCATED)
         self.forget()
 
-    def forget(self: Chunk) -> None:
+    def forget(self) -> None:
         """Other threads are left."""
         self.shared_base = self.local_block * self.shared_stride
         self.local_base = self.slot * self.local_stride
 
-    def address(self: Chunk, name: str, addend: int) -> Any:
+    def address(self, name: str, addend: int) -> Any:
         program = self.program
         if name in program.shared:
             found = SHARED_START + program.shared[name]
@@ -58,7 +78,7 @@ class Access:
             raise self.fault("unknown", self.block_run.line, 0, f"{name!r} has no address that the emulator knows")
         return numpy.array([found + addend], numpy.uint64)
 
-    def parameter(self: Chunk, name: str, offset: int, dtype: Any, line: int) -> Any:
+    def parameter(self, name: str, offset: int, dtype: Any, line: int) -> Any:
         for parameter, (start, size) in zip(
             self.program.function.parameters, self.program.parameter_layout(), strict=True
         ):
@@ -69,7 +89,7 @@ class Access:
 
     # Reads and writes
 
-    def load(self: Chunk, space: str, address: Any, dtype: Any, count: int, ordered: bool, line: int) -> list[Any]:
+    def load(self, space: str, address: Any, dtype: Any, count: int, ordered: bool, line: int) -> list[Any]:
         width = numpy.dtype(dtype).itemsize
         if space == "generic":
             parts = self.spaces_of(address)
@@ -88,7 +108,7 @@ class Access:
         self.note("atomic" if ordered else "read", space, places, width * count, line)
         return found
 
-    def _load_parts(self: Chunk, parts: Any, dtype: Any, count: int, ordered: bool, line: int) -> list[Any]:
+    def _load_parts(self, parts: Any, dtype: Any, count: int, ordered: bool, line: int) -> list[Any]:
         found = [numpy.zeros(self.count, dtype) for _ in range(count)]
         for space, threads, address in parts:
             with self.only(threads):
@@ -97,7 +117,7 @@ class Access:
                 found[number][threads] = value
         return found
 
-    def store(self: Chunk, space: str, address: Any, values: tuple[Any, ...], ordered: bool, line: int) -> None:
+    def store(self, space: str, address: Any, values: tuple[Any, ...], ordered: bool, line: int) -> None:
         width = values[0].dtype.itemsize
         if space == "generic":
             parts = self.spaces_of(address)
@@ -120,7 +140,7 @@ class Access:
             region.states(width)[here] = repeated(ALLOCATED | WRITTEN, width)
         self.note("atomic" if ordered else "write", space, places, width * len(values), line)
 
-    def spaces_of(self: Chunk, address: Any) -> list[tuple[str, Any, Any]]:
+    def spaces_of(self, address: Any) -> list[tuple[str, Any, Any]]:
         """Of generic addresses: the space, which of the active threads, their addresses in it."""
         found = []
         rest = numpy.ones(len(address), bool)
@@ -135,13 +155,13 @@ class Access:
             return found
         return [(name, numpy.flatnonzero(inside), addresses[inside]) for name, inside, addresses in found]
 
-    def only(self: Chunk, threads: Any) -> _Only:
+    def only(self, threads: Any) -> _Only:
         return _Only(self, threads)
 
-    def region(self: Chunk, space: str) -> Region:
+    def region(self, space: str) -> Region:
         return {"global": self.launch.memory, "shared": self.shared, "local": self.local}[space]
 
-    def locate(self: Chunk, space: str, address: Any, width: int, line: int) -> tuple[Region, Any]:
+    def locate(self, space: str, address: Any, width: int, line: int) -> tuple[Region, Any]:
         """The region and the bytes in it."""
         if width > 1 and (address & (width - 1)).any():
             bad = int(numpy.flatnonzero(address & (width - 1))[0])
@@ -164,9 +184,7 @@ class Access:
 
     # What is wrong
 
-    def refused(
-        self: Chunk, space: str, address: Any, offset: int, width: int, bad: Any, line: int, does: str
-    ) -> Fault:
+    def refused(self, space: str, address: Any, offset: int, width: int, bad: Any, line: int, does: str) -> Fault:
         thread = int(numpy.flatnonzero(bad)[0])
         first = int(address[thread if len(address) > 1 else 0]) + offset
         states = self._states(space, thread, first, width)
@@ -182,7 +200,7 @@ class Access:
             kind, message = "unwritten", f"{message}; nobody has written there"
         return self.fault(kind, line, thread, message)
 
-    def _states(self: Chunk, space: str, thread: int, address: int, width: int) -> list[int]:
+    def _states(self, space: str, thread: int, address: int, width: int) -> list[int]:
         start = address
         if space == "global":
             start = int(self.launch.memory.places(numpy.array([address]))[0])
@@ -193,7 +211,7 @@ class Access:
         state = self.region(space).state
         return [int(each) for each in state[start : start + width]] if 0 <= start < len(state) - width else [0]
 
-    def _describe(self: Chunk, space: str, address: int) -> str:
+    def _describe(self, space: str, address: int) -> str:
         program = self.program
         offsets, sizes = (
             (program.shared, program.shared_sizes) if space == "shared" else (program.local, program.local_sizes)
@@ -214,7 +232,7 @@ class Access:
             parts.append(f"{distance} {name} ({size} bytes)")
         return ", ".join(parts) or f"the kernel has no {space} variables"
 
-    def note(self: Chunk, how: str, space: str, places: Any, width: int, line: int) -> None:
+    def note(self, how: str, space: str, places: Any, width: int, line: int) -> None:
         """Notes an access for races; `how` is read, write or atomic."""
         cells = {"global": self.launch.cells, "shared": self.shared_cells}.get(space)
         if cells is None:
@@ -228,9 +246,10 @@ class Access:
         for number in range(max(1, width // unit)):
             found = getattr(cells, how)(units + number, stamps, self.launch.threads, self.warps_per_block)
             if found is not None:
-                raise self._race(how, space, places, number * unit, *found, line)
+                bad, others = found
+                raise self._race(how, space, places, number * unit, bad, others, line)
 
-    def _race(self: Chunk, how: str, space: str, places: Any, offset: int, bad: Any, others: Any, line: int) -> Fault:
+    def _race(self, how: str, space: str, places: Any, offset: int, bad: Any, others: Any, line: int) -> Fault:
         thread = int(numpy.flatnonzero(bad)[0])
         stamp = int(others[thread]) if len(others) > 1 else int(others[0])
         other = races.thread_of(stamp)
@@ -257,17 +276,17 @@ class Access:
 class _Only:
     """Some of the active threads are the active ones for a while."""
 
-    def __init__(self, chunk: Chunk, threads: Any) -> None:
+    def __init__(self, chunk: Access, threads: Any) -> None:
         self._chunk, self._threads = chunk, threads
 
     def __enter__(self) -> None:
         chunk = self._chunk
-        self._before = chunk.I, chunk._active
-        chunk.I = self._threads if chunk.I is None else chunk.I[self._threads]
+        self._before = chunk.chosen, chunk._active
+        chunk.chosen = self._threads if chunk.chosen is None else chunk.chosen[self._threads]
         chunk._active = {}
 
     def __exit__(self, *_: object) -> None:
-        self._chunk.I, self._chunk._active = self._before
+        self._chunk.chosen, self._chunk._active = self._before
 
 
 def _repeated_region(spans: list[tuple[int, int]], start: int, stride: int, count: int) -> Region:

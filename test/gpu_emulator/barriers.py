@@ -45,10 +45,10 @@ class Barriers:
             keys = m.active("local_block") * _NUMBERS + number.astype(numpy.int64)
             self._arrived += numpy.bincount(keys, minlength=len(self._arrived))
             return
-        if m.I is None and count is None and value is None and m.alive().all() and len(number) == 1:
+        if m.chosen is None and count is None and value is None and m.alive().all() and len(number) == 1:
             self._advance(slice(None))
             return
-        here = slice(None) if m.I is None else m.I
+        here = slice(None) if m.chosen is None else m.chosen
         self.waiting[here] = True
         self._number[here] = number
         self._expected[here] = 0 if count is None else count
@@ -104,12 +104,12 @@ class Barriers:
             warp = int(m.warp[thread])
             lines = f"lines {int(first[warp])} and {int(last[warp])}" if first[warp] != last[warp] else "one line"
             message = f"not all threads of the warp wait at this barrier: {here[warp]} of {alive[warp]}, at {lines}"
-            m.I = None
+            m.chosen = None
             raise m.fault("divergent barrier", int(self._line[thread]), thread, message)
 
     def result(self, how: str) -> Any:
         m = self._m
-        here = slice(None) if m.I is None else m.I
+        here = slice(None) if m.chosen is None else m.chosen
         votes, voters = self._votes[here], self._voters[here]
         if how == "popc":
             return votes.astype(numpy.uint32)

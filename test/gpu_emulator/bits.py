@@ -72,7 +72,7 @@ def high_product(a: Array, b: Array) -> Array:
 
 def quotient(a: Array, b: Array) -> Array:
     """Truncated; what a division by zero gives has all bits set."""
-    safe = numpy.where(b == 0, _like(b, 1), b)
+    safe: Array = numpy.where(b == 0, _like(b, 1), b)
     if a.dtype.kind == "u":
         found = a // safe
     else:
@@ -112,7 +112,7 @@ def extract(a: Array, position: Array, length: Array) -> Array:
     width = _bits(a)
     start, size = (each & numpy.uint32(255) for each in (position, length))
     unsigned = _unsigned(a)
-    moved = shift(unsigned, start, False)
+    moved = _unsigned(shift(a, start, False))  # copies of the sign come in from above
     mask = shift(_like(unsigned, 1), size, True) - _like(unsigned, 1)
     mask = numpy.where(size >= width, ~_like(unsigned, 0), mask)
     found = moved & mask
@@ -138,7 +138,7 @@ def population(a: Array) -> Array:
 
 def leading_zeros(a: Array) -> Array:
     unsigned, width = _unsigned(a), _bits(a)
-    found = numpy.full(len(a), width, numpy.uint32)
+    found: Array = numpy.full(len(a), width, numpy.uint32)
     for bit in range(width):
         found[(unsigned >> _like(unsigned, bit)) != 0] = width - 1 - bit
     return found

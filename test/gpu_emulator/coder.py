@@ -19,7 +19,17 @@ from .ptx import WIDTHS, Instruction, PtxError, number_bytes, split_operands
 DTYPES = {
     **{f"{kind}{bits}": f"U{bits // 8}" for kind in "bu" for bits in (8, 16, 32, 64)},
     **{f"s{bits}": f"I{bits // 8}" for bits in (8, 16, 32, 64)},
-    **{"f16": "F2", "bf16": "U2", "f32": "F4", "tf32": "U4", "f64": "F8", "pred": "B", "f16x2": "U4", "bf16x2": "U4"},
+    **{
+        "f16": "F2",
+        "bf16": "U2",
+        "f32": "F4",
+        "tf32": "U4",
+        "f64": "F8",
+        "pred": "B",
+        "f16x2": "U4",
+        "bf16x2": "U4",
+        "f32x2": "U8",
+    },
 }
 NUMPY = {name: numpy.dtype(f"<{name.lower()}") for name in "U1 U2 U4 U8 I1 I2 I4 I8 F2 F4 F8".split()}
 NUMPY["B"] = numpy.dtype(bool)

@@ -41,7 +41,7 @@ def _convert(coder: Coder, instruction: Instruction) -> None:
         return
     if integral is not None:
         number = f"rounding.round_to_integer({number}, {integral!r})"
-    found = _rounded(instruction, number, to, source, mode)
+    found = _rounded(number, to, source, mode)
     if "sat" in parts:
         found = f"rounding.saturate({found})"
     if "relu" in parts:
@@ -51,19 +51,15 @@ def _convert(coder: Coder, instruction: Instruction) -> None:
     coder.set(target, to, found)
 
 
-def _rounded(instruction: Instruction, number: str, to: str, source: str, mode: str) -> str:
+def _rounded(number: str, to: str, source: str, mode: str) -> str:
     if to == "f64":
         return f"({number}).astype(F8)"
     if to == "f32":
         if source in _FLOATS:
             return f"rounding.to_f4({number}, {mode!r})" if source == "f64" else f"({number}).astype(F4)"
-        if mode != "rn" and WIDTHS[source] == 8:
-            raise unknown(instruction)
-        return f"({number}).astype(F4)" if mode == "rn" else f"rounding.to_f4({number}.astype(F8), {mode!r})"
-    if source == "f64" or source not in _FLOATS:
-        number = f"({number}).astype(F8)"
-    if to == "bf16" and source not in _FLOATS and WIDTHS[source] == 8:
-        raise unknown(instruction)
+        return f"rounding.to_f4(rounding.from_integer({number}), {mode!r})"
+    if source not in _FLOATS:
+        number = f"rounding.from_integer({number})"
     return narrow(to, number, mode)
 
 

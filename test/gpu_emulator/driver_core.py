@@ -97,7 +97,7 @@ def put(address: int | None, value: int, kind: Any = ctypes.c_uint64) -> None:
     kind.from_address(address).value = value
 
 
-@dataclass
+@dataclass(eq=False)
 class Core:
     """The state; subclasses declare the functions."""
 

@@ -20,7 +20,7 @@ class _Graph:
     kept: list[Allocation] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False)
 class Streams(Core):
     """The part of the driver that has streams."""
 

@@ -74,6 +74,13 @@ def float_binary(coder: Coder, instruction: Instruction) -> None:
             found = f"numpy.maximum({found}, 0)"
         coder.set(instruction.operands[0], kind, narrow(kind, found, mode))
         return
+    if kind == "f32x2":
+        values = [f"{coder.use(each, kind)}.view(F4).reshape(-1, 2)" for each in instruction.operands[1:]]
+        found = f"rounding.fma_f4({', '.join(values)}, {mode!r})" if name == "fma" else _operation(name, values)
+        if mode != "rn" and name != "fma" or "ftz" in parts:
+            raise unknown(instruction)
+        coder.set(instruction.operands[0], kind, f"numpy.ascontiguousarray({found}).reshape(-1).view(U8)")
+        return
     if kind not in ("f32", "f64"):
         raise unknown(instruction)
     values = _operands(coder, instruction, kind)
@@ -207,8 +214,6 @@ _OPPOSITE = {"ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
 def emit_compare(coder: Coder, name: str, kind: str, first: str, second: str) -> str:
     """An expression: one bool for each thread. numpy's comparisons with NaN are false, as ordered ones are."""
     if is_half(kind):
-        if kind in _PAIRS:
-            raise unknown(coder.instruction) if coder.instruction else AssertionError
         a, b = wide(coder, first, kind), wide(coder, second, kind)
     else:
         a, b = coder.use(first, kind), coder.use(second, kind)

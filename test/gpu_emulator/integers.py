@@ -154,6 +154,9 @@ def _compare(coder: Coder, instruction: Instruction) -> None:
     kind, parts = value_kind(instruction), instruction.parts
     target, first, second, *third = instruction.operands
     compared = emit_compare(coder, parts[1], kind, first, second)
+    if kind.endswith("x2"):
+        _compare_pairs(coder, instruction, compared)
+        return
     combine = next((part for part in parts[2:] if part in ("and", "or", "xor")), None)
     other = f"~({compared})"
     if combine is not None:
@@ -169,6 +172,16 @@ def _compare(coder: Coder, instruction: Instruction) -> None:
         compared, other = coder.temporary(compared), coder.temporary(other)
         coder.set(both[1].strip(), "pred", other)
     coder.set(both[0].strip(), "pred", compared)
+
+
+def _compare_pairs(coder: Coder, instruction: Instruction, compared: str) -> None:
+    """The lower halves give the first predicate, the upper ones the second."""
+    both = instruction.operands[0].split("|")
+    if len(both) != 2 or len(instruction.operands) != 3 or instruction.parts[0] != "setp":
+        raise unknown(instruction)
+    pair = coder.temporary(compared)
+    for number, target in enumerate(both):
+        coder.set(target.strip(), "pred", f"numpy.ascontiguousarray({pair}[:, {number}])")
 
 
 @emits("selp")

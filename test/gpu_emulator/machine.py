@@ -7,7 +7,7 @@ there, so that threads meet again behind a branch. Threads that wait for others 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,7 +28,8 @@ from .warps import Warps
 CHUNK_THREADS = 1 << 16
 CHUNK_SHARED_BYTES = 1 << 23
 
-RUNS_LIMIT = 10_000_000  # of basic blocks, in a chunk
+RUNS_LIMIT = 2_000_000  # of basic blocks, in a chunk
+_TURN = 256  # after so many, the threads that stand last go first: others may spin until these have written
 
 Triple = tuple[int, int, int]
 
@@ -92,8 +93,8 @@ class Chunk(Access):
         self.slot = numpy.arange(self.n)  # of a thread, for good
         identity = (blocks[self.local_block] * threads + self.thread).astype(numpy.uint64)
         self.stamps = identity | numpy.uint64((launch.number % (races.LAUNCHES - 1) + 1) << races.LAUNCH_SHIFT)
-        self.R = list(self.program.zeros)
-        self.I: Any = None  # the active threads' places, None for all
+        self.registers = list(self.program.zeros)
+        self.chosen: Any = None  # the active threads' places, None for all
         self.at = 0  # the next block of all threads
         self.places: Any = None  # the next blocks of the threads where they differ
         self.runs = 0
@@ -111,31 +112,31 @@ class Chunk(Access):
     # Registers
 
     def get(self, number: int) -> Any:
-        value = self.R[number]
-        if self.I is None or len(value) == 1:
+        value = self.registers[number]
+        if self.chosen is None or len(value) == 1:
             return value
-        return value[self.I]
+        return value[self.chosen]
 
     def put(self, number: int, value: Any) -> None:
-        if self.I is None:
-            self.R[number] = value
+        if self.chosen is None:
+            self.registers[number] = value
             return
-        old = self.R[number]
+        old = self.registers[number]
         new = old.copy() if len(old) == self.n else numpy.full(self.n, old[0], old.dtype)
-        new[self.I] = value
-        self.R[number] = new
+        new[self.chosen] = value
+        self.registers[number] = new
 
     @property
     def count(self) -> int:
-        return self.n if self.I is None else len(self.I)
+        return self.n if self.chosen is None else len(self.chosen)
 
     def active(self, name: str) -> Any:
         """An array over threads, of the active ones."""
-        if self.I is None:
+        if self.chosen is None:
             return getattr(self, name)
         found = self._active.get(name)
         if found is None:
-            found = self._active[name] = getattr(self, name)[self.I]
+            found = self._active[name] = getattr(self, name)[self.chosen]
         return found
 
     def over_threads(self, value: Any) -> Any:
@@ -156,7 +157,7 @@ class Chunk(Access):
                 break
 
     def _run_all(self, block: Block) -> None:
-        self.I = None
+        self.chosen = None
         if block.members is not None:
             ready = self.warps.ready(block, None)
             if ready is not None and not ready.all():
@@ -183,7 +184,10 @@ class Chunk(Access):
 
     def _run_some(self) -> bool:
         """Runs the threads that stand first and need not wait; false when all have ended."""
-        for place, threads in self._standing():
+        standing: Iterable[tuple[int, Any]] = self._standing()
+        if self.runs % _TURN == 0:
+            standing = reversed(list(standing))
+        for place, threads in standing:
             block = self.program.blocks[place]
             if block.members is not None:
                 ready = self.warps.ready(block, threads)
@@ -211,7 +215,7 @@ class Chunk(Access):
             first = int(later.min()) if len(later) else self.end
 
     def _step(self, block: Block, threads: Any) -> None:
-        self.I = None if len(threads) == self.n else threads
+        self.chosen = None if len(threads) == self.n else threads
         self._active.clear()
         self._count(block)
         condition, yes, no = block.run(self)
@@ -219,7 +223,7 @@ class Chunk(Access):
             self.places[threads] = yes
         else:
             self.places[threads] = condition if yes < 0 else numpy.where(condition, yes, no)
-        self.I = None
+        self.chosen = None
         self._active.clear()
         self._meet()
 
@@ -239,7 +243,7 @@ class Chunk(Access):
 
     def _keep(self, here: Any) -> None:
         kept = numpy.flatnonzero(here)
-        self.R = [value if len(value) == 1 else value[kept] for value in self.R]
+        self.registers = [value if len(value) == 1 else value[kept] for value in self.registers]
         for name in ("local_block", "thread", "lane", "warp", "slot", "stamps"):
             setattr(self, name, getattr(self, name)[kept])
         self.n = len(kept)
@@ -256,7 +260,7 @@ class Chunk(Access):
 
     def fault(self, kind: str, line: int, thread: int, message: str) -> Fault:
         """`thread` counts the active ones."""
-        place = thread if self.I is None else int(self.I[thread])
+        place = thread if self.chosen is None else int(self.chosen[thread])
         text = self.program.lines.get(line, "")
         number, block = int(self.thread[place]), int(self.block_numbers[self.local_block[place]])
         launch = self.launch
@@ -293,7 +297,7 @@ class Chunk(Access):
             found = self._special(name)
             if "clock" not in name and "timer" not in name:
                 self._specials[name] = found
-        return found if self.I is None or len(found) == 1 else found[self.I]
+        return found if self.chosen is None or len(found) == 1 else found[self.chosen]
 
     def _special(self, name: str) -> Any:
         launch = self.launch

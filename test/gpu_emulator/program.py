@@ -280,7 +280,10 @@ def _code(
         coder.instruction = each
         name = each.parts[0]
         if name not in _JUMPS:
-            emitter(each)(coder, each)
+            try:
+                emitter(each)(coder, each)
+            except (ValueError, IndexError, KeyError, StopIteration):  # fewer operands or words than it has, or more
+                raise unknown(each) from None
             continue
         if name == "brx":
             places = [target(each, label) for label in tables[each.operands[1]]]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 WIDTHS = {
     **{f"{kind}{bits}": bits // 8 for kind in "bus" for bits in (8, 16, 32, 64)},
-    **{"f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4, "f32": 4, "f64": 8, "b128": 16, "tf32": 4, "pred": 1},
+    **{"f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4, "f32": 4, "f64": 8, "f32x2": 8, "b128": 16, "tf32": 4, "pred": 1},
 }
 
 
@@ -189,7 +189,8 @@ class _Parser:
 
     def _initial(self, text: str, kind: str) -> tuple[bytes, tuple[tuple[int, str, int], ...]]:
         data, addresses = bytearray(), []
-        for word in re.split(r"[{},\s]+", text.replace("generic", "").replace("(", " ").replace(")", " ")):
+        plain = re.sub(r"\s*\+\s*", "+", re.sub(r"\bgeneric\(\s*([$\w]+)\s*\)", r"\1", text))
+        for word in re.split(r"[{},\s]+", plain):
             if not word:
                 continue
             if re.match(r"[$%A-Za-z_]", word):

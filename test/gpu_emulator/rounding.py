@@ -129,8 +129,8 @@ def _exact_fma(a: float, b: float, c: float, mode: str) -> Any:
         return near[0]
     is_above = near[0] == numpy.inf or (near[0] != -numpy.inf and Fraction(float(near[0])) > exact)
     is_below = near[0] == -numpy.inf or (near[0] != numpy.inf and Fraction(float(near[0])) < exact)
-    flags = (numpy.array([flag]) for flag in (is_above, is_below, exact < 0))
-    return directed(near, *flags, mode)[0]
+    above, below, negative = (numpy.array([flag]) for flag in (is_above, is_below, exact < 0))
+    return directed(near, above, below, negative, mode)[0]
 
 
 def add_f8(a: Array, b: Array, mode: str) -> Array:
@@ -194,6 +194,14 @@ def to_f2(value: Array, mode: str = "rn") -> Array:
 def wide_fma(a: Array, b: Array, c: Array) -> Array:
     """Of float32 arrays the float64 a * b + c, rounded to odd."""
     return odd_sum(a.astype(numpy.float64) * b, c.astype(numpy.float64))
+
+
+def from_integer(value: Array) -> Array:
+    """An integer of any width as float64, rounded to odd."""
+    if value.dtype.itemsize < 8:
+        return value.astype(numpy.float64)
+    upper = (value >> value.dtype.type(32)).astype(numpy.float64) * 2.0**32
+    return odd_sum(upper, (value & value.dtype.type(0xFFFFFFFF)).astype(numpy.float64))
 
 
 def tf32(value: Array, mode: str) -> Array:

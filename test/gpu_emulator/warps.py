@@ -38,7 +38,7 @@ class Warps:
         warps, lanes = (m.warp, m.lane) if every else (m.warp[threads], m.lane[threads])
         wanted: Any = block.member_mask
         if block.member_register is not None:
-            value = m.R[block.member_register]
+            value = m.registers[block.member_register]
             wanted = (value if len(value) == 1 or every else value[threads]).astype(numpy.int64)
         wanted = wanted & self._exist[warps]
         return (self._masks(warps, lanes)[warps] & wanted) == wanted
@@ -46,11 +46,11 @@ class Warps:
     def places(self) -> Any:
         """Of each lane of each warp the place among the active threads, or -1."""
         m = self._m
-        if m.I is None and self._table is not None:
+        if m.chosen is None and self._table is not None:
             return self._table
         table = numpy.full(self._count * 32, -1)
         table[m.active("warp") * 32 + m.active("lane")] = numpy.arange(m.count)
-        if m.I is None:
+        if m.chosen is None:
             self._table = table
         return table
 
@@ -134,8 +134,8 @@ class Warps:
     def synchronize(self) -> None:
         m = self._m
         step = numpy.uint64(1 << races.WARP_SHIFT)
-        if m.I is None:
+        if m.chosen is None:
             m.stamps = m.stamps + step
         else:
-            m.stamps[m.I] += step
+            m.stamps[m.chosen] += step
         m._active.pop("stamps", None)

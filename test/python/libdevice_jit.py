@@ -17,26 +17,31 @@ from intrinsic_jit import NUMPY_TYPES
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.execution import to_llvm_ir
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
 from relax_mlir.targets.core.llvm_ir_text import for_older_llvm
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.wheels import libdevice_path
 
-# Instructions by patterns of their names, {0} the first group: parameters and result, then statements that make %r.
+import relax_mlir as rx
+
+# Instructions by patterns of their names, and of each {t0} is the type or word of its
+# first group, {s0} LLVM's suffix of the type, {m0} the function's name: parameters and result, then what makes %r.
 _INSTRUCTIONS = {
-    r"(add|mul|div)\.(?:rn|approx)\.(f|d)": ("{1} %a, {1} %b -> {1}", "%r = f{0} {1} %a, %b"),
-    r"fma\.rn\.(f|d)": ("{0} %a, {0} %b, {0} %c -> {0}", "%r = call {0} @llvm.fma.{0s}({0} %a, {0} %b, {0} %c)"),
-    r"(fabs|floor|trunc|ceil)\.(f32|f64|f|d)": ("{1} %a -> {1}", "%r = call {1} @llvm.{0}.{1s}({1} %a)"),
-    r"round\.(f|d)": ("{0} %a -> {0}", "%r = call {0} @llvm.rint.{0s}({0} %a)"),
-    r"f(min|max)\.(f|d)": ("{1} %a, {1} %b -> {1}", "%r = call {1} @llvm.{0}num.{1s}({1} %a, {1} %b)"),
-    r"sqrt\.(?:rn|approx)\.(f|d)": ("{0} %a -> {0}", "%r = call {0} @llvm.sqrt.{0s}({0} %a)"),
-    r"rsqrt\.approx\.(f|d)": ("{0} %a -> {0}", "%s = call {0} @llvm.sqrt.{0s}({0} %a)\n%r = fdiv {0} 1.0, %s"),
-    r"rcp\.(?:rn|approx)\.(f|d)": ("{0} %a -> {0}", "%r = fdiv {0} 1.0, %a"),
+    r"(add|mul|div)\.(?:rn|approx)\.(f|d)": ("{t1} %a, {t1} %b -> {t1}", "%r = f{t0} {t1} %a, %b"),
+    r"fma\.rn\.(f|d)": (
+        "{t0} %a, {t0} %b, {t0} %c -> {t0}",
+        "%r = call {t0} @llvm.fma.{s0}({t0} %a, {t0} %b, {t0} %c)",
+    ),
+    r"(fabs|floor|trunc|ceil)\.(f32|f64|f|d)": ("{t1} %a -> {t1}", "%r = call {t1} @llvm.{t0}.{s1}({t1} %a)"),
+    r"round\.(f|d)": ("{t0} %a -> {t0}", "%r = call {t0} @llvm.rint.{s0}({t0} %a)"),
+    r"f(min|max)\.(f|d)": ("{t1} %a, {t1} %b -> {t1}", "%r = call {t1} @llvm.{t0}num.{s1}({t1} %a, {t1} %b)"),
+    r"sqrt\.(?:rn|approx)\.(f|d)": ("{t0} %a -> {t0}", "%r = call {t0} @llvm.sqrt.{s0}({t0} %a)"),
+    r"rsqrt\.approx\.(f|d)": ("{t0} %a -> {t0}", "%s = call {t0} @llvm.sqrt.{s0}({t0} %a)\n%r = fdiv {t0} 1.0, %s"),
+    r"rcp\.(?:rn|approx)\.(f|d)": ("{t0} %a -> {t0}", "%r = fdiv {t0} 1.0, %a"),
     r"(ex2|lg2|sin|cos)\.approx\.(?:f32|f)": (
         "float %a -> float",
-        "%w = fpext float %a to double\n%v = call double @{0m}(double %w)\n%r = fptrunc double %v to float",
+        "%w = fpext float %a to double\n%v = call double @{m0}(double %w)\n%r = fptrunc double %v to float",
     ),
     r"saturate\.f": (
         "float %a -> float",
@@ -53,8 +58,8 @@ _INSTRUCTIONS = {
         "%r = bitcast i64 %o to double",
     ),
     r"(d|f)2(i|ll)\.(rn|rz)": (
-        "{0} %a -> {1}",
-        "%w = call {0} @llvm.{2m}.{0s}({0} %a)\n%r = call {1} @llvm.fptosi.sat.{1}.{0s}({0} %w)",
+        "{t0} %a -> {t1}",
+        "%w = call {t0} @llvm.{m2}.{s0}({t0} %a)\n%r = call {t1} @llvm.fptosi.sat.{t1}.{s0}({t0} %w)",
     ),
     r"f2ui\.rz": ("float %a -> i32", "%r = call i32 @llvm.fptoui.sat.i32.f32(float %a)"),
     # In f64, and moved to the number below, or nearer to 0, where rounding went the other way.
@@ -149,6 +154,18 @@ define internal { i32, i32 } @asm.mad64(i32 %a, i32 %b, i32 %c) alwaysinline {
   %r = insertvalue { i32, i32 } %one, i32 %high, 1
   ret { i32, i32 } %r
 }
+define internal i64 @wide.shl(i64 %a, i64 %b) alwaysinline {
+  %s = shl i64 %a, %b
+  %u = icmp ult i64 %b, 64
+  %r = select i1 %u, i64 %s, i64 0
+  ret i64 %r
+}
+define internal i64 @wide.lshr(i64 %a, i64 %b) alwaysinline {
+  %s = lshr i64 %a, %b
+  %u = icmp ult i64 %b, 64
+  %r = select i1 %u, i64 %s, i64 0
+  ret i64 %r
+}
 define internal float @asm.rcp(float %a) alwaysinline {
   %r = fdiv float 1.0, %a
   ret float %r
@@ -172,54 +189,59 @@ define internal double @asm.equal(double %a, double %b, double %c, double %d) al
   ret double %r
 }
 """
+# As objects/ptx.py has it answered, for sm_80.
+_ANSWERS = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_ARCH": 800}
 _TYPES = {"f": "float", "f32": "float", "d": "double", "f64": "double", "i": "i32", "ll": "i64"}
 _SUFFIXES = {"float": "f32", "double": "f64"}
 _NAMES = {"ex2": "exp2", "lg2": "log2", "rn": "rint", "rz": "trunc"}
 
 
 @functools.cache
-def libdevice_here() -> str:
-    """libdevice for this machine; its instructions are functions of names without `llvm.`."""
+def libdevice_here() -> bytes:
+    """libdevice for this machine, as bitcode; its instructions are functions of names without `llvm.`."""
     text = str(llvm.parse_bitcode(libdevice_path("a test").read_bytes()))
-    asked = re.search(r'(@[\w.]+) = [^\n]*c"__CUDA_PREC_SQRT\\00"', text)
-    assert asked is not None, "libdevice asks nobody how to round square roots"
-    text = re.sub(rf"call i32 @__nvvm_reflect\(ptr {re.escape(asked[1])}\)[^\n]*", "add i32 0, 1", text)
-    text = re.sub(r"call i32 @__nvvm_reflect\(ptr @[\w.]+\)[^\n]*", "add i32 0, 0", text)
+    for question, answer in _ANSWERS.items():
+        asked = re.search(rf'(@[\w.]+) = [^\n]*c"{question}\\00"', text)
+        assert asked is not None, f"libdevice does not ask for {question}"
+        text = re.sub(rf"call i32 @__nvvm_reflect\(ptr {re.escape(asked[1])}\)[^\n]*", f"add i32 0, {answer}", text)
     for part, name in _ASSEMBLY.items():
         text = re.sub(rf'(call [^@\n]*?) asm "[^"\n]*{re.escape(part)}[^"\n]*", "[^"]*"', rf"\1 @asm.{name}", text)
+    # A device's shifts by more than there are bits give 0, LLVM's anything.
+    text = re.sub(r"= (shl|lshr) i64 (%[\w.]+), (%[\w.]+)", r"= call i64 @wide.\1(i64 \2, i64 \3)", text)
     text = re.sub(r"^(?:target |declare .*@__nvvm)[^\n]*", "", text, flags=re.MULTILINE)
     called = sorted(set(re.findall(r"@llvm\.nvvm\.([\w.]+)", text)))
     for instruction in called:
         written = _written_out(instruction)
         if written:
-            text = re.sub(rf"^declare [^\n]*@llvm\.nvvm\.{re.escape(instruction)}\([^\n]*", "", text, flags=re.MULTILINE)
+            text = re.sub(
+                rf"^declare [^\n]*@llvm\.nvvm\.{re.escape(instruction)}\([^\n]*", "", text, flags=re.MULTILINE
+            )
             text = text.replace(f"@llvm.nvvm.{instruction}(", f"@nvvm.{instruction}(") + written
-    return text + _OF_ASSEMBLY + "".join(f"declare double @{name}(double)\n" for name in ("exp2", "log2", "sin", "cos"))
+    text += _OF_ASSEMBLY + "".join(f"declare double @{name}(double)\n" for name in ("exp2", "log2", "sin", "cos"))
+    return bytes(llvm.parse_assembly(text, llvm.create_context()).as_bitcode())
 
 
 def _written_out(instruction: str) -> str:
     """An instruction of devices in LLVM IR that every CPU has; nothing for those that no test needs."""
     for pattern, (signature, body) in _INSTRUCTIONS.items():
-        found = re.fullmatch(pattern, re.sub(r"\.ftz", "", instruction))
+        found = re.fullmatch(pattern, instruction.replace(".ftz", ""))
         if found:
             words = _words(found.groups())
-            parameters, result = (re.sub(r"\{(\w+)\}", lambda each: words[each[1]], each) for each in signature.split("->"))
-            statements = re.sub(r"\{(\w+)\}", lambda each: words[each[1]], body)
+            parameters, result = signature.format(**words).split("->")
             head = f"define internal {result} @nvvm.{instruction}({parameters})"
-            return f"{head} alwaysinline {{\n{statements}\nret {result} %r\n}}\n"
+            return f"{head} alwaysinline {{\n{body.format(**words)}\nret {result} %r\n}}\n"
     return ""
 
 
 def _words(groups: tuple[str, ...]) -> dict[str, str]:
-    """What stands for {0}: the type or the word; {0s}: LLVM's suffix of the type; {0m}: the name of the function."""
+    """What stands for {t0}, {s0}, {m0}."""
     words = {}
     for index, group in enumerate(groups):
-        words[str(index)] = _TYPES.get(group, group)
-        words[f"{index}s"] = _SUFFIXES.get(words[str(index)], "")
-        words[f"{index}m"] = _NAMES.get(group, group)
-    down = groups[:1] == ("rm",)
-    words["rounded"] = _ROUNDED.replace("{negative}", "%more" if down else "%less").replace("{step}", "1" if down else "-1")
-    return words
+        words[f"t{index}"] = _TYPES.get(group, group)
+        words[f"s{index}"] = _SUFFIXES.get(words[f"t{index}"], "")
+        words[f"m{index}"] = _NAMES.get(group, group)
+    negative, step = ("%more", "1") if groups[:1] == ("rm",) else ("%less", "-1")
+    return {**words, "rounded": _ROUNDED.format(negative=negative, step=step)}
 
 
 def run_on_cuda(op: str, *arrays: np.ndarray[Any, Any], fast_math: bool = False) -> np.ndarray[Any, Any]:
@@ -242,11 +264,11 @@ def compiled(op: str, dtype: str, operands: int, fast_math: bool) -> Any:
         LowerIntrinsics(target="cuda", fast_math=fast_math)(module)
         inner = "\n".join(map(str, module.body.operations))
         device = ir.Module.parse(f"gpu.module @kernels {{\n{inner}\n}}")
-        run_upstream(device.operation, DEVICE_PASSES)
+        rx.Pipeline(DEVICE_PASSES).run(device)
         text = for_older_llvm(to_llvm_ir(device.body.operations[0]))
     context = llvm.create_context()
     code = llvm.parse_assembly(text + _loop(dtype, operands), context)
-    code.link_in(llvm.parse_assembly(libdevice_here(), context))
+    code.link_in(llvm.parse_bitcode(libdevice_here(), context))
     for function in code.functions:
         if not function.is_declaration and function.name != "f":
             function.linkage = "internal"

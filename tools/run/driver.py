@@ -59,7 +59,7 @@ class Driver:
         inputs = gathered_inputs(signature, values)
         self._note(notes)
         announce(f"running {name}")
-        call = _caller(executable[name].packed, name, inputs)
+        call = _caller(executable.copying()[name].packed, name, inputs)
         results, notes = outputs.named_arrays(signature, call())
         self._note([*notes, *notes_on_threads(executable.threads)])
         self._show(results, arguments)

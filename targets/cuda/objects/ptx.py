@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,8 @@ TRIPLE = "nvptx64-nvidia-cuda"
 LLVM_VERSION = "22"
 _LIBDEVICE = "__nv_"
 _KERNEL = "nvvm.kernel"
+_DIALECTS = ("llvm.", "nvvm.")
+_CAST = "builtin.unrealized_conversion_cast"
 # What every device has without being linked.
 _OF_DEVICES = frozenset({"vprintf", "__assertfail"})
 
@@ -38,16 +41,17 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
     check_opt_level(opt_level)
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
-    machine = _machine(llvm, chosen, opt_level)
+    machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
-    layout = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
-    gpu_module.attributes["llvm.data_layout"] = layout
+    gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
     text = for_older_llvm(to_llvm_ir(gpu_module))
-    code = _linked(llvm, text, machine)
-    # Without any passes what is linked and not used would stay.
-    optimize(llvm, code, machine, max(opt_level, 1))
-    _check_defined(code, gpu_module)
-    return str(machine.emit_assembly(code))
+    # Not left to whoever collects garbage, which may take the context first.
+    with closing(parse_llvm_ir(llvm, text, context)) as code:
+        _link(llvm, code, machine, context)
+        # Without any passes what is linked and not used would stay.
+        optimize(llvm, code, machine, max(opt_level, 1))
+        _check_defined(code, gpu_module)
+        return str(machine.emit_assembly(code))
 
 
 def kernel_names(gpu_module: Operation) -> list[str]:
@@ -60,10 +64,13 @@ def check_device_code(gpu_module: Operation) -> None:
     """Raises RelaxError for what has no translation, which would end the process, and where there is no kernel."""
     if gpu_module.name != "gpu.module":
         raise RelaxError(f"PTX is made of a gpu.module, not of '{gpu_module.name}'", location=str(gpu_module.location))
+    foreign = [op for op in operations_in(gpu_module) if not op.name.startswith(_DIALECTS) and op.name != "gpu.module"]
+    # Casts stand around what is really left.
+    for op in sorted(foreign, key=lambda op: op.name == _CAST):
+        text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
+        raise RelaxError(text, location=str(op.location))
     for op in operations_in(gpu_module):
-        if not op.name.startswith(("llvm.", "nvvm.")) and op.name != "gpu.module":
-            text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
-            raise RelaxError(text, location=str(op.location))
+        _check_stored(op)
     verify_ir(gpu_module, "the gpu.module is invalid: no PTX can be made of it")
     if not kernel_names(gpu_module):
         raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
@@ -79,21 +86,33 @@ def _prepare(llvm: ModuleType) -> None:
     llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
 
 
+def _check_stored(op: Operation) -> None:
+    """LLVM gives up on vectors of parts of bytes in memory, and ends the process."""
+    if op.name not in ("llvm.load", "llvm.store"):
+        return
+    type_ = op.results[0].type if op.name == "llvm.load" else op.operands[0].type
+    element = type_.element_type if isinstance(type_, ir.VectorType) else None
+    if isinstance(element, ir.IntegerType) and element.width % 8:
+        text = f"a {type_} in memory: elements of less than a byte are stored as bytes on GPUs"
+        raise RelaxError(text, location=str(op.location))
+
+
 def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
     _prepare(llvm)
     target = llvm.Target.from_triple(TRIPLE)
     return target.create_target_machine(cpu=arch.name, features=arch.features, opt=opt_level)
 
 
-def _linked(llvm: ModuleType, text: str, machine: Any) -> Any:
-    """The module with what it uses of libdevice; all but kernels is visible in it alone."""
-    context = llvm.create_context()
-    code = _for_machine(parse_llvm_ir(llvm, text, context), machine)
+def _link(llvm: ModuleType, code: Any, machine: Any, context: Any) -> None:
+    """Adds what is used of libdevice; it is visible in the module alone."""
+    _set_machine(code, machine)
     used = sorted(each.name for each in code.functions if each.is_declaration and each.name.startswith(_LIBDEVICE))
+    if not used:
+        return
     own = {each.name for each in code.functions}
-    if used:
-        library = llvm.parse_bitcode(libdevice_path(used[0]).read_bytes(), context)
-        code.link_in(_for_machine(library, machine))
+    library = llvm.parse_bitcode(libdevice_path(used[0]).read_bytes(), context)
+    _set_machine(library, machine)
+    code.link_in(library)
     for function in code.functions:
         if not function.is_declaration and (function.name not in own or function.name in used):
             function.linkage = "internal"
@@ -101,13 +120,11 @@ def _linked(llvm: ModuleType, text: str, machine: Any) -> Any:
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(code, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-    return code
 
 
-def _for_machine(code: Any, machine: Any) -> Any:
+def _set_machine(code: Any, machine: Any) -> None:
     code.triple = TRIPLE
     code.data_layout = str(machine.target_data)
-    return code
 
 
 def _check_defined(code: Any, gpu_module: Operation) -> None:

@@ -14,7 +14,8 @@ from ....emit.numbers import as_i64
 from ....emit.structured import DYNAMIC, analyze
 from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, Start, plan_of
 from ...host.llvm_ops import memref_at, type_of
-from ..nests.group import Group, check_group
+from ..nests.group import Group
+from ..nests.tiles import check
 from .work import touches
 
 
@@ -59,7 +60,7 @@ def planned_in(block: Block) -> list[Planned]:
         if PLAN in op.attributes and isinstance(plan_of(op), Plan):
             planned = Planned(_start_of(op, ops[:place]), op, _epilogues_of(op, ops[place + 1 :]))
             try:
-                check_group(planned.group())
+                check(planned.group())
             except Decline:
                 continue
             found.append(planned)

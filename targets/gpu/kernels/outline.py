@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 
 from ....bindings.ir import Block, Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name, used_by
+from ....bindings.navigation import (
+    body_of,
+    callee_of,
+    functions_in,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+    used_by,
+)
 from ....bindings.rewriting import located_error, use_instead
 from ....emit.linalg import size
 from ....emit.numbers import as_i64, as_index
@@ -59,7 +68,20 @@ class Kernels:
             op.move_before(end)
             for each in (op, *operations_in(op)):
                 use_instead(each, made)
+                if each.name == "func.call":
+                    self._declare(each)
         return launch
+
+    def _declare(self, call: Operation) -> None:
+        """Kernels know of functions what their own module says."""
+        name = callee_of(call)
+        callee = next(each for each in functions_in(self.module) if symbol_name(each) == name)
+        if has_body(callee):
+            raise located_error(f"a kernel cannot call @{name}, which is host code", call.location)
+        block = self._made.regions[0].blocks[0]
+        if all(symbol_name(each) != name for each in operations_of(block)):
+            with ir.InsertionPoint.at_block_begin(block):
+                callee.clone()
 
     def _function(self, name: str, form: str, threads: int, inputs: Sequence[Type]) -> Operation:
         if self._made is None:

@@ -8,6 +8,8 @@ another one writes, they wait for each other.
 
 from __future__ import annotations
 
+import math
+
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
@@ -90,7 +92,7 @@ class Together:
         if not is_combined(points):
             return False
         results, steps = (
-            product([points.known_size(dim) for dim in dims]) for dims in (points.parallels, points.reductions)
+            math.prod(points.known_size(dim) for dim in dims) for dims in (points.parallels, points.reductions)
         )
         return 0 < results < self._threads // 8 and not 0 <= steps < 32
 

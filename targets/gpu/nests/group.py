@@ -5,14 +5,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
+from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
 from ....passes.schedule.joining import asks_for_place
 from ....passes.schedule.plan import Plan
+
+#: What a block has at most: threads, and bytes of shared memory that is known when it is compiled.
+_MOST_THREADS, SHARED_BYTES = 1024, 48 << 10
+#: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
+GAP_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,11 @@ def check_group(group: Group) -> None:
         raise Decline(f"blocks are of the reduction's steps, not of loop {plan.joined[wrong][0]}")
     if any(clause is not None for clause in (plan.square, plan.panel, plan.parallel, plan.dot, plan.tiles)):
         raise Decline("'square', 'panel', 'parallel', 'dot' and 'tiles' are for processors' vectors")
+    if plan.lanes & (plan.lanes - 1):
+        raise Decline(f"{plan.lanes} lanes are no power of two")
+    if Tile(plan).threads > _MOST_THREADS:
+        raise Decline(f"{Tile(plan).threads} threads are more than a block may have: {_MOST_THREADS}")
+    (_check_strip if plan.order[-1] in shared else _check_tiles)(plan)
     check_reads_outputs(op)
     if len(combiners(op)) != 1 or asks_for_place(op):
         raise Decline("it is no sum of one number that is the same wherever it is")
@@ -116,6 +128,30 @@ def check_group(group: Group) -> None:
     for operand in plan.shared:
         if operand >= op.input_count or side_of(op, tile, operand) is None:
             raise Decline(f"operand {operand} is not shared by a block's threads: it has no rows or columns, or both")
+    room = plan.stages * sum(map(partial(_room, op, tile), plan.shared))
+    if room > SHARED_BYTES:
+        raise Decline(f"{room} bytes of shared memory are more than a block may have: {SHARED_BYTES}")
+
+
+def _check_tiles(plan: Plan) -> None:
+    if plan.order[-1] in plan.tile:
+        raise Decline("steps of the reduction are one by one where threads share rows and columns only")
+
+
+def _check_strip(plan: Plan) -> None:
+    if plan.shared or plan.blocks or plan.stages > 1 or plan.instruction is not None:
+        raise Decline("'shared', 'blocks', 'stages' and 'instruction' are for threads that do not share the reduction")
+    parts = dict(plan.threads)[plan.order[-1]]
+    if parts & (parts - 1):
+        raise Decline(f"{parts} parts of the reduction are no power of two")
+
+
+def _room(op: StructuredOp, tile: Tile, operand: int) -> int:
+    """Bytes of a block of an input in shared memory, whichever way it lies there."""
+    extent, depth = tile.extent(side_of(op, tile, operand)), tile.depth
+    size = storage_bytes(op.element(operand))
+    gap = GAP_BYTES // size
+    return max(extent * (depth + gap), depth * (extent + gap)) * size
 
 
 def side_of(op: StructuredOp, tile: Tile, operand: int) -> int | None:

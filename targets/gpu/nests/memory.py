@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import symbol_name
+from ....bindings.navigation import enclosing, symbol_name
 from ....emit import loops
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Size, as_index
@@ -56,8 +56,10 @@ def _alignment(vector: Type) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
 
 
-def shared_memory(kernel: Operation, shape: Sequence[int], element: Type) -> Value:
-    """Memory of each block, of a gpu.module's global that is made here."""
+def shared_memory(inside: Operation, shape: Sequence[int], element: Type) -> Value:
+    """Memory of each block of the kernel that an operation is in: a global of its module, which is made here."""
+    kernel = enclosing(inside, "gpu.func")
+    assert kernel is not None, "blocks of threads run kernels"
     module = kernel.parent
     block = module.regions[0].blocks[0]
     taken = {symbol_name(each.operation) for each in block.operations if "sym_name" in each.operation.attributes}

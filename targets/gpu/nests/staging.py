@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
@@ -12,12 +13,10 @@ from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.numbers import Number, Size, as_index, number, select
 from ....emit.structured import StructuredOp
-from .group import Tile
+from ....passes.lower_calls.memrefs import storage_bytes
+from .group import GAP_BYTES, Tile
 from .memory import elements, load, store
 from .places import Indices, Loops, clamped, is_multiple, lanes_along, place
-
-#: Bytes between rows in shared memory, so that threads which write a column do not wait for each other's banks.
-_GAP = 16
 
 
 @dataclass(frozen=True)
@@ -28,16 +27,28 @@ class Origin:
     batch: Indices
 
 
+class Move(NamedTuple):
+    """Neighbours that a thread brings to shared memory at once."""
+
+    source: list[Number]
+    target: list[Size]
+    #: Whether there is such a step of the reduction; None where there always is.
+    has_step: Number | None
+    #: Whether the thread has something to bring; None where each has.
+    is_some: Number | None
+
+
 class Staged:
     """An input of which each block has a rectangle in shared memory: rows of steps, or of its own side's points."""
 
-    def __init__(self, op: StructuredOp, tile: Tile, loops_: Loops, operand: int, side: int, *, steps_last: bool):
+    def __init__(
+        self, op: StructuredOp, tile: Tile, loops_: Loops, operand: int, side: int, steps_last: bool | None = None
+    ):
         self.op = op
         self.tile = tile
         self.loops = loops_
         self.operand = operand
         self.side = side
-        self.steps_last = steps_last
         self.access = op.accesses[operand]
         self.memref = op.operands[operand]
         self.element = op.element(operand)
@@ -45,6 +56,8 @@ class Staged:
         #: The chain along which a thread loads neighbours, and how many.
         self.along = self._fastest(lanes)
         self.lanes = lanes[self.along]
+        #: Whether rows in shared memory are of steps; where nobody asks for either, as they lie in memory.
+        self.steps_last = self.along == tile.steps if steps_last is None else steps_last
 
     def _lanes_along(self, chain: int) -> int:
         lanes = lanes_along(self.op, self.operand, self.access, self.memref, self.tile.plan.joined[chain])
@@ -61,11 +74,15 @@ class Staged:
         return self.tile.steps if steps and last.factor(steps[-1]) == 1 else self.side
 
     @property
+    def keeps_neighbours(self) -> bool:
+        """Whether what lies side by side in memory does so in shared memory, too."""
+        return (self.along == self.tile.steps) == self.steps_last
+
+    @property
     def shape(self) -> list[int]:
         """In shared memory, of one stage."""
         outer, inner = (self.side, self.tile.steps) if self.steps_last else (self.tile.steps, self.side)
-        gap = max(_GAP * 8 // max(getattr(self.element, "width", 64), 8), 1)
-        return [self.tile.extent(outer), self.tile.extent(inner) + gap]
+        return [self.tile.extent(outer), self.tile.extent(inner) + GAP_BYTES // storage_bytes(self.element)]
 
     def place_in_block(self, side: Size, step: Size) -> list[Size]:
         return [side, step] if self.steps_last else [step, side]
@@ -88,26 +105,30 @@ class Staged:
         count = self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
         return None if count % self.tile.threads == 0 else unit < count
 
-    def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
-        """What the thread brings of the block that begins at a step, in registers."""
-        return [
-            self._fetched(origin, side + origin.starts[self.side], step + first_step)
-            for _, side, step in self._units(thread)
-        ]
+    def moves(self, origin: Origin, first_step: Number, thread: Number) -> list[Move]:
+        """What the thread brings of the block that begins at a step."""
+        return [self._move(origin, first_step, *unit) for unit in self._units(thread)]
 
-    def _fetched(self, origin: Origin, side: Number, step: Number) -> Value:
-        steps = self.loops.size(self.tile.steps)
+    def _move(self, origin: Origin, first_step: Number, unit: Number, side: Number, step: Number) -> Move:
         of_side, of_steps = (self.lanes if chain == self.along else 1 for chain in (self.side, self.tile.steps))
-        side = clamped(side, self.loops.size(self.side), self.tile.extent(self.side), of_side)
-        inside = clamped(step, steps, self.tile.depth, of_steps)
-        value = load(self.memref, place(self.access, self._indices(origin, side, inside)), self.lanes)
-        if is_multiple(steps, self.tile.depth):
-            return value
-        return select(step < steps, number(value), number(constant_value(0, value.type))).value
+        steps, index = self.loops.size(self.tile.steps), first_step + step
+        point = clamped(
+            origin.starts[self.side] + side, self.loops.size(self.side), self.tile.extent(self.side), of_side
+        )
+        inside = self.loops.taken_apart(self.tile.steps, clamped(index, steps, self.tile.depth, of_steps))
+        indices = {**origin.batch, **self.loops.taken_apart(self.side, point), **inside}
+        has_step = None if is_multiple(steps, self.tile.depth) else index < steps
+        return Move(place(self.access, indices), self.place_in_block(side, step), has_step, self._is_some(unit))
 
-    def _indices(self, origin: Origin, side: Number, step: Number) -> Indices:
-        of_side = self.loops.taken_apart(self.side, side)
-        return {**origin.batch, **of_side, **self.loops.taken_apart(self.tile.steps, step)}
+    def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
+        """What the thread brings, in registers: zeros beyond the last step."""
+        found = []
+        for move in self.moves(origin, first_step, thread):
+            value = load(self.memref, move.source, self.lanes)
+            if move.has_step is not None:
+                value = select(move.has_step, number(value), number(constant_value(0, value.type))).value
+            found.append(value)
+        return found
 
     def put(self, values: Sequence[Value], memory: Value, stage: Size, thread: Number) -> None:
         """What has been fetched, into a stage of shared memory."""
@@ -119,7 +140,7 @@ class Staged:
                 loops.when(is_some, lambda v=value, s=side, k=step: self._put(v, memory, stage, s, k))
 
     def _put(self, value: Value, memory: Value, stage: Size, side: Size, step: Size) -> None:
-        if (self.along == self.tile.steps) == self.steps_last:
+        if self.keeps_neighbours:
             store(value, memory, [stage, *self.place_in_block(side, step)])
             return
         for lane, each in enumerate(elements(value)):

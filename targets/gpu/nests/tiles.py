@@ -1,33 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the kernel of a planned product: a block of threads computes a rectangle of the result.
-
-All threads bring blocks of the inputs to shared memory, each keeps sums of its own in registers, and what is done to
-the results is done there, too. Sizes need not be multiples of anything: beyond the last row and column a thread
-computes what nobody stores, beyond the last step inputs are zeros or steps are left out.
-"""
+"""Writes the kernels of planned products: how many blocks of how many threads, and what a thread does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import TypeVar
 
 from ....bindings.ir import Value
-from ....bindings.navigation import made_by
-from ....emit import loops
-from ....emit.arithmetic import constant_value
-from ....emit.numbers import Number, Size, as_index, minimum, number
+from ....bindings.rewriting import Decline
+from ....emit.numbers import Number, as_index, number
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import allow_fused_multiply_add, combiners
+from ....passes.schedule.combiner import allow_fused_multiply_add
 from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import Lanes, is_vector
+from ....support.suggest import suggest
+from ...core.registry import all_targets, load_schedules
 from .group import Group as Group
-from .group import Tile, check_group, side_of
-from .memory import elements, load, shared_memory, wait_for_block
-from .places import Indices, Loops, clamped, is_multiple
-from .results import Points, Results, no_index
-from .staging import Origin, Staged
-
-#: As many rows lie side by side in shared memory where one thread reads them.
-_ROWS_TOGETHER = 4
+from .group import Tile, check_group
+from .kernel import Kernel, blocks_along
+from .places import Loops
+from .strips import StripKernel
 
 
 def blocks(op: StructuredOp, plan: Plan) -> Number:
@@ -35,7 +26,7 @@ def blocks(op: StructuredOp, plan: Plan) -> Number:
     tile, chains = Tile(plan), Loops(op, plan.joined)
     total = as_index(1)
     for chain in [*tile.batches, tile.rows, tile.columns]:
-        total = total * _blocks_along(tile, chains, chain)
+        total = total * blocks_along(tile, chains, chain)
     return total
 
 
@@ -44,236 +35,53 @@ def threads(plan: Plan) -> int:
     return Tile(plan).threads
 
 
-def write(group: Group, block: Value, thread: Value) -> None:
-    """The code of a thread of a block, written here. Raises Decline, before anything is written, for a plan that does
-    not fit the operation."""
+def check(group: Group) -> None:
+    """Raises Decline for a plan that does not fit the operation."""
     check_group(group)
+    _kind_of(group.plan).check(group)
+
+
+def write(group: Group, block: Value, thread: Value) -> None:
+    """The code of a thread of a block, written here. Raises Decline, before anything is written, as `check` does."""
+    check(group)
+    kind = _kind_of(group.plan)
+    for dialect in kind.dialects:
+        group.op.operation.context.dialects[dialect]
     allow_fused_multiply_add(group.op)
-    Kernel(group, number(block), number(thread)).write()
+    kind(group, number(block), number(thread)).write()
 
 
-def _blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
-    size, extent = chains.size(chain), tile.extent(chain)
-    return -(-size // extent) if isinstance(size, int) else (size + (extent - 1)) // extent
+def _kind_of(plan: Plan) -> type[Kernel]:
+    if plan.instruction is not None:
+        return find_instruction(plan.instruction)
+    if plan.order[-1] not in dict(plan.threads):
+        return Kernel
+
+    return StripKernel
 
 
-class Kernel:
-    """What a thread does."""
+# ---- instructions for tiles ----
 
-    def __init__(self, group: Group, block: Number, thread: Number):
-        self.group = group
-        self.op = group.op
-        self.tile = Tile(group.plan)
-        self.loops = Loops(group.op, group.plan.joined)
-        self.thread = thread
-        self.origin = self._origin(block)
-        self.results = Results(group, self.tile, self.loops, self.origin.batch, self._points(), self._points(True))
-        self.staged = [self._staged(operand) for operand in group.plan.shared]
-        self._fixed: dict[tuple[int, int, int], Value] = {}
-        #: Steps beyond the last one add zeros to sums of products; of other sums they are left out.
-        self.leaves_out = not (is_multiple(self.loops.size(self.tile.steps), self.tile.depth) or self._adds_zeros())
-        self.stages = group.plan.stages
-
-    def _staged(self, operand: int) -> Staged:
-        side = side_of(self.op, self.tile, operand)
-        assert side is not None
-        return Staged(self.op, self.tile, self.loops, operand, side, steps_last=False)
-
-    def _adds_zeros(self) -> bool:
-        """Whether the body adds a product of two numbers that are both zero where inputs in shared memory are."""
-        (combiner,) = combiners(self.op)
-        arguments = [self.op.block.arguments[operand] for operand in self.group.plan.shared]
-        product = next((made for each in combiner.operation.operands if (made := made_by(each, *_PRODUCTS))), None)
-        is_sum = combiner.operation.name in ("arith.addf", "arith.addi")
-        return is_sum and product is not None and all(_widened(each) in arguments for each in product.operands)
-
-    # ---- where a thread is ----
-
-    def _origin(self, block: Number) -> Origin:
-        """Blocks beside each other take columns beside each other."""
-        tile = self.tile
-        starts: dict[int, Number] = {}
-        for chain in (tile.columns, tile.rows):
-            if chain is not None:
-                count = _blocks_along(tile, self.loops, chain)
-                starts[chain] = (block % count) * tile.extent(chain)
-                block = block // count
-        batch: dict[int, Number] = {}
-        for chain in reversed(tile.batches):
-            size = self.loops.size(chain)
-            batch.update(self.loops.taken_apart(chain, block % size))
-            block = block // size
-        return Origin(starts, batch)
-
-    def _points(self, inside: bool = False) -> Points:
-        """A thread's results, those that are beyond the last one moved to it where that is asked for."""
-        tile, rows, columns = self.tile, self.loops.size(self.tile.rows), self.loops.size(self.tile.columns)
-        first = as_index(0) if tile.rows is None else self.origin.starts[tile.rows]
-        row_places = [first + row for row in self.row_places()]
-        vector_places = [self.origin.starts[tile.columns] + place for place in self.vector_places()]
-        if not inside:
-            return Points(row_places, vector_places)
-        lanes = tile.lanes if is_multiple(columns, tile.lanes) else 1
-        return Points(
-            [clamped(row, rows, tile.height) for row in row_places],
-            [clamped(column, columns, tile.width, lanes) for column in vector_places],
-        )
-
-    def row_places(self) -> list[Number]:
-        """The thread's rows in its block: groups that lie side by side, so that it loads vectors of them."""
-        tile, together = self.tile, self._rows_together
-        across = tile.threads_along(tile.columns)
-        mine = (self.thread // across) % tile.threads_along(tile.rows) * together
-        apart = tile.threads_along(tile.rows) * together
-        return [mine + (row // together * apart + row % together) for row in range(tile.rows_of_thread)]
-
-    @property
-    def _rows_together(self) -> int:
-        together = _ROWS_TOGETHER
-        while self.tile.rows_of_thread % together:
-            together //= 2
-        return together
-
-    def vector_places(self) -> list[Number]:
-        """The first column of each of the thread's vectors in its block: neighbours have theirs beside each other."""
-        across = self.tile.threads_along(self.tile.columns) * self.tile.lanes
-        mine = self.thread % self.tile.threads_along(self.tile.columns) * self.tile.lanes
-        return [mine + vector * across for vector in range(self.tile.vectors_of_thread)]
-
-    # ---- code ----
-
-    def write(self) -> None:
-        first = self.results.first()
-        self._read_fixed()
-        if not self.staged:
-            self.results.write(loops.for_range(0, self.loops.size(self.tile.steps), self._step_alone, *first))
-            return
-        kernel = self.group.op.operation.parent
-        while kernel.name != "gpu.func":
-            kernel = kernel.parent
-        memories = [shared_memory(kernel, [self.stages, *each.shape], each.element) for each in self.staged]
-        count = _blocks_along(self.tile, self.loops, self.tile.steps)
-        sums = self._pipelined(memories, count, first) if self.stages > 1 else self._in_turn(memories, count, first)
-        self.results.write(sums)
-
-    def _read_fixed(self) -> None:
-        """Inputs that are the same in all steps stay in registers."""
-        for operand in range(self.op.input_count):
-            if operand in self.group.plan.shared or self._changes_by_steps(operand):
-                continue
-            for row in range(self.tile.rows_of_thread):
-                for vector in range(self.tile.vectors_of_thread):
-                    self._fixed[operand, row, vector] = self._read(operand, row, vector, {})
-
-    def _read(self, operand: int, row: int, vector: int, steps: Indices) -> Value:
-        return self.results.read(self.op.operands[operand], self.op.accesses[operand], row, vector, steps)
-
-    def _step_alone(self, step: Number, *sums: Value) -> list[Value]:
-        return self._summed(self.loops.taken_apart(self.tile.steps, step), {}, sums)
-
-    def _in_turn(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
-        def inside(block: Number, *sums: Value) -> list[Value]:
-            self._put(memories, 0, self._fetch(block))
-            wait_for_block()
-            found = self._block(memories, as_index(0), block, sums)
-            wait_for_block()
-            return found
-
-        return loops.for_range(0, count, inside, *first)
-
-    def _pipelined(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
-        """While one block is used the next one is on its way to registers, then to the other stage."""
-        self._put(memories, 0, self._fetch_if(as_index(0), count))
-        wait_for_block()
-
-        def inside(block: Number, *sums: Value) -> list[Value]:
-            following = block + 1
-            fetched = self._fetch_if(following, count)
-            found = self._block(memories, block % self.stages, block, sums)
-            self._put(memories, following % self.stages, fetched)
-            wait_for_block()
-            return found
-
-        return loops.for_range(0, count, inside, *first)
-
-    def _fetch(self, block: Number) -> list[Value]:
-        step = block * self.tile.depth
-        return [value for each in self.staged for value in each.fetch(self.origin, step, self.thread)]
-
-    def _fetch_if(self, block: Number, count: Size) -> list[Value]:
-        """What a thread brings of a block, if there is such a block."""
-        types = [type_ for each in self.staged for type_ in each.types]
-
-        def nothing() -> list[Value]:
-            return [constant_value(0, type_) for type_ in types]
-
-        return loops.when(block < count, lambda: self._fetch(block), nothing, types)
-
-    def _put(self, memories: Sequence[Value], stage: Size, fetched: Sequence[Value]) -> None:
-        left = list(fetched)
-        for each, memory in zip(self.staged, memories, strict=True):
-            count = len(each.types)
-            each.put(left[:count], memory, stage, self.thread)
-            del left[:count]
-
-    def _block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
-        """The sums with what a block of steps gives, which is in a stage of shared memory."""
-        depth, size = self.tile.depth, self.loops.size(self.tile.steps)
-        until = minimum(size - block * depth, depth) if self.leaves_out else depth
-        others = set(range(self.op.input_count)).difference(self.group.plan.shared)
-        needs_place = any(map(self._changes_by_steps, others))
-
-        def step(inside: Number, *sums: Value) -> list[Value]:
-            index = block * depth + inside
-            if needs_place and not self.leaves_out:
-                index = clamped(index, size, depth)
-            steps = self.loops.taken_apart(self.tile.steps, index) if needs_place else {}
-            known = {
-                each.operand: self._from_shared(each, memory, stage, inside)
-                for each, memory in zip(self.staged, memories, strict=True)
-            }
-            return self._summed(steps, known, sums)
-
-        return loops.for_range(0, until, step, *sums)
-
-    def _changes_by_steps(self, operand: int) -> bool:
-        return any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[self.tile.steps])
-
-    def _from_shared(self, staged: Staged, memory: Value, stage: Number, step: Number) -> list[Value]:
-        """The element of each row, or the vectors of columns, at a step."""
-        tile = self.tile
-        if staged.side == tile.columns:
-            return [load(memory, [stage, step, column], tile.lanes) for column in self.vector_places()]
-        together = self._rows_together
-        firsts = self.row_places()[::together]
-        return [each for row in firsts for each in elements(load(memory, [stage, step, row], together))]
-
-    def _summed(self, steps: Indices, known: dict[int, list[Value]], sums: Sequence[Value]) -> list[Value]:
-        """The sums with what a step gives."""
-        lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
-        vectors = self.tile.vectors_of_thread
-        found: list[Value] = []
-        for position, value in enumerate(sums):
-            row, vector = divmod(position, vectors)
-            arguments = [self._argument(operand, row, vector, steps, known) for operand in range(self.op.input_count)]
-            (new,) = lanes.evaluate([*arguments, value], no_index)
-            found.append(new if is_vector(value) == is_vector(new) else lanes.vector(new))
-        return found
-
-    def _argument(self, operand: int, row: int, vector: int, steps: Indices, known: dict[int, list[Value]]) -> Value:
-        if operand in known:
-            return known[operand][vector if self._is_of_columns(operand) else row]
-        found = self._fixed.get((operand, row, vector))
-        return self._read(operand, row, vector, steps) if found is None else found
-
-    def _is_of_columns(self, operand: int) -> bool:
-        return side_of(self.op, self.tile, operand) == self.tile.columns
+_INSTRUCTIONS: dict[str, type[Kernel]] = {}
+Kind = TypeVar("Kind", bound=type[Kernel])
 
 
-_PRODUCTS = ("arith.mulf", "arith.muli")
+def register_instruction(name: str) -> Callable[[Kind], Kind]:
+    """A target's kernels that multiply tiles by an instruction, which plans name; use it as a decorator."""
+
+    def register(kind: Kind) -> Kind:
+        taken = _INSTRUCTIONS.setdefault(name, kind)
+        assert taken is kind, f"instruction '{name}' has kernels already"
+        return kind
+
+    return register
 
 
-def _widened(value: Value) -> Value:
-    """The number that another one has been made of, without a change."""
-    widening = made_by(value, "arith.extf", "arith.extsi", "arith.extui")
-    return value if widening is None else widening.operands[0]
+def find_instruction(name: str) -> type[Kernel]:
+    """Raises Decline where no target has it."""
+    if name not in _INSTRUCTIONS:
+        load_schedules(all_targets())
+    if name not in _INSTRUCTIONS:
+        known = ", ".join(sorted(_INSTRUCTIONS)) or "none"
+        raise Decline(f"no target has an instruction '{name}'{suggest(name, _INSTRUCTIONS)} (known: {known})")
+    return _INSTRUCTIONS[name]

@@ -22,6 +22,8 @@ from ...core.backend import Machine
 
 #: What a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4
+#: Cores where nobody tells how many there are.
+_USUAL_CORES = 100
 #: Loops whose sizes are known at run time only are taken to be so long.
 _USUAL_SIZE = 512
 
@@ -98,14 +100,16 @@ def check_reduction(op: StructuredOp) -> None:
         raise Decline("it has a loop of no steps")
 
 
-def sides_of(op: StructuredOp) -> Sides:
-    """Raises Decline where no two inputs share the loops of the result between them."""
+def sides_of(op: StructuredOp, least: int = 2) -> Sides:
+    """Raises Decline where no two inputs share the loops of the result between them, at `least` so many."""
     inputs = [operand for operand in range(op.input_count) if any(op.uses(operand, dim) for dim in op.reductions)]
     if len(inputs) < 2:
         raise Decline("it is no sum over two inputs")
     order = _output_order(op)
+    if not order:
+        raise Decline("its result is a single element")
     alone = [_only_in(op, order, one, other) for one, other in (inputs[:2], inputs[1::-1])]
-    if not all(alone):
+    if sum(map(bool, alone)) < least:
         raise Decline("one of two inputs has no rows or columns of its own")
     columns = next((side for side in alone if order[-1] in side), alone[1])
     rows = alone[1] if columns is alone[0] else alone[0]
@@ -136,18 +140,28 @@ def best_shape(op: StructuredOp, sides: Sides, shapes: Sequence[Shape], lanes: i
     batches = math.prod(op.sizes[dim] or 1 for dim in sides.batches)
     rows, columns = (math.prod(op.sizes[dim] or _USUAL_SIZE for dim in side) for side in (sides.rows, sides.columns))
 
+    cores = machine.cores if machine.cores > 1 else _USUAL_CORES
+
     def time(shape: Shape) -> float:
         width = shape.columns_of_vectors * lanes
         count = batches * -(-rows // shape.height) * -(-columns // width)
-        return -(-count // machine.cores) * shape.height * width / shape.efficiency
+        return -(-count // cores) * shape.height * width / shape.efficiency
 
     return min(shapes, key=time)
+
+
+def loop_size(op: StructuredOp, dims: Sequence[int]) -> int:
+    """How many points loops have together, as far as it is known."""
+    return math.prod(op.sizes[dim] or _USUAL_SIZE for dim in dims)
+
+
+def cores_of(machine: Machine) -> int:
+    return machine.cores if machine.cores > 1 else _USUAL_CORES
 
 
 def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int) -> Plan:
     chains = tuple(sorted([*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps]))
     rows, columns, steps = (chains.index(side) for side in (sides.rows, sides.columns, sides.steps))
-    count = math.prod(op.sizes[dim] or _USUAL_SIZE for dim in sides.steps)
     return Plan(
         order=(*(chains.index((dim,)) for dim in sides.batches), rows, columns, steps),
         carried=1,
@@ -158,5 +172,5 @@ def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int) -> P
         loops=chains,
         threads=((rows, shape.threads_of_rows), (columns, shape.threads_of_columns)),
         shared=sides.inputs,
-        stages=2 if count > shape.depth else 1,
+        stages=2 if loop_size(op, sides.steps) > shape.depth else 1,
     )

@@ -36,11 +36,11 @@ class FakeDriver:
         #: By the function that gives it, how many of a thing are not given back yet.
         self.held: Counter[str] = Counter()
         self.contexts: list[int] = []
-        #: What a function gives instead of working; after so many calls of it that work.
+        #: What a function gives instead of working.
         self.failing: dict[str, int] = {}
-        self.after: Counter[str] = Counter()
         self.launches: list[tuple[str, int, int, int, int]] = []
-        self.streams: list[int] = []
+        #: Of kernels: handle, which one, value.
+        self.settings: list[tuple[int, ...]] = []
         self._sizes: dict[int, str] = {}
         self._texts: list[ctypes.Array[ctypes.c_char]] = []
         for name, (kinds, function) in self._functions().items():
@@ -50,9 +50,7 @@ class FakeDriver:
         def called(*arguments: Any) -> int:
             self.calls.append(name)
             if name in self.failing:
-                if not self.after[name]:
-                    return self.failing[name]
-                self.after[name] -= 1
+                return self.failing[name]
             return function(*[0 if each is None else each for each in arguments]) or 0
 
         return ctypes.CFUNCTYPE(_I, *kinds)(called)
@@ -74,8 +72,11 @@ class FakeDriver:
             "cuModuleLoadDataEx": ((_P, _P, ctypes.c_uint, _P, _P), self._load),
             "cuModuleUnload": ((_P,), lambda module: self._back("module")),
             "cuModuleGetFunction": ((_P, _P, ctypes.c_char_p), self._kernel),
-            "cuFuncGetAttribute": ((_P, _I, _P), lambda out, which, function: _put(out, 1024, _I)),
-            "cuFuncSetAttribute": ((_P, _I, _I), lambda function, which, value: 0),
+            "cuFuncGetAttribute": (
+                (_P, _I, _P),
+                lambda out, which, function: _put(out, 1024 if which == 1 else -1, _I),
+            ),
+            "cuFuncSetAttribute": ((_P, _I, _I), lambda *settings: self.settings.append(settings)),
             "cuMemAlloc_v2": ((_P, _S), lambda out, size: self._allocate(out, size, "memory")),
             "cuMemFree_v2": ((_P,), lambda place: self._free(place, "memory")),
             "cuMemAllocAsync": ((_P, _S, _P), lambda out, size, stream: self._allocate(out, size, "async")),
@@ -127,7 +128,7 @@ class FakeDriver:
         return _put(out, given)
 
     def _free(self, place: int, kind: str) -> int:
-        """Memory stays, so that what is read too late is seen by its content: it is overwritten."""
+        """The memory itself stays: it is a mistake of the program, not of the process, to read it."""
         if self._sizes.pop(place, "") != kind:
             return 1
         return self._back(kind)
