@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from ....bindings.ir import Value
 from ....emit import loops
@@ -12,16 +13,42 @@ from ....emit.arithmetic import element
 from ....emit.linalg import product
 from ....emit.numbers import Number, Size, as_index, constant, fma, maximum, minimum, select
 from ...default.attention_blocks import Blocks, Rows, ceil_divided, is_same, places, quotient
-from .attention_rows import ACROSS, THREADS, Part, Partial, Rectangle, Tile, based_on, power
+from .attention_rows import ACROSS, Part, Partial, Rectangle, Tile, based_on, power
 
 #: With fewer blocks a device has nothing to do for some; of so few keys a block is not worth it.
 _ENOUGH_BLOCKS, _FEWEST_KEYS = 256, 256
 
 
-def attend(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
+class Tiles(Protocol):
+    """How many queries and columns of their results a block has, and what its threads do."""
+
+    @property
+    def queries(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    def rectangle(
+        self,
+        what: Blocks,
+        query: Part,
+        key: Part,
+        value: Part,
+        out: Part,
+        biases: Sequence[Value],
+        sequence: Size,
+        head: Size,
+    ) -> Writes: ...
+
+
+class Writes(Protocol):
+    def write(self, start: Size, column: Size) -> None:
+        """Of the queries from `start` on, the columns from `column` on."""
+
+
+def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
     """`out` overwritten by softmax(query @ key^T) @ value of each head."""
-    batch, queries, heads, size = query.sizes
-    tile = Tile.of(what, queries, size, value.sizes[3])
+    batch, queries, heads, _ = query.sizes
     blocks, parts = ceil_divided(queries, tile.queries), ceil_divided(value.sizes[3], tile.width)
 
     def block(position: Number) -> None:
@@ -30,10 +57,10 @@ def attend(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[V
             # Those that see most keys first.
             block = as_index(blocks) - 1 - as_index(block)
         tensors = Part(query), Part(key), Part(value), Part(Rows(out, queries))
-        rectangle = Rectangle(what, tile, *tensors, biases, sequence, head)
+        rectangle = tile.rectangle(what, *tensors, biases, sequence, head)
         rectangle.write(_times(block, tile.queries), _times(part, tile.width))
 
-    loops.for_blocks(product([parts, blocks, heads, batch]), THREADS, block)
+    loops.for_blocks(product([parts, blocks, heads, batch]), tile.threads, block)
 
 
 def attend_together(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
@@ -62,7 +89,7 @@ def attend_together(what: Blocks, query: Rows, key: Rows, value: Rows, biases: S
                 first = _times(part, length)
                 rectangle.write_part(*place, first, as_index(first) + length, Partial(part, *partial))
 
-        loops.for_blocks(product([columns, blocks, parts, groups, batch]), THREADS, block)
+        loops.for_blocks(product([columns, blocks, parts, groups, batch]), tile.threads, block)
 
     if is_same(parts, 1):
         share(None)
@@ -111,7 +138,7 @@ def _join(what: Blocks, keys: Size, parts: Size, rows: Value, totals: Value, out
 
 
 def attend_to_sequences(
-    tile: Tile,
+    tile: Tiles,
     heads: Size,
     width: Size,
     count: Size,
@@ -139,12 +166,12 @@ def attend_to_sequences(
 
         def write() -> None:
             what, query, key, value, out = sequence(found)
-            rectangle = Rectangle(what, tile, query, key, value, out, [], 0, head)
+            rectangle = tile.rectangle(what, query, key, value, out, [], 0, head)
             rectangle.write(left * tile.queries, _times(part, tile.width))
 
         loops.when(found >= 0, write)
 
-    loops.for_blocks(product([parts, heads, blocks]), THREADS, block)
+    loops.for_blocks(product([parts, heads, blocks]), tile.threads, block)
 
 
 def _quotient(size: Size, by: Size) -> Size:

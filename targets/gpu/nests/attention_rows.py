@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....bindings.ir import Type, Value
 from ....bindings.mlir import ir
@@ -32,10 +32,9 @@ from ....emit.numbers import (
     operation,
     select,
 )
-from ....passes.lower_calls import memrefs
 from ....passes.schedule.vector_body import from_elements
 from ...default.attention_blocks import Blocks, Rows, is_same, quotient, seen_keys, sees
-from ..kernels.threads import from_lane, thread_id
+from ..kernels.threads import block_memory, from_lane, thread_id
 from .memory import elements, load, store, wait_for_block
 from .places import is_multiple
 
@@ -89,6 +88,15 @@ class Tile(NamedTuple):
         return Tile(what.wide, min(rows, keys), keys, lanes, -(-columns // lanes), depth)
 
     @property
+    def threads(self) -> int:
+        """Of a block."""
+        return THREADS
+
+    def rectangle(self, what: Blocks, *operands: Any) -> Rectangle:
+        """What a thread does for some queries of a head."""
+        return Rectangle(what, self, *operands)
+
+    @property
     def queries(self) -> int:
         """Of a block."""
         return self.rows * ACROSS
@@ -127,7 +135,7 @@ class _Memories(NamedTuple):
             (tile.queries, tile.keys_of_block + gap),
             (tile.values, tile.width),
         )
-        return _Memories(*(memrefs.allocate(list(shape), type_) for shape in shapes))
+        return _Memories(*(block_memory(shape, type_) for shape in shapes))
 
 
 class Partial(NamedTuple):
@@ -199,7 +207,7 @@ class Rectangle:
         def some_keys(key: Number, *carried: Value) -> list[Value]:
             most, sums, totals = _cut(carried, tile.rows, tile.rows)
             scores = [self._adjusted(each, row, key) for row, each in enumerate(self._scores(key))]
-            new = [maximum(old, _of_threads(maximum, each)) for old, each in zip(most, scores, strict=True)]
+            new = [maximum(old, of_threads(maximum, each)) for old, each in zip(most, scores, strict=True)]
             based = [based_on(each) for each in new]
             factors = [power(old, base) for old, base in zip(most, based, strict=True)]
             powers = [[power(score, base) for score in row] for row, base in zip(scores, based, strict=True)]
@@ -207,13 +215,13 @@ class Rectangle:
                 store(from_elements(each), self.memories.scores, [self.row + row, self.across * tile.keys])
             added = [sum(row[1:], row[0]) for row in powers]
             sums = [fma(*each) for each in zip(sums, factors, added, strict=True)]
-            scaled = [each * _spread(factors[at // tile.vectors], tile.lanes) for at, each in enumerate(totals)]
+            scaled = [each * spread(factors[at // tile.vectors], tile.lanes) for at, each in enumerate(totals)]
             return [*new, *sums, *self._weighted(key, scaled)]
 
         carried = [*[none] * tile.rows, *[zero] * tile.rows, *nothing]
         found = loops.for_range(first, self.last, some_keys, *carried, step=tile.keys_of_block)
         most, sums, totals = _cut(found, tile.rows, tile.rows)
-        whole = [_of_threads(lambda x, y: x + y, [each]) for each in sums]
+        whole = [of_threads(lambda x, y: x + y, [each]) for each in sums]
         return most, whole, [totals[row * tile.vectors : (row + 1) * tile.vectors] for row in range(tile.rows)]
 
     def _of_row(self, row: Number) -> tuple[Number, Size]:
@@ -241,7 +249,7 @@ class Rectangle:
                     queries = elements(load(memories.queries, [inside + each, self.row], tile.rows))
                     keys = load(memories.keys, [inside + each, self.across * tile.keys], tile.keys)
                     for row, query in enumerate(queries):
-                        found[row] = fma(_spread(query, tile.keys), number(keys), found[row])
+                        found[row] = fma(spread(query, tile.keys), number(keys), found[row])
                 return found
 
             return loops.for_range(0, tile.depth, few, *scores, step=together)
@@ -262,9 +270,8 @@ class Rectangle:
             place = key + self.across * self.tile.keys + each
             score = score * what.scale
             for bias in self.biases:
-                inside = [self.sequence, head, minimum(own, as_index(self.queries) - 1)]
-                more = load_broadcast(bias, [*map(as_index, inside), minimum(place, as_index(self.keys) - 1)])
-                score = score + more.of(what.bias_dtype).to(what.wide)
+                inside = minimum(own, as_index(self.queries) - 1), minimum(place, as_index(self.keys) - 1)
+                score = score + bias_at(what, bias, self.sequence, head, *inside)
             is_whole = what.window is None and is_multiple(self.keys, self.tile.keys_of_block)
             seen = None if is_whole else place < as_index(self.last)
             if what.offset is not None:
@@ -293,7 +300,7 @@ class Rectangle:
                         values = load(memories.values, [inside + each, place], tile.lanes)
                         for row in rows:
                             at = row * tile.vectors + vector
-                            weight = _spread(weights[row][each], tile.lanes)
+                            weight = spread(weights[row][each], tile.lanes)
                             totals[at] = fma(weight, number(values), totals[at])
                 return totals
 
@@ -319,7 +326,7 @@ class Rectangle:
         for row in range(self.tile.rows):
             own = as_index(self.start) + self.row + row
             is_some = None if is_multiple(self.rows, self.tile.queries) else own < as_index(self.rows)
-            _if(is_some, partial(put, row, *self._of_row(own)))
+            only_if(is_some, partial(put, row, *self._of_row(own)))
 
     def _each_total(self, totals: Sequence[Sequence[Number]], row: int, put: Callable[[Number, Number], None]) -> None:
         """`put` of a row's totals with their columns, where there are such."""
@@ -329,7 +336,7 @@ class Rectangle:
             for lane, each in enumerate(elements(total)):
                 place = first + lane
                 is_some = None if is_multiple(self.width, tile.width) else place < as_index(self.width)
-                _if(is_some, partial(put, number(each), place))
+                only_if(is_some, partial(put, number(each), place))
 
     # ---- shared memory ----
 
@@ -382,7 +389,7 @@ class Rectangle:
                 for lane, each in enumerate(elements(wide.value)):
                     store(each, memory, [place + lane, row])
 
-            _if(None if begin + THREADS <= rows * across else unit < rows * across, bring)
+            only_if(None if begin + THREADS <= rows * across else unit < rows * across, bring)
 
 
 class _Brought(NamedTuple):
@@ -418,23 +425,27 @@ def _vector(dtype: str, lanes: int) -> Type:
     return element(dtype) if lanes == 1 else ir.VectorType.get([lanes], element(dtype))
 
 
-def _spread(scalar: Value, lanes: int) -> Number:
+def spread(scalar: Value, lanes: int) -> Number:
     """A vector of equal elements."""
     if lanes == 1:
         return number(scalar)
     return operation("vector.broadcast", [scalar], ir.VectorType.get([lanes], scalar.type))
 
 
-def _of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Number]) -> Number:
-    """What all threads of a row have together, which each gets."""
+def of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Number], across: int = ACROSS) -> Number:
+    """What so many threads beside each other have together, which each gets."""
     whole = parts[0]
     for part in parts[1:]:
         whole = combine(whole, part)
-    across = ACROSS // 2
-    while across:
-        whole = combine(whole, number(from_lane(whole.value, across)))
+    while across > 1:
         across //= 2
+        whole = combine(whole, number(from_lane(whole.value, across)))
     return whole
+
+
+def bias_at(what: Blocks, bias: Value, sequence: Size, head: Size, query: Number, key: Number) -> Number:
+    """What a bias adds to a score."""
+    return load_broadcast(bias, [as_index(sequence), as_index(head), query, key]).of(what.bias_dtype).to(what.wide)
 
 
 def based_on(most: Number) -> Number:
@@ -446,7 +457,7 @@ def power(score: Number, base: Number) -> Number:
     return intrinsic("exp2", (score - base) * math.log2(math.e))
 
 
-def _if(condition: Number | None, body: Callable[[], None]) -> None:
+def only_if(condition: Number | None, body: Callable[[], None]) -> None:
     """Where it holds; None: always."""
     if condition is None:
         body()

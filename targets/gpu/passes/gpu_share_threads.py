@@ -138,4 +138,5 @@ def _place_memory(kernel: Operation) -> None:
         type_ = op.results[0].type
         with op.location, ir.InsertionPoint.at_block_begin(body_of(kernel)):
             shared = shared_memory(kernel, type_.shape, type_.element_type)
-            replace_op(op, [operation("memref.memory_space_cast", [shared], type_).value])
+            is_same = shared.type == type_
+            replace_op(op, [shared if is_same else operation("memref.memory_space_cast", [shared], type_).value])
