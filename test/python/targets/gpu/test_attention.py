@@ -157,11 +157,9 @@ def test_what_kernels_take(dtype: str, size: int, is_matrix: bool) -> None:
 
 
 def test_products_with_a_softmax_become_attention() -> None:
-    module = rx.Module()
-    relax = rx.relax
-    with module.function(
-        "main", [rx.tensor((2, 4, 40, 16)), rx.tensor((2, 4, 16, 50)), rx.tensor((2, 4, 50, 16))]
-    ) as f:
+    module, relax = rx.Module(), rx.relax
+    shapes = (2, 4, 40, 16), (2, 4, 16, 50), (2, 4, 50, 16)
+    with module.function("main", list(map(rx.tensor, shapes))) as f:
         query, key, value = f
         f.returns(relax.matmul(relax.nn.softmax(relax.matmul(query, key), axis=-1), value))
     executable = rx.compile(module, "cuda")
