@@ -5,7 +5,16 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
-_OPERATORS = ("all_class_non_max_suppression", "non_max_suppression", "scan", "scatter", "search", "sort", "unique")
+_OPERATORS = (
+    "all_class_non_max_suppression",
+    "attention",
+    "non_max_suppression",
+    "scan",
+    "scatter",
+    "search",
+    "sort",
+    "unique",
+)
 
 TARGET = Target(
     "gpu",

@@ -7,6 +7,7 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
     tiles      a planned reduction, with what is done to its results: a block for each rectangle of them
     points     an operation of linalg: a thread for each of its points
     threads    a loop marked `tir.parallel`: a thread for each step
+    written    such a loop with so many threads for each step, whose code says what each of them does (`tir.threads`)
     blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
     rows       an operation that reduces rows: a block for each
     row_parts, point_parts
@@ -35,6 +36,7 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
+from ....emit.loops import THREADS as THREADS_OF_STEP
 from ....emit.numbers import Number, as_index, maximum, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -149,6 +151,9 @@ class _HostCode:
         first, last, step = loop.operands
         with ir.InsertionPoint(loop):
             steps = _ceil_divided(maximum(number(last) - number(first), 0), number(step))
+        if THREADS_OF_STEP in loop.attributes:
+            self.kernels.outline([loop], self.name, "written", steps.value, loop.attributes[THREADS_OF_STEP].value)
+            return
         form = "blocks" if has_work(loop) else "threads"
         own = own_memory(loop, steps, form)
         with ir.InsertionPoint(loop):

@@ -94,12 +94,16 @@ def _threads(kernel: Operation) -> None:
     loop.erase()
 
 
-def _blocks(kernel: Operation) -> None:
+def _written(kernel: Operation) -> None:
     loop = _loop_of(kernel)
     first, _, step = map(number, loop.operands)
     with loop.location, ir.InsertionPoint(loop):
         _take_body(loop, first + block_id() * step)
     loop.erase()
+
+
+def _blocks(kernel: Operation) -> None:
+    _written(kernel)
     Together(kernel).share(body_of(kernel))
 
 
@@ -114,6 +118,7 @@ _FORMS: dict[str, Callable[[Operation], None]] = {
     "row_parts": _row_parts,
     "point_parts": _point_parts,
     "threads": _threads,
+    "written": _written,
     "blocks": _blocks,
     "block": _block_alone,
 }
@@ -154,4 +159,5 @@ def _place_memory(kernel: Operation) -> None:
         type_ = op.results[0].type
         with op.location, ir.InsertionPoint.at_block_begin(body_of(kernel)):
             shared = shared_memory(kernel, type_.shape, type_.element_type)
-            replace_op(op, [operation("memref.memory_space_cast", [shared], type_).value])
+            is_same = shared.type == type_
+            replace_op(op, [shared if is_same else operation("memref.memory_space_cast", [shared], type_).value])
