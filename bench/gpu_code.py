@@ -168,18 +168,18 @@ def rows_of_products(code: Code) -> Iterator[str]:
             yield f"    {name:<56}{figures}  {kernel.form}: {kernel.plan}"
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/models"))
     parser.add_argument("--models", nargs="+", help="only these, by the names of their files")
     parser.add_argument("--arch", nargs="+", default=ARCHS)
     parser.add_argument("--kernels", action="store_true", help="what each product and attention takes")
     parser.add_argument("--strict", action="store_true", help="fail on spills, and on what the assembler refuses")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     paths = _paths(arguments.folder, arguments.models)
     if not paths:
         print(f"no models in {arguments.folder}: make models", file=sys.stderr)
-        return 1
+        return 1 if arguments.strict else 0
     print(_HEAD, flush=True)
     wrong = list[str]()
     for path in paths:
