@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 from pathlib import Path
@@ -19,9 +20,7 @@ import relax_mlir as rx
 
 _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
-import gpu
-import gpu_cases
-import gpu_code
+gpu, gpu_cases, gpu_code = map(importlib.import_module, ("gpu", "gpu_cases", "gpu_code"))
 
 assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 
