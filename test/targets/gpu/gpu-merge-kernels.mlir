@@ -1,8 +1,9 @@
 // RUN: relax-opt %s --gpu-merge-kernels | FileCheck %s
 
-// Equal kernels are one; the others differ in an operation, in the number of threads, in where they fail.
-// CHECK: module attributes {gpu.container_module, relax.kernels = ["first", "other", "wide", "fails", "elsewhere"]}
-module attributes {gpu.container_module, relax.kernels = ["first", "again", "other", "wide", "fails", "elsewhere", "thrice", "same"]} {
+// Equal kernels are one; the others differ in an operation, in the number of threads. Those of a function of which one
+// asserts something stay.
+// CHECK: module attributes {gpu.container_module, relax.kernels = ["first", "other", "wide", "fails", "elsewhere", "behind"]}
+module attributes {gpu.container_module, relax.kernels = ["first", "again", "other", "wide", "fails", "elsewhere", "behind", "thrice", "same"]} {
   gpu.module @kernels {
     // CHECK: gpu.func @first(
     gpu.func @first(%x: !llvm.ptr, %a: f32) kernel attributes {gpu.form = "block", known_block_size = array<i32: 1, 1, 1>} {
@@ -30,12 +31,18 @@ module attributes {gpu.container_module, relax.kernels = ["first", "again", "oth
     }
     // CHECK: gpu.func @fails(
     gpu.func @fails(%a: i1) kernel attributes {gpu.form = "block", known_block_size = array<i32: 1, 1, 1>} {
-      "tir.assert"(%a) {kind = "IndexError", message = "there is no such row"} : (i1) -> () loc("Gather_7")
+      "tir.assert"(%a) {kind = "IndexError", message = "there is no such row"} : (i1) -> ()
       gpu.return
     }
     // CHECK: gpu.func @elsewhere(
     gpu.func @elsewhere(%a: i1) kernel attributes {gpu.form = "block", known_block_size = array<i32: 1, 1, 1>} {
-      "tir.assert"(%a) {kind = "IndexError", message = "there is no such row"} : (i1) -> () loc("Gather_9")
+      "tir.assert"(%a) {kind = "IndexError", message = "there is no such row"} : (i1) -> ()
+      gpu.return
+    }
+    // CHECK: gpu.func @behind(
+    gpu.func @behind(%x: !llvm.ptr, %a: f32) kernel attributes {gpu.form = "block", known_block_size = array<i32: 1, 1, 1>} {
+      %0 = arith.mulf %a, %a : f32
+      llvm.store %0, %x : f32, !llvm.ptr
       gpu.return
     }
     // CHECK-NOT: gpu.func
@@ -63,6 +70,18 @@ module attributes {gpu.container_module, relax.kernels = ["first", "again", "oth
     gpu.launch_func @kernels::@thrice blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : !llvm.ptr, %a : f32)
     // CHECK: gpu.launch_func @kernels::@other
     gpu.launch_func @kernels::@same blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : !llvm.ptr, %a : f32)
+    // CHECK: gpu.launch_func @kernels::@wide
+    gpu.launch_func @kernels::@wide blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : !llvm.ptr, %a : f32)
+    return
+  }
+  // CHECK: func.func @asserting
+  func.func @asserting(%x: !llvm.ptr, %a: f32, %fine: i1) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @kernels::@fails blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%fine : i1)
+    // CHECK: gpu.launch_func @kernels::@elsewhere
+    gpu.launch_func @kernels::@elsewhere blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%fine : i1)
+    // CHECK: gpu.launch_func @kernels::@behind
+    gpu.launch_func @kernels::@behind blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : !llvm.ptr, %a : f32)
     return
   }
 }
