@@ -7,7 +7,6 @@ RELAX_MLIR_GPU=1 has them run on this machine's device instead (`make gpu`).
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from typing import Any
 
 from gpu_emulator.driver import EmulatedCuda
@@ -15,15 +14,13 @@ from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
 ON_DEVICE = os.environ.get("RELAX_MLIR_GPU") == "1"
-_entered = ExitStack()
 _made: list[EmulatedCuda] = []
 
 
 def emulated() -> EmulatedCuda:
-    """The one of this process, in the driver's place from here on."""
+    """The one of this process."""
     if not _made:
         _made.append(EmulatedCuda())
-        _entered.enter_context(use_library(_made[-1]))
     return _made[-1]
 
 
@@ -33,7 +30,8 @@ def run_emulated(executable: Executable, *arguments: Any, function: str = "main"
         return executable.copying()[function](*arguments)
     library = emulated()
     try:
-        return executable.copying()[function](*arguments)
+        with use_library(library):
+            return executable.copying()[function](*arguments)
     finally:
         if library.faults:
             # As a real one it does nothing any more: what is loaded next is on a new one.
