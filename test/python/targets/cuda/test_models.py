@@ -45,6 +45,7 @@ def checked(module: rx.Module, device: EmulatedCuda, calls: Sequence[Sequence[An
     return launched
 
 
+@pytest.mark.slow
 def test_digits(device: EmulatedCuda) -> None:
     pictures = numpy.random.default_rng(3).random((2, 1, 8, 8), "float32")
     module = rx.from_onnx(_DIGITS)
@@ -93,6 +94,7 @@ def test_transformer(masked: bool, device: EmulatedCuda) -> None:
     assert launched >= 2 * 6
 
 
+@pytest.mark.slow
 def test_transformer_of_any_size(device: EmulatedCuda) -> None:
     module = transformer("batch", "length", masked=True)
     checked(module, device, [[words(2, 3)], [words(1, 1)], [words(1, 6)]])

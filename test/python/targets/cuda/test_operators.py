@@ -29,6 +29,7 @@ def programs(family: str, is_open: bool) -> tuple[Executable, Executable]:
 CASES = [(family, is_open) for family in FAMILIES for is_open in (False, True) if is_open or family != "elementwise"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "is_open"), CASES, ids=[f"{each}-{'open' if o else 'known'}" for each, o in CASES])
 def test_operators(family: str, is_open: bool) -> None:
     on_cpu, on_device = programs(family, is_open)
