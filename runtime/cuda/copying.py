@@ -42,6 +42,13 @@ class CopyingFunctions(Mapping[str, Function]):
             self._functions[name] = function_of(copying, self._signatures[name])
         return self._functions[name]
 
+    def upload(self, array: Any) -> Any:
+        """A tensor on the device with the elements of an array of the CPU, for functions that copy nothing."""
+        with self._copies.on_device():
+            found = self._copies.upload(share(array))
+            self._copies.wait()
+        return found
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
 

@@ -46,12 +46,17 @@ _CALLED: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoDAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
     "cuMemcpyDtoHAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
     "cuStreamSynchronize": (_PLACE,),
+    "cuEventCreate": (_PLACE, _UNSIGNED),
+    "cuEventRecord": (_PLACE, _PLACE),
+    "cuEventSynchronize": (_PLACE,),
+    "cuEventElapsedTime": (_PLACE, _PLACE, _PLACE),
+    "cuEventDestroy": (_PLACE,),
 }
 #: Functions whose present form has a name of its own in the library: what is found under the plain one is of CUDA 3.
 _SECOND = frozenset(
     [f"cuCtx{each}Current" for each in ("Push", "Pop")]
     + [f"cuMemcpy{way}{kind}" for way in ("HtoD", "DtoH", "DtoD") for kind in ("", "Async")]
-    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer"]
+    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer", "cuEventDestroy"]
 )
 
 

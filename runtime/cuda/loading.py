@@ -96,9 +96,9 @@ class DeviceProgram:
                 with suppress(DeviceError):
                     each()
 
-    def __del__(self) -> None:
-        # Where the process ends the driver gives all back.
-        if getattr(self, "_undo", None) and not sys.is_finalizing():
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Where the process ends the driver gives all back; this module's names may be gone then.
+        if getattr(self, "_undo", None) and not _is_finalizing():
             self.close()
 
     def _load(self, code: DeviceCode) -> list[int]:

@@ -29,7 +29,11 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     common = tuple(stage for stage in of_host if stage.name in _COMMON)
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
-        Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),
+        Stage(
+            "kernels",
+            (f"gpu-outline-kernels{{device={device}}}", "gpu-merge-kernels"),
+            "what works on memory becomes kernels",
+        ),
         Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
         Stage("entries", ("host-name-functions", "host-add-entries"), "the functions that callers see"),
         Stage(

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
+import re
 from contextlib import closing
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Operation
@@ -14,16 +18,23 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
+from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
 from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
 from ..arch import Arch, find_arch
 from .wheels import INSTALL, libdevice_path
 
+if TYPE_CHECKING:
+    from ....support.disk_cache import DiskCache
+
 TRIPLE = "nvptx64-nvidia-cuda"
 #: Of the LLVM whose names of architectures are in arch.py.
 LLVM_VERSION = "22"
 _LIBDEVICE = "__nv_"
+_OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
+#: In the cache.
+_KIND = "ptx"
 _KERNEL = "nvvm.kernel"
 _DIALECTS = ("llvm.", "nvvm.")
 _CAST = "builtin.unrealized_conversion_cast"
@@ -31,8 +42,8 @@ _CAST = "builtin.unrealized_conversion_cast"
 _OF_DEVICES = frozenset({"vprintf", "__assertfail"})
 
 
-def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
-    """The PTX of a module for an architecture and newer ones; kernels keep their names.
+def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache | None = None) -> str:
+    """The PTX of a module for an architecture and newer ones; kernels keep their names. It is kept in the cache.
 
     The same module gives the same text. Raises RelaxError for what no code can be made of: other dialects, functions
     that nobody has, an unknown architecture, and where llvmlite or libdevice is missing.
@@ -45,13 +56,19 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
     text = for_older_llvm(to_llvm_ir(gpu_module))
+    key = "" if cache is None else _key(llvm, text, chosen, opt_level)
+    if cache is not None and (kept := cache.get(_KIND, key)) is not None:
+        return kept.decode()
     # Not left to whoever collects garbage, which may take the context first.
     with closing(parse_llvm_ir(llvm, text, context)) as code:
         _link(llvm, code, machine, context)
         # Without any passes what is linked and not used would stay.
         optimize(llvm, code, machine, max(opt_level, 1))
         _check_defined(code, gpu_module)
-        return str(machine.emit_assembly(code))
+        made = str(machine.emit_assembly(code))
+    if cache is not None:
+        cache.put(_KIND, key, made.encode())
+    return made
 
 
 def kernel_names(gpu_module: Operation) -> list[str]:
@@ -74,6 +91,23 @@ def check_device_code(gpu_module: Operation) -> None:
     verify_ir(gpu_module, "the gpu.module is invalid: no PTX can be made of it")
     if not kernel_names(gpu_module):
         raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
+
+
+def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
+    """All that the PTX depends on, hashed."""
+    used = _OF_LIBDEVICE.search(text)
+    makers = _makers(libdevice_path(used[0]) if used else None)
+    told = [list(llvm.llvm_version_info), arch.name, arch.features, opt_level, makers]
+    hashed = hashlib.blake2b(json.dumps(told).encode(), digest_size=20)
+    hashed.update(text.encode())
+    return hashed.hexdigest()
+
+
+@functools.cache
+def _makers(libdevice: Path | None) -> str:
+    """The files by which PTX is made of LLVM's IR, hashed."""
+    files = [Path(__file__), Path(str(llvmlite.__file__)), *([libdevice] if libdevice else [])]
+    return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=20).hexdigest()
 
 
 @functools.cache
