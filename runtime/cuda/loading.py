@@ -24,7 +24,7 @@ KIND = "cuda"
 _CALLED = (
     "cuCtxPushCurrent", "cuCtxPopCurrent", "cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync",
     "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",
-    "cuGetErrorString",
+    "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
 _CONSTANT_ALIGNMENT = 256
 _RECORD_BYTES = 64

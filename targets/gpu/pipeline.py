@@ -38,7 +38,11 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),
         Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
-        Stage("entries", ("host-name-functions", "host-add-entries"), "the functions that callers see"),
+        Stage(
+            "entries",
+            ("host-name-functions", "host-profile-kernels", "host-add-entries"),
+            "the functions that callers see",
+        ),
         Stage(
             "errors",
             ("host-lower-packed", "gpu-lower-asserts", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
