@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memory that host code takes is the device's; what kernels need beside their operands comes with the graph's arena.
 
-Kernels of one stream run one after the other: all that a graph calls can have the same memory for themselves. A function
-that has such of known size is told where it lies, behind its other parameters, and asks the driver for none.
+Kernels of one stream run one after the other: all that a graph calls can have the same memory for themselves. A
+function that has such of known size is told where it lies, behind its other parameters, and asks the driver for none.
 """
 
 from __future__ import annotations
