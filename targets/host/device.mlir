@@ -5,7 +5,7 @@
 // few programs need in device_calls.mlir and device_profile.mlir.
 //
 // `%table` is the program's table of one place each (DEVICE_SLOTS of support.py, runtime/cuda/loading.py fills it):
-//   0 context            1 number of the device   2 record for assertions, as kernels see it   3 as the host does
+//   0 context            1 number of the device   2 records for assertions, as kernels see them   3 as the host does
 //   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
 //   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync
 //  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
@@ -19,6 +19,7 @@
 !record = !llvm.struct<(i32, i32, ptr, ptr, array<4 x i64>)>
 
 llvm.func @TVMFFIEnvGetStream(i32, i32) -> !ptr
+llvm.func @pthread_self() -> i64
 
 llvm.func @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
 
@@ -211,17 +212,52 @@ llvm.func hidden @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64
   llvm.return %result : i32
 }
 
-// Where kernels write what they assert, as they see it.
+// The threads that have called, each with a record of its own: what kernels of one assert is no other's, and stops no
+// other's kernels. All that come after the 63rd share the last one.
+llvm.mlir.global internal @__relax_callers() {alignment = 8 : i64} : !llvm.array<64 x i64> {
+  %none = llvm.mlir.zero : !llvm.array<64 x i64>
+  llvm.return %none : !llvm.array<64 x i64>
+}
+llvm.func internal @__relax_device_caller() -> i64 {
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %last = llvm.mlir.constant(63 : i64) : i64
+  %callers = llvm.mlir.addressof @__relax_callers : !ptr
+  %own = llvm.call @pthread_self() : () -> i64
+  llvm.br ^head(%c0 : i64)
+^head(%i: i64):
+  %more = llvm.icmp "slt" %i, %last : i64
+  llvm.cond_br %more, ^look, ^return(%last : i64)
+^look:
+  %place = llvm.getelementptr %callers[%i] : (!ptr, i64) -> !ptr, i64
+  %known = llvm.load %place atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %is_own = llvm.icmp "eq" %known, %own : i64
+  llvm.cond_br %is_own, ^return(%i : i64), ^other
+^other:
+  %next = llvm.add %i, %c1 : i64
+  %is_taken = llvm.icmp "ne" %known, %c0 : i64
+  llvm.cond_br %is_taken, ^head(%next : i64), ^take
+^take:
+  %swapped = llvm.cmpxchg %place, %c0, %own monotonic monotonic {alignment = 8 : i64} : !ptr, i64
+  %is_mine = llvm.extractvalue %swapped[1] : !llvm.struct<(i64, i1)>
+  llvm.cond_br %is_mine, ^return(%i : i64), ^head(%next : i64)
+^return(%number: i64):
+  llvm.return %number : i64
+}
+// Where kernels that this thread starts write what they assert, as they see it.
 llvm.func hidden @__relax_device_record(%table: !ptr) -> !ptr {
   %place = llvm.getelementptr %table[2] : (!ptr) -> !ptr, !llvm.ptr
-  %record = llvm.load %place : !ptr -> !ptr
+  %records = llvm.load %place : !ptr -> !ptr
+  %number = llvm.call @__relax_device_caller() : () -> i64
+  %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<64 x i8>
   llvm.return %record : !ptr
 }
-// Raises what a kernel has asserted. Whoever sees the first word of a record waits for the rest of it.
+// Raises what a kernel that this thread has started asserted. Whoever sees the first word of a record waits for the rest of it.
 llvm.func hidden @__relax_device_check(%table: !ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %place = llvm.getelementptr %table[3] : (!ptr) -> !ptr, !llvm.ptr
-  %record = llvm.load %place : !ptr -> !ptr
+  %records = llvm.load %place : !ptr -> !ptr
+  %number = llvm.call @__relax_device_caller() : () -> i64
+  %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<64 x i8>
   %taken = llvm.load %record atomic acquire {alignment = 4 : i64} : !ptr -> i32
   %is_good = llvm.icmp "eq" %taken, %ok : i32
   llvm.cond_br %is_good weights([2000, 1]), ^return(%ok : i32), ^raise
