@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Microseconds of the host that a call of a program for a GPU costs, and each launch in it, where the driver does nothing.
+"""Microseconds of the host that a call of a program for a GPU costs, and each launch in it: the driver does nothing.
 
     python bench/gpu_host.py            prints the table
     python bench/gpu_host.py --json f   writes the figures too

@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy
 import pytest
+from device_programs import KERNELS, by_hand, launch
+from fake_driver import FakeDriver
 from gpu_emulator.driver import EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
+from relax_mlir.runtime import Executable, tensor
 from relax_mlir.runtime.cuda.driver import use_library
 
 import relax_mlir as rx
@@ -71,7 +74,6 @@ def test_each_gets_its_own_results(device: EmulatedCuda) -> None:
 
 
 def test_an_error_is_that_of_the_thread_whose_call_it_was(device: EmulatedCuda) -> None:
-    """Kernels write down what they assert; another thread's call neither raises it nor stops for it."""
     run = program(picked)
     x = numpy.random.default_rng(0).normal(size=(6, 8)).astype("float32")
     expected = numpy.exp(x[[1, 2, 3]]) / numpy.exp(x[[1, 2, 3]]).sum(1, keepdims=True)
@@ -93,32 +95,26 @@ def test_an_error_is_that_of_the_thread_whose_call_it_was(device: EmulatedCuda) 
     assert numpy.allclose(good, expected, rtol=1e-4)
 
 
-def test_more_threads_than_there_are_records(device: EmulatedCuda) -> None:
-    """One after the other, each of another number; the last ones share a record, and errors still come."""
-    run = program(picked)
-    call, x = run.copying()["main"], numpy.zeros((6, 8), "float32")
+def test_what_a_thread_has_begun_it_alone_is_told() -> None:
+    """Between a call whose kernel asserts something and the time when its thread looks, another one waits and looks."""
     told: list[str] = []
 
-    def fail() -> None:
+    def told_of(program: rx.Executable) -> None:
         try:
-            call(x, numpy.array([1, 2, 9]))
+            program.synchronize()
         except IndexError as error:
             told.append(str(error))
 
-    kept = [threading.Event() for _ in range(70)]
-
-    def live(number: int) -> None:
-        fail()
-        if number + 1 < len(kept):
-            kept[number].wait(600)  # so that nobody has its number
-
-    threads = [threading.Thread(target=live, args=(number,)) for number in range(len(kept))]
-    for number, thread in enumerate(threads):
+    with use_library(FakeDriver(KERNELS)):
+        record = "  %source = llvm.call @__relax_device_record(%table) : (!llvm.ptr) -> !llvm.ptr"
+        program = Executable(by_hand(record + launch(1, "%source")))
+        call: Any = program.copying()["main"].packed
+        passed, _ = call._uploaded([tensor(numpy.arange(5, dtype="float32"))])
+        program["main"](*passed)
+        thread = threading.Thread(target=told_of, args=(program,))
         thread.start()
-        while len(told) <= number and thread.is_alive():
-            thread.join(0.001)
-    for event in kept:
-        event.set()
-    for thread in threads:
-        thread.join()
-    assert len(told) == len(kept) and all("9 is out of range" in each for each in told)
+        thread.join(600)
+        assert not told
+        told_of(program)
+        told_of(program)
+    assert told == ["gather 'g': index 7 of 5"]
