@@ -35,7 +35,11 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
             "what works on memory becomes kernels",
         ),
         Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
-        Stage("entries", ("host-name-functions", "host-add-entries"), "the functions that callers see"),
+        Stage(
+            "entries",
+            ("host-name-functions", "host-profile-kernels", "host-add-entries"),
+            "the functions that callers see",
+        ),
         Stage(
             "errors",
             ("host-lower-packed", "gpu-lower-asserts", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
