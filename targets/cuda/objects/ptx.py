@@ -36,6 +36,7 @@ _OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
 #: In the cache.
 _KIND = "ptx"
 _KERNEL = "nvvm.kernel"
+_LEAST_BLOCKS, _SHARED_POINTER = "nvvm.minctasm", "!llvm.ptr<3>"
 _DIALECTS = ("llvm.", "nvvm.")
 _CAST = "builtin.unrealized_conversion_cast"
 # What every device has without being linked.
@@ -52,6 +53,7 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
     check_opt_level(opt_level)
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
+    _ask_for_registers(gpu_module)
     machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
@@ -118,6 +120,19 @@ def _prepare(llvm: ModuleType) -> None:
     # What libdevice asks, and is told 0 where nobody answers: whether square roots are rounded correctly. Whether
     # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
     llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
+
+
+def _ask_for_registers(gpu_module: Operation) -> None:
+    """NVIDIA's assembler gives threads fewer registers than they need, for one more block of them, and spills the rest.
+    Kernels whose blocks share memory are planned for what a thread holds: one block is enough for them.
+    """
+    for kernel in operations_of(gpu_module.regions[0].blocks[0]):
+        if _KERNEL in kernel.attributes and any(_is_shared_memory(op) for op in operations_in(kernel)):
+            kernel.attributes[_LEAST_BLOCKS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, kernel.context), 1)
+
+
+def _is_shared_memory(op: Operation) -> bool:
+    return op.name == "llvm.mlir.addressof" and str(op.results[0].type) == _SHARED_POINTER
 
 
 def _check_stored(op: Operation) -> None:

@@ -241,6 +241,22 @@ def test_spills_are_told() -> None:
         resources(text.replace("ld.global", "mulx.global"), "sm_80")
 
 
+def test_kernels_that_share_memory_may_have_all_registers() -> None:
+    """Without it ptxas spills some of theirs, to have room for one more block."""
+    global_ = 'memref.global "private" @shared : memref<128xf32, 3>\n'
+    body = """%t = gpu.thread_id x
+      %s = memref.get_global @shared : memref<128xf32, 3>
+      %x = memref.load %a[%t] : memref<4096xf32>
+      memref.store %x, %s[%t] : memref<128xf32, 3>
+      gpu.barrier
+      %c0 = arith.constant 0 : index
+      %y = memref.load %s[%c0] : memref<128xf32, 3>
+      memref.store %y, %a[%t] : memref<4096xf32>"""
+    text = made(global_ + kernel(body, name="sharing") + kernel("", name="alone"))
+    sharing, alone = (text.partition(f".entry {name}(")[2].partition("{")[0] for name in ("sharing", "alone"))
+    assert ".minnctapersm 1" in sharing and ".maxntid 128" in sharing and ".minnctapersm" not in alone
+
+
 # ---- the cache ----
 
 

@@ -58,6 +58,8 @@ CASES: dict[str, tuple[str, tuple[Shape, ...], Build]] = {
     "taps": ("float32", ((1, 64, 28, 28), (64, 64, 3, 3)), convolution),
     "taps_halves": ("float16", ((1, 64, 28, 28), (64, 64, 3, 3)), convolution),
     "taps_of_channels": ("float32", ((1, 64, 28, 28), (64, 1, 3, 3)), depthwise),
+    # Of vit, where sm_80's assembler spilled.
+    "many_columns": ("float32", ((1, 197, 768), (768, 3072), (3072,)), product),
     "heads": ("float32", ((1, 128, 8, 64),) * 3, attention),
     "heads_halves": ("float16", ((1, 128, 8, 64),) * 3, attention),
     "heads_of_any_length": ("float32", (_HEADS,) * 3, attention),
