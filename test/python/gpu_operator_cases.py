@@ -254,9 +254,6 @@ WINDOWS: dict[str, Case] = {
     ),
 }  # fmt: skip
 
-#: What cuda refuses so far, with what it says.
-REFUSED = {"nn.attention_var_len": "a kernel cannot take memory of a size that it computes itself"}
-
 FAMILIES = {
     "elementwise": ELEMENTWISE,
     "shapes": SHAPES,
@@ -270,7 +267,7 @@ FAMILIES = {
 def cases_of(family: str, is_open: bool) -> dict[str, Case]:
     """Those that are compiled; with open sizes only those that may have them."""
     family_cases = FAMILIES[family].items()
-    return {name: each for name, each in family_cases if name not in REFUSED and (each.is_open or not is_open)}
+    return {name: each for name, each in family_cases if each.is_open or not is_open}
 
 
 def module_of(cases: dict[str, Case], is_open: bool) -> rx.Module:
