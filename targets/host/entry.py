@@ -128,8 +128,9 @@ class _Entry:
         self._give(given)
         for slot in results if given is results else [*results, *given]:
             tir.ops["release"](slot)
-        for each in filter(None, (kept, scope)):
-            tir.ops["release"](each)
+        for ended in (kept, scope):
+            if ended is not None:
+                tir.ops["release"](ended)
 
     def _enter_device(self) -> Value | None:
         """Of a program for a device: its context is the thread's until what comes is given back, on every way out."""
@@ -152,9 +153,9 @@ class _Entry:
         numbers = self._support.numbers([number for each in described for number in each])
         operands = address_of(DEVICE_TABLE), constant(len(outs)), stored(outs), numbers, kept
         self._support.require("device_align", *operands)
-        tensors = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
-        for place, out in zip(tensors, outs, strict=False):  # results come behind
-            values[place] = Tensor(load(out, 0, type_of("ptr")), values[place].sizes)
+        tensors = [(place, value.sizes) for place, value in enumerate(values) if isinstance(value, Tensor)]
+        for (place, sizes), out in zip(tensors, outs, strict=False):  # results come behind
+            values[place] = Tensor(load(out, 0, type_of("ptr")), sizes)
         return kept
 
     def _check_arity(self) -> None:

@@ -130,7 +130,8 @@ def _placed(function: Operation, scratch: Sequence[Operation]) -> int:
         for user in [user for user in users_of(memref) if user.name == "memref.dealloc"]:
             user.erase()
         replace_op(each, [made])
-        total += round_up(byte_count(type_.shape, type_.element_type), _ALIGNMENT)
+        size = byte_count(type_.shape, type_.element_type)
+        total += size + -size % _ALIGNMENT
     return total
 
 

@@ -294,8 +294,8 @@ _GIVES_BACK = ("memref.dealloc", "tir.release")
 def _ended_by(value: Value) -> str:
     """What gives back a value."""
     view = defining_op(value, "llvm.getelementptr")
-    is_marked = view is not None and ENDED_BY in view.operation.attributes
-    return string_value(view.operation.attributes[ENDED_BY]) if is_marked else "release"
+    attributes = {} if view is None else view.operation.attributes
+    return string_value(attributes[ENDED_BY]) if ENDED_BY in attributes else "release"
 
 
 # What passes memory on to a block that gives it back.
