@@ -12,7 +12,7 @@ import numpy
 import pytest
 from device_programs import KERNELS, by_hand, launch
 from fake_driver import FakeDriver
-from gpu_emulator.driver import EmulatedCuda
+from gpu_emulator.driver import Checks, EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime import Executable, tensor
 from relax_mlir.runtime.cuda.driver import use_library
@@ -25,7 +25,8 @@ THREADS = 4
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    library = EmulatedCuda()
+    # Behind a kernel that has failed, others work on what nobody has written.
+    library = EmulatedCuda(checks=Checks(unwritten=False))
     with use_library(library):
         yield library
     library.check()
