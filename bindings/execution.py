@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from .ir import Module
+from .ir import Module, Operation
 from .mlir import ROOT
 
 # Where what is only declared counts as found: it is looked up when the object is loaded, never used from here.
@@ -29,7 +29,10 @@ def compile_module(module: Module, opt_level: int, defined: str, declared: Itera
     engine.dump_to_object_file(str(path))
 
 
-def to_llvm_ir(module: Module) -> str:
-    """The text of a module of the LLVM dialect in LLVM IR. What the translation does not know ends the process."""
+def to_llvm_ir(module: Module | Operation) -> str:
+    """The text in LLVM IR of a module of the LLVM dialect, or of a gpu.module.
+
+    What the translation does not know ends the process.
+    """
     translate = importlib.import_module(f"{ROOT}.dialects.llvm").translate_module_to_llvmir
     return str(translate(module.operation))

@@ -47,7 +47,7 @@ class Linear(NamedTuple):
 
 @dataclass(frozen=True)
 class StructuredOp:
-    """A linalg.generic on tensors. Operands are the inputs, what an epilogue reads besides, and the outputs.
+    """A linalg.generic. Operands are the inputs, what an epilogue reads besides, and the outputs.
 
     There is one access, by axis, for each.
     """
@@ -74,7 +74,7 @@ class StructuredOp:
     @property
     def output_start(self) -> int:
         """The number of the first output among the operands."""
-        return len(self.operands) - len(self.operation.results)
+        return len(self.operands) - (len(self.block.arguments) - self.input_count)
 
     @property
     def outputs(self) -> tuple[Value, ...]:
@@ -140,13 +140,13 @@ def structured_ops(function: Operation, *, named: bool = False) -> list[Operatio
     return [op for op in operations_in(function.operation, is_wanted) if is_wanted(op)]
 
 
-def analyze(operation: Operation) -> StructuredOp:
+def analyze(operation: Operation, *, on_memrefs: bool = False) -> StructuredOp:
     """Raises Decline where an operation is of no form that the schedules know."""
     input_count = next(iter(operation.attributes["operandSegmentSizes"]))
     operands = tuple(operation.operands)
     for value in operands:
-        _check_operand(value.type)
-    if len(operation.results) != len(operands) - input_count:
+        _check_operand(value.type, ir.MemRefType if on_memrefs else ir.RankedTensorType)
+    if not on_memrefs and len(operation.results) != len(operands) - input_count:
         raise Decline("it is on memrefs")
     iterators = [str(attribute) for attribute in operation.attributes["iterator_types"]]
     if any("window" in iterator for iterator in iterators):
@@ -166,12 +166,12 @@ def analyze(operation: Operation) -> StructuredOp:
     return op
 
 
-def _check_operand(type_: Type) -> None:
+def _check_operand(type_: Type, expected: type[Type]) -> None:
     if is_scalar(type_):
         return
-    if not isinstance(type_, ir.RankedTensorType):
+    if not isinstance(type_, expected):
         raise Decline(f"an operand is a {type_}")
-    if type_.encoding is not None:
+    if isinstance(type_, ir.RankedTensorType) and type_.encoding is not None:
         raise Decline(f"an operand has an encoding ({type_})")
 
 
@@ -180,7 +180,7 @@ def is_scalar(type_: Type) -> bool:
 
 
 def shape_of(value: Value) -> list[int]:
-    """The sizes in a tensor's type; none for a scalar."""
+    """The sizes in the type of a tensor or a memref; none for a scalar."""
     return [] if is_scalar(value.type) else list(value.type.shape)
 
 

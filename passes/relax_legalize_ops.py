@@ -16,7 +16,7 @@ from ..dialects.core.dialect import all_ops, find_op, registered_dialects
 from ..dialects.relax.function_attributes import TARGET
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
-from ..targets.core.registry import find_target, legal_operators
+from ..targets.core.registry import find_target, legal_operators, rules_chain
 from .core.base import Pass
 from .core.journal import Journal
 from .core.options import PYTHON_ONLY
@@ -27,6 +27,7 @@ from .legalize.notes import LegalizationNotes
 from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
 from .legalize.rules import Rule, RuleFunction, rules_by_op
+from .schedule.sharing import steps_apart
 
 
 @register_pass
@@ -59,8 +60,9 @@ class LegalizeOps(Pass):
             own = prim_funcs if target == self.target else PrimFuncs(op, target, prim_funcs)
             conversion = self._conversion(target, own, notes)
             conversion.leave_alone(_is_opaque if is_one else _is_elsewhere)
-            for root in roots:
-                conversion.run(root, operations if is_one else None)
+            with steps_apart(any(each.many_threads for each in rules_chain(target))):
+                for root in roots:
+                    conversion.run(root, operations if is_one else None)
 
     def _conversion(self, target: str, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Conversion:
         """By the rules of a target."""

@@ -50,6 +50,7 @@ def compile(
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
+    device: str | None = None,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
@@ -66,7 +67,8 @@ def compile(
     f32 are computed in, and what can follow them; sums are of f32. `partition` names the external codegens that are
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
-    run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks.
+    run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks. `device` is where
+    a program for such devices runs here: "cuda:1", the first one without it.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
@@ -92,7 +94,7 @@ def compile(
         artifact = build(lowered._owner, chosen, options, __version__)
     if functions:
         artifact = replace(artifact, functions={**artifact.functions, **functions})
-    return Executable(artifact, load_later=True)  # it may be for another machine
+    return Executable(artifact, load_later=True, device=device)  # it may be for another machine
 
 
 def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL) -> Stages:

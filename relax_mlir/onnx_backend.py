@@ -56,7 +56,7 @@ class OnnxBackendRep(BackendRep):
         if self._open and len(given) != self._count:
             raise RelaxError(f"the model has {counted(self._count, 'input')}, got {len(given)}")
         executable = self._executable(tuple(_shape_of(given[position]) for position, _ in self._open))
-        results = executable["main"](*given)
+        results = executable.copying()["main"](*given)
         described = executable.signature("main")["outputs"]
         outputs = [results] if len(described) == 1 else list(results)
         return self._tuple(*[_result(each, about) for each, about in zip(outputs, described, strict=True)])

@@ -162,6 +162,14 @@ def copy(tensor: Any) -> Any:
     return tvm_ffi.from_dlpack(_Relabelled(numpy.array(elements, order="C"), tensor.dtype))
 
 
+def empty_on_host(tensor: Any) -> Any:
+    """A new tvm-ffi tensor on the CPU, of another one's shape and element type."""
+    import numpy
+    import tvm_ffi
+
+    return tvm_ffi.from_dlpack(_Relabelled(numpy.empty(tensor.shape, f"uint{tensor.dtype.bits}"), tensor.dtype))
+
+
 def numpy_type(dtype: Any) -> Any:
     """numpy's or ml_dtypes' element type of this name; others are what numpy makes of them."""
     import numpy

@@ -6,9 +6,10 @@
     objects     object files, each 64-byte aligned and padded; that of the pool of threads, if there is one, last
     constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
     externals   what codegens have made of parts, as constants are
+    devices     code of kernels for devices, as constants are
 
-The digest (blake2b) is over header, manifest and objects. Constants and externals can be gigabytes: each has a
-CRC-32 in the manifest, more than twice as fast, which is enough against damage.
+The digest (blake2b) is over header, manifest and objects. Constants and externals can be gigabytes: each of
+what comes behind has a CRC-32 in the manifest, more than twice as fast, which is enough against damage.
 """
 
 from __future__ import annotations
@@ -84,6 +85,25 @@ class External:
 
 
 @dataclass(frozen=True)
+class DeviceCode:
+    """Kernels for a device that is not the CPU, as its driver loads them."""
+
+    #: What the device is to its driver: "cuda".
+    kind: str
+    #: The oldest that they are for: "sm_80".
+    arch: str
+    #: "ptx", which the driver compiles, or "cubin".
+    format: str
+    #: Their names in the order of the code's table.
+    kernels: tuple[str, ...]
+    data: memoryview
+
+    @property
+    def label(self) -> str:
+        return f"the kernels for {self.kind}, {self.arch}"
+
+
+@dataclass(frozen=True)
 class Artifact:
     """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
 
@@ -103,6 +123,8 @@ class Artifact:
     externals: tuple[External, ...] = ()
     #: The object file of the threads that the process' programs share, if this one has parallel loops.
     pool: memoryview | None = None
+    #: Kernels for other devices than the CPU.
+    devices: tuple[DeviceCode, ...] = ()
     #: What the entries say.
     signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
 
@@ -135,6 +157,7 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     places, offset = [], 0
     blobs = [_bytes_of(constant.data) for constant in artifact.constants]
     blobs += [_bytes_of(each.data) for each in artifact.externals if each.data is not None]
+    blobs += [_bytes_of(each.data) for each in artifact.devices]
     for data in blobs:
         places.append(Place(offset, data.nbytes, zlib.crc32(_padding(data.nbytes), zlib.crc32(data))))
         offset += _padded(data.nbytes)
@@ -211,9 +234,12 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     objects = tuple(_objects(parsed.object_sizes, data[code_start:constants_start]))
     objects, pool = (objects[:-1], objects[-1]) if parsed.has_pool else (objects, None)
     blobs = iter(list(_blobs(parsed.places, data[constants_start:], verify_constants)))
-    constants = [replace(each, data=next(blobs)) for each in parsed.constants]
-    externals = [each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals]
-    return Artifact(objects=objects, constants=tuple(constants), externals=tuple(externals), pool=pool, **parsed.fields)
+    constants = tuple([replace(each, data=next(blobs)) for each in parsed.constants])
+    externals = tuple([each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals])
+    devices = tuple([replace(each, data=next(blobs)) for each in parsed.devices])
+    return Artifact(
+        objects=objects, constants=constants, externals=externals, pool=pool, devices=devices, **parsed.fields
+    )
 
 
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
@@ -238,7 +264,7 @@ def _blobs(places: Iterable[tuple[str, Place]], data: memoryview, verify: bool) 
             raise ArtifactError(f"damaged: the checksum of {what} is wrong")
         yield data[place.offset : place.offset + place.size]
     if end != data.nbytes:
-        raise ArtifactError("damaged: it goes on behind the last constant or part")
+        raise ArtifactError("damaged: it goes on behind the last constant, part or device's code")
 
 
 def _digest(parts: Iterable[bytes | memoryview]) -> bytes:
@@ -274,6 +300,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         for each in artifact.constants
     ]
     externals = [_external_fields(each, None if each.data is None else next(left)) for each in artifact.externals]
+    devices = [_device_fields(each, next(left)) for each in artifact.devices]
     content = {
         "format": FORMAT_VERSION,
         "relax_mlir": artifact.version,
@@ -284,6 +311,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         "constants": constants,
         **({"calls": list(artifact.calls)} if artifact.calls else {}),
         **({"externals": externals} if externals else {}),
+        **({"devices": devices} if devices else {}),
         **({"pool": True} if artifact.pool is not None else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
@@ -301,14 +329,20 @@ def _external_fields(external: External, place: Place | None) -> dict[str, Any]:
     return fields if place is None else {**fields, **vars(place)}
 
 
+def _device_fields(code: DeviceCode, place: Place) -> dict[str, Any]:
+    told = {"kind": code.kind, "arch": code.arch, "format": code.format, "kernels": list(code.kernels)}
+    return {**told, **vars(place)}
+
+
 class _Parsed(NamedTuple):
-    """What a manifest says. Constants and externals have their places' data to come."""
+    """What a manifest says. Constants, externals and devices have their places' data to come."""
 
     fields: dict[str, Any]
     object_sizes: list[int]
     constants: list[Constant]
     externals: list[External]
-    #: Of constants, then of externals, with what they are in words.
+    devices: list[DeviceCode]
+    #: Of constants, then of externals, then of devices, with what they are in words.
     places: list[tuple[str, Place]]
     #: Whether the last object is the pool of threads.
     has_pool: bool
@@ -341,11 +375,13 @@ def _parse_manifest(text: bytes) -> _Parsed:
     has_pool = "pool" in content and fields.get("pool", bool)
     if has_pool and not sizes:
         raise ArtifactError("damaged: its manifest tells of a pool of threads, and there is no object")
-    parsed = _Parsed(found, sizes, [], [], [], has_pool)
+    parsed = _Parsed(found, sizes, [], [], [], [], has_pool)
     for each in fields.get("constants", list):
         _parse_constant(each, parsed)
     for each in fields.get("externals", list) if "externals" in content else ():
         _parse_external(each, parsed)
+    for each in fields.get("devices", list) if "devices" in content else ():
+        _parse_device(each, parsed)
     return parsed
 
 
@@ -369,6 +405,14 @@ def _parse_external(content: object, parsed: _Parsed) -> None:
     parsed.externals.append(external)
     if has_data:
         parsed.places.append((external.label, _parse_place(fields)))
+
+
+def _parse_device(content: object, parsed: _Parsed) -> None:
+    fields = Fields(content, "device")
+    kind, arch, format_ = (fields.get(key, str) for key in ("kind", "arch", "format"))
+    code = DeviceCode(kind, arch, format_, tuple(fields.items("kernels", str)), memoryview(b""))
+    parsed.devices.append(code)
+    parsed.places.append((code.label, _parse_place(fields)))
 
 
 def _parse_place(fields: Fields) -> Place:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..support.byte_sizes import byte_text
 from ..support.suggest import counted
-from .artifact import Artifact
+from .artifact import Artifact, DeviceCode
 from .manifest import Signature, Value
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ def _facts(artifact: Artifact) -> list[str]:
         f"{byte_text(code)} of code",
         f"{byte_text(constants)} of constants",
         *(f"{counted(count, 'part')} by {codegen}" for codegen, count in parts.items()),
+        *map(_device_text, artifact.devices),
     ]
+
+
+def _device_text(code: DeviceCode) -> str:
+    return f"{counted(len(code.kernels), 'kernel')} for {code.kind} ({code.arch}, {code.format})"
 
 
 def _kernels_text(signature: Signature) -> str:

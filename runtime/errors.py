@@ -8,6 +8,10 @@ class ArtifactError(Exception):
     """An artifact cannot be written, read, or run on this machine; the text gives the reason."""
 
 
+class DeviceError(ArtifactError):
+    """A device is missing, unfit for a program, or refuses what it is to do; the text gives the reason."""
+
+
 class UnknownFunction(LookupError):
     """The executable has no function of that name."""
 

@@ -11,13 +11,15 @@ import platform
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..support.collector import uncollected
 from ..support.suggest import suggest
 from . import display
-from .artifact import ALIGNMENT, Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
+from .artifact import Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cache import function_of
+from .constants import ConstantMemory
 from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
@@ -28,11 +30,13 @@ from .threads import ThreadLimit, checked_threads, pool_of_process, usual_thread
 if TYPE_CHECKING:
     import tvm_ffi
 
+    from .cuda.loading import DeviceProgram
     from .profile import Profile
 
 _SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
 _NATIVE_FUNCTION = "__relax_native_function"
 _POOL, _SET_THREADS = "__relax_pool", "__relax_set_threads"
+_SET_DEVICE, _SYNCHRONIZE = "__relax_set_device", "__relax_device_synchronize"
 
 
 class Executable:
@@ -41,31 +45,43 @@ class Executable:
     Calls may come from many threads at once; they run without the interpreter's lock.
     """
 
-    def __init__(self, artifact: Artifact, *, load_later: bool = False) -> None:
-        """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it, and
-        RelaxError where RELAX_NUM_THREADS is no number of threads.
+    def __init__(self, artifact: Artifact, *, load_later: bool = False, device: str | None = None) -> None:
+        """Loads the code of an artifact into this process, and what is for a device onto `device`: "cuda:1".
 
-        With `load_later` that happens when the first function is asked for: code for another machine can be saved.
+        Raises ArtifactError where this machine cannot run it, and RelaxError where RELAX_NUM_THREADS is no number of
+        threads, or `device` no device of the program's kind. With `load_later` that happens when the first function is
+        asked for: code for another machine can be saved.
         """
         _check_functions(artifact)
+        #: Where its functions run, and have their tensors: "cpu", "cuda:0".
+        self.device = _checked_device(device, artifact)
         self._artifact = artifact
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
         self._profiling = threading.Lock()
         self._limit = ThreadLimit(usual_threads())
-        self._module: Any = None if load_later else _load(artifact, self._limit)
+        self._module: Any = None
+        self._on_device: DeviceProgram | None = None
+        if not load_later:
+            self._load()
 
     def __getitem__(self, name: str) -> Function:
         """The function of that name; `executable[name].packed` is tvm-ffi's."""
         if name not in self._functions:
-            if name not in self._signatures:
-                raise UnknownFunction(self._unknown(name))
-            if self._module is None:
-                self._module = _load(self._artifact, self._limit)
-            packed = _find(self._module, name)
-            packed.release_gil = True
-            self._functions[name] = function_of(packed, self._signatures[name])
+            self._functions[name] = function_of(self._packed(name), self._signatures[name])
         return self._functions[name]
+
+    def _load(self) -> None:
+        if self._module is None:
+            self._module, self._on_device = _load(self._artifact, self._limit, self.device)
+
+    def _packed(self, name: str) -> tvm_ffi.Function:
+        if name not in self._signatures:
+            raise UnknownFunction(self._unknown(name))
+        self._load()
+        packed = _find(self._module, name)
+        packed.release_gil = True
+        return packed
 
     def __repr__(self) -> str:
         return display.text(self._artifact)
@@ -75,7 +91,8 @@ class Executable:
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
-        return _unpickled, (artifact_bytes(self._artifact), self._module is None, dict(self._artifact.functions))
+        functions, is_later = dict(self._artifact.functions), self._module is None
+        return _unpickled, (artifact_bytes(self._artifact), is_later, functions, self.device)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -110,14 +127,46 @@ class Executable:
         """
         from .profiling import profile_calls
 
-        function, signature = self[name], self._signatures[name]
+        call, signature = self.ready(name, *arguments), self._signatures[name]
         if not self._profiling.acquire(blocking=False):
             raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
         try:
-            find, passed = functools.partial(_find, self._module), function.prepared(*arguments)
-            return profile_calls(signature, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
+            find, on_device = functools.partial(_find, self._module), self._on_device is not None
+            return profile_calls(signature, call, find, repeat=repeat, warmup=warmup, on_device=on_device)
         finally:
             self._profiling.release()
+
+    def ready(self, name: str, *arguments: Any) -> Callable[[], Any]:
+        """Calls a function with these arguments again and again, for measurements: what has to be copied is copied
+        here, to the device too, and a call ends when its results are there.
+        """
+        self._load()
+        function = self[name] if self._on_device is None else self.copying()[name]
+        passed = function.prepared(*arguments)
+        packed: Any = function.packed
+        return functools.partial(packed, *passed) if self._on_device is None else packed.ready(passed)
+
+    def synchronize(self) -> None:
+        """Waits for what calls from this thread have begun on the device, and raises what its kernels have found.
+
+        There is nothing to wait for where the program runs on the CPU.
+        """
+        if self._on_device is not None:
+            _find(self._module, _SYNCHRONIZE)()
+
+    def copying(self) -> Mapping[str, Function]:
+        """The functions by name, with arguments from and results to memory of the CPU, whatever the program runs on.
+
+        A call copies the arguments to the device, those that it writes to back as well, and the results; it waits until
+        all is done. Tensors on the device are passed as they are.
+        """
+        self._load()
+        if self._on_device is None:
+            return MappingProxyType({name: self[name] for name in self})
+        from .cuda.copying import CopyingFunctions
+
+        find = functools.partial(_find, self._module)
+        return CopyingFunctions(self._signatures, self._on_device, self._packed, find)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes.
@@ -139,6 +188,7 @@ def load(
     sha256: str | None = None,
     verify_key: str | os.PathLike[str] | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    device: str | None = None,
 ) -> Executable:
     """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
 
@@ -150,6 +200,7 @@ def load(
     reads all of them once; without `verify_constants` they are read when they are used.
 
     `functions` are called by this program alone, in the place of those that are registered under their names.
+    `device`, "cuda:1", is where a program for devices of that kind runs; "cuda:0" without it.
     """
 
     def check(data: memoryview) -> None:
@@ -157,11 +208,22 @@ def load(
 
     is_trusted = sha256 is None and verify_key is None
     artifact = read_artifact(path, verify_constants=verify_constants, check=None if is_trusted else check)
-    return Executable(replace(artifact, functions=functions) if functions else artifact)
+    return Executable(replace(artifact, functions=functions) if functions else artifact, device=device)
 
 
-def _unpickled(data: bytes, load_later: bool, functions: Mapping[str, Callable[..., Any]]) -> Executable:
-    return Executable(replace(parse_artifact(memoryview(data)), functions=functions), load_later=load_later)
+def _unpickled(
+    data: bytes, load_later: bool, functions: Mapping[str, Callable[..., Any]], device: str | None = None
+) -> Executable:
+    artifact = replace(parse_artifact(memoryview(data)), functions=functions)
+    return Executable(artifact, load_later=load_later, device=device)
+
+
+def _checked_device(device: str | None, artifact: Artifact) -> str:
+    if device is None and not artifact.devices:
+        return "cpu"
+    from .cuda.loading import checked_device
+
+    return checked_device(device, artifact.devices)
 
 
 def _check_functions(artifact: Artifact) -> None:
@@ -197,21 +259,23 @@ def check_features(required: tuple[str, ...]) -> None:
 
 
 @uncollected()  # tvm-ffi is imported
-def _load(artifact: Artifact, limit: ThreadLimit) -> tvm_ffi.Module:
+def _load(artifact: Artifact, limit: ThreadLimit, device: str) -> tuple[tvm_ffi.Module, DeviceProgram | None]:
+    """The code, and what it has on a device."""
     check_architecture(artifact.triple)
     check_features(artifact.features)
     parts = runtimes_of(artifact.externals)
     module = _load_objects(artifact.objects, artifact)
     if artifact.pool is not None:
         _set_threads(module, artifact, artifact.pool, limit)
+    on_device = _set_device(module, artifact, device) if artifact.devices else None
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
-        _set_constants(module, artifact)
+        _set_constants(module, artifact, on_device)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
     given = {**_linked(module, artifact), **loaded_functions(parts, native), **artifact.functions}
     called = {name: given[name] for name in artifact.calls if name in given}  # a call may have gone with dead code
     if called:
         _set_functions(module, artifact.calls, called)
-    return module
+    return module, on_device
 
 
 def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, Any]:
@@ -260,23 +324,36 @@ def _find(module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
         raise ArtifactError(f"'{name}' cannot be linked: {_first_line(error)}") from None
 
 
-def _set_constants(module: tvm_ffi.Module, artifact: Artifact) -> None:
+def _set_constants(module: tvm_ffi.Module, artifact: Artifact, on_device: DeviceProgram | None) -> None:
     """Tells the code where its constants are. It owns that memory from here on: functions outlive executables."""
-    memory = ConstantMemory([constant.data for constant in artifact.constants])
+    memory = on_device or ConstantMemory([constant.data for constant in artifact.constants])
+    _set_table(module, _SET_CONSTANTS, memory.table, "its constants", len(artifact.constants), memory)
+
+
+def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str) -> DeviceProgram:
+    """Puts kernels and constants onto the device, which the code owns from here on, and tells it where they are."""
+    from .cuda.loading import DeviceProgram, deleter_of_process
+
+    deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))
+    program = DeviceProgram(artifact.devices, device, [constant.data for constant in artifact.constants])
+    told = program.told(deleter)
+    _set_table(module, _SET_DEVICE, told, "its device", len(told))
+    return program
+
+
+def _set_table(module: tvm_ffi.Module, setter: str, table: Any, what: str, *others: object) -> None:
+    """Gives the code a table of addresses: `others` are their number, and what keeps that alive which they are of."""
     try:
-        _find(module, _SET_CONSTANTS)(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)
+        _find(module, setter)(ctypes.cast(table, ctypes.c_void_p), *others)
     except (TypeError, ValueError) as error:
-        raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
+        raise ArtifactError(f"the object code does not take {what}: {_first_line(error)}") from None
 
 
 def _set_threads(module: tvm_ffi.Module, artifact: Artifact, code: memoryview, limit: ThreadLimit) -> None:
     """Tells the code where the threads are that share its loops, and how many it may have."""
     pool = pool_of_process(lambda: _load_objects([code], artifact))
     table = limit.table_with(_find(pool, _POOL)())
-    try:
-        _find(module, _SET_THREADS)(ctypes.cast(table, ctypes.c_void_p), len(table), limit)
-    except (TypeError, ValueError) as error:
-        raise ArtifactError(f"the object code does not take its threads: {_first_line(error)}") from None
+    _set_table(module, _SET_THREADS, table, "its threads", len(table), limit)
 
 
 def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapping[str, Any]) -> None:
@@ -286,58 +363,11 @@ def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapp
     given = {name: tvm_ffi.convert(function) for name, function in functions.items()}
     handles = [given[name].__chandle__() if name in given else None for name in calls]
     table = (ctypes.c_void_p * len(handles))(*handles)
-    try:
-        _find(module, _SET_FUNCTIONS)(ctypes.cast(table, ctypes.c_void_p), len(handles), list(given.values()))
-    except (TypeError, ValueError) as error:
-        raise ArtifactError(f"the object code does not take its functions: {_first_line(error)}") from None
+    _set_table(module, _SET_FUNCTIONS, table, "its functions", len(handles), list(given.values()))
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-# ---- addresses of buffers: what compiled code is told of constants ----
-
-
-class _Buffer(ctypes.Structure):
-    """CPython's Py_buffer."""
-
-    _fields_ = (
-        ("address", ctypes.c_void_p), ("owner", ctypes.py_object), ("length", ctypes.c_ssize_t),
-        ("item_size", ctypes.c_ssize_t), ("read_only", ctypes.c_int), ("dimensions", ctypes.c_int),
-        ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
-        ("sub_offsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
-    )  # fmt: skip
-
-
-def address_of(view: memoryview) -> int:
-    """Where a contiguous buffer begins; ctypes itself tells that of writable ones only."""
-    buffer = _Buffer()
-    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
-    address = buffer.address or 0
-    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
-    return address
-
-
-class ConstantMemory:
-    """The constants of one program, as code sees them: an address each, 64-byte aligned, while this object lives."""
-
-    def __init__(self, constants: Sequence[memoryview]) -> None:
-        self._kept: list[memoryview | bytearray] = []
-        self.table = (ctypes.c_void_p * max(len(constants), 1))(*(self._place(view) for view in constants))
-        self.count = len(constants)
-
-    def _place(self, view: memoryview) -> int:
-        """The buffer's own address where that is aligned, as it is in an artifact; else a copy's."""
-        address = address_of(view)
-        if address and address % ALIGNMENT == 0:
-            self._kept.append(view)
-            return address
-        copy = bytearray(view.nbytes + ALIGNMENT)
-        start = -address_of(memoryview(copy)) % ALIGNMENT
-        copy[start : start + view.nbytes] = view
-        self._kept.append(copy)
-        return address_of(memoryview(copy)) + start
 
 
 # ---- what programs find of Python: relax.print, and its own exceptions ----

@@ -29,6 +29,11 @@ def _verify_packed(operation: Operation, call: Call) -> None:
             raise OpProblem(f"attribute '{name}' must be a list of {count}")
 
 
+def _verify_place(operation: Operation, call: Call) -> None:
+    if [str(result.type) for result in operation.results] != ["!llvm.ptr"]:
+        raise OpProblem("gives an address, an !llvm.ptr")
+
+
 op("packed", "*args:any", attrs={"func": Str(doc="the global name of the packed function")}, results="*results",
    explicit="ty", signature="func args ty", verify=_verify_packed, pure=False,
    doc="Calls a packed function with memrefs as tensors; the caller owns the results.")  # fmt: skip
@@ -41,3 +46,5 @@ op("give_object", "source:any place:any", results="", infer=_nothing, pure=False
    doc="Leaves a reference to an object at the place, for the caller to own.")  # fmt: skip
 op("return_unless_ok", "status:scalar", results="", infer=_nothing, pure=False,
    doc="Ends the function with the status unless it is 0; memory that it holds is given back first.")  # fmt: skip
+op("place", "", results="*text", explicit="ty", signature="ty", verify=_verify_place, pure=False,
+   doc="The text, of C, that errors begin with which the function raises.")  # fmt: skip

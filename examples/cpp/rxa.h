@@ -98,6 +98,7 @@ class Program {
         ffi::String(std::string(file->data + sizeof(Header), header.manifest_bytes)), &problem);
     Require(problem.empty(), "damaged: its manifest is not JSON");
     manifest_ = parsed.cast<ffi::json::Object>();
+    Require(manifest_.count(ffi::String("devices")) == 0, "its kernels are for a device, on which Python only loads them");
     LoadObjects(file, code, constants);
     SetConstants(file, constants);
     SetFunctions();

@@ -22,7 +22,9 @@ _ROWS = 8
 
 
 def is_worth_it(rows: Rows, machine: Machine) -> bool:
-    """Whether the rows are more than stays in a core's cache between one operation and the next."""
+    """Whether the rows are more than stays in a core's cache between one operation and the next; a GPU's always are."""
+    if machine.shared_bytes:
+        return True
     sizes, bytes_ = rows.sizes(), rows.row_bytes()
     known = [size for size in sizes if size is not None]
     return bytes_ is not None and len(known) == len(sizes) and math.prod(known) * bytes_ > machine.own_cache // 2
@@ -47,7 +49,9 @@ def write(rows: Rows, machine: Machine, at_once: int | None = None, given: Given
             return Step(rows, starts, at_once, dict(zip(places, written, strict=True)), given(starts)).write()
 
         count = linalg.product(steps)
-        if machine.cores > 1:
+        if machine.shared_bytes:
+            results = loops.for_range(0, count, step, *places, grain=1)
+        elif machine.cores > 1:
             results = share_steps(count, _work(rows, machine, at_once), step, *places)
         else:
             results = loops.for_range(0, count, step, *places)

@@ -115,7 +115,7 @@ def check_lanes(op: StructuredOp, vector: int) -> None:
 def keeps_results(op: StructuredOp, plan: Plan) -> bool:
     """Whether nothing is written before a result is done."""
     carried = plan.order[len(plan.order) - plan.carried :]
-    is_cut = any(dim in carried for dim, _ in plan.blocks)
+    is_cut = not plan.threads and any(dim in carried for dim, _ in plan.blocks)
     return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not is_cut
 
 

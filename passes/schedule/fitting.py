@@ -31,7 +31,9 @@ class Fitting(NamedTuple):
 
 def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> Fitting:
     """What a plan makes of an operation. Raises Decline with the reason where it does not fit."""
-    _check_loops(op, plan)
+    if plan.threads or plan.shared or plan.stages > 1 or plan.instruction:
+        raise Decline("'threads', 'shared', 'stages' and 'instruction' are for blocks of a GPU's threads")
+    check_loops(op, plan)
     check_joined(op, plan.joined)
     joined = join(op, plan.joined)
     if joined.reductions:
@@ -57,7 +59,7 @@ def check_reads_outputs(op: StructuredOp) -> None:
         raise Decline("an output is not what its elements are put to")
 
 
-def _check_loops(op: StructuredOp, plan: Plan) -> None:
+def check_loops(op: StructuredOp, plan: Plan) -> None:
     named = [dim for chain in plan.joined for dim in chain]
     unknown = [dim for dim in named if dim not in op.dims]
     if unknown:

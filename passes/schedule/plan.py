@@ -7,6 +7,11 @@
     start
 
 A loop has the operation's number for it. Neighbours in brackets run as one loop, which has the first one's number.
+
+On a GPU threads of a block take loops, and what is in brackets need not be neighbours:
+
+    order (0 2 3) 1 (4 5 6); carried 1; vector 1 x 4; tile 0: 8, 1: 2; blocks 4: 16; threads 0: 16, 1: 16; shared 0 1;
+    stages 2; instruction m16n8k16; rule product
 """
 
 from __future__ import annotations
@@ -107,6 +112,14 @@ class Plan:
     dot: Dot | None = None
     #: The rows that a dot product takes at once; None where it takes vectors.
     tiles: Tiles | None = None
+    #: How many threads of a block share each loop: a GPU's; empty where there are no blocks of threads.
+    threads: tuple[tuple[int, int], ...] = ()
+    #: The inputs of which a block's threads keep in shared memory what `blocks` says.
+    shared: tuple[int, ...] = ()
+    #: How many such blocks of an input are in shared memory at once: while one is used others are on their way.
+    stages: int = 1
+    #: The instruction that multiplies tiles, which all threads of a warp run together; None where each adds its own.
+    instruction: str | None = None
 
     @property
     def joined(self) -> tuple[tuple[int, ...], ...]:
@@ -119,9 +132,15 @@ class Plan:
         if self.carried:
             clauses.append(f"carried {self.carried}")
         clauses.append(f"vector {names[self.vector]} x {self.lanes}")
-        for word, counts in (("tile", self.tile.items()), ("blocks", self.blocks)):
+        for word, counts in (("tile", self.tile.items()), ("blocks", self.blocks), ("threads", self.threads)):
             if counts:
                 clauses.append(f"{word} " + ", ".join(f"{names[dim]}: {count}" for dim, count in counts))
+        if self.shared:
+            clauses.append("shared " + " ".join(map(str, self.shared)))
+        if self.stages > 1:
+            clauses.append(f"stages {self.stages}")
+        if self.instruction is not None:
+            clauses.append(f"instruction {self.instruction}")
         if self.square is not None:
             clauses.append(f"square {names[self.square]}")
         if self.panel is not None:
@@ -204,6 +223,10 @@ _CLAUSES = {
     "dot": (rf"{_NUMBER}\s*:\s*{_COUNT}(?:\s+packed)?", "dot 2: 4"),
     "tiles": (rf"{_NUMBER}\s*:\s*{_COUNT}", "tiles 0: 16"),
     "parallel": (rf"{_NUMBER}\s*:\s*(?:{_COUNT}|by\s+work)", "parallel 3: 256"),
+    "threads": (_COUNTS, "threads 0: 16, 1: 16"),
+    "shared": (rf"{_NUMBER}(?:\s+{_NUMBER})*", "shared 0 1"),
+    "stages": (_COUNT, "stages 2"),
+    "instruction": (r"\w+", "instruction m16n8k16"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
 
@@ -269,6 +292,10 @@ def parse_plan(text: str) -> AnyPlan:
         loops,
         None if dot is None else Dot(loop("dot", dot[0]), dot[1], is_packed("dot")),
         None if tiles is None else Tiles(loop("tiles", tiles[0]), tiles[1]),
+        tuple(counts("threads")),
+        tuple(clauses["shared"].numbers) if "shared" in clauses else (),
+        clauses["stages"].numbers[0] if "stages" in clauses else Plan.stages,
+        clauses["instruction"].text if "instruction" in clauses else None,
     )
 
 

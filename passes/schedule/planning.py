@@ -66,7 +66,8 @@ def _plan_with_producer(consumer: StructuredOp, rules: Sequence[PlanRule], machi
     joined, plan = _first(op, rules, machine)
     if not keeps_results(op, plan):
         raise Decline("the results are not in registers when they are done")
-    check_lanes(joined, plan.vector)
+    if not plan.threads:
+        check_lanes(joined, plan.vector)
     set_plan(consumer.operation, EpilogueOf(operand))
     set_plan(op.operation, plan)
     set_plan(fill, Start())
@@ -88,8 +89,15 @@ def _first(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tup
     reasons = []
     for rule in rules:
         try:
-            plan = replace(rule.function(joined, machine), rule=rule.name, loops=loops)
-            return joined, plan if plan.parallel is not None else with_threads(joined, plan, machine)
+            plan = rule.function(joined, machine)
+            plan = replace(plan, rule=rule.name, loops=_inlined(plan, loops))
+            is_shared = plan.parallel is not None or plan.threads
+            return joined, plan if is_shared else with_threads(joined, plan, machine)
         except Decline as decline:
             reasons.append(decline.reason)
     raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no rules for plans")
+
+
+def _inlined(plan: Plan, loops: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """The operation's loops that each of the plan's is: a rule may have joined more of those that it was given."""
+    return tuple(tuple(dim for joined in chain for dim in loops[joined]) for chain in plan.joined)

@@ -7,7 +7,9 @@ Grains depend on the operation and the machine alone, so that results are the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +17,8 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.loops import Body, for_range
+from ...emit.linalg import indices_at, product
+from ...emit.loops import Body, for_range, nest
 from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
@@ -169,6 +172,8 @@ FLOPS = 128
 def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
     its steps of so many operations on floats are worth it."""
+    if _are_apart.get():
+        return for_range(0, steps, body, *carried, grain=1)
     if isinstance(steps, int) and isinstance(flops, int):
         return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
     work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
@@ -185,13 +190,42 @@ def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: V
     return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
 
 
+def share_places(bounds: Sequence[Size], body: Body) -> None:
+    """As `loops.nest(bounds, body)` where no place reads or writes what another one writes: where threads take one step
+    each, they share the places."""
+    if not _are_apart.get():
+        nest(bounds, body)
+        return
+    for_range(0, product(bounds), lambda place: body(*indices_at(place, bounds)), grain=1)
+
+
 def is_shared(steps: int, nanoseconds: float) -> bool:
     """Whether so many steps, which take so long each, are worth threads."""
     grain = _known_grain(steps, nanoseconds)
     return grain is not None and grain < steps
 
 
+#: Whether each step is a thread's: what a grain would be worth is not asked.
+_are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
+
+
+def are_steps_apart() -> bool:
+    return _are_apart.get()
+
+
+@contextmanager
+def steps_apart(are_apart: bool) -> Iterator[None]:
+    """Meanwhile ranges of shared steps have one each, if so."""
+    token = _are_apart.set(are_apart)
+    try:
+        yield
+    finally:
+        _are_apart.reset(token)
+
+
 def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
+    if _are_apart.get():
+        return for_range(0, steps, lambda start, *values: part(start, 1, *values), *carried, grain=1)
     is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
 
     def share(start: Number, *values: Value) -> Any:

@@ -61,6 +61,10 @@ class Machine:
     cores: int = 1
     #: What it has for sums of products of narrow numbers.
     dots: tuple[DotInstruction, ...] = ()
+    #: What a block of threads has of shared memory, where there are such blocks: a GPU's.
+    shared_bytes: int = 0
+    #: The instructions by which a warp multiplies tiles, as plans name them.
+    instructions: tuple[str, ...] = ()
 
     def lanes(self, bits: int) -> int:
         """Numbers of so many bits in a register."""

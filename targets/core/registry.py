@@ -43,6 +43,8 @@ class Target:
     legal: frozenset[str] = frozenset()
     #: Whether views stay, by their rows in the operators' tables: the same memory under another shape, no kernel.
     keeps_views: bool = False
+    #: Whether there is a thread for each step of a loop that threads share: a GPU's. Else each takes many, one by one.
+    many_threads: bool = False
     #: Modules that register the target's rules; imported when the target is first used.
     rule_modules: tuple[str, ...] = ()
     #: Modules that register the target's schedules; imported when something is scheduled for it.

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ...bindings.ir import Attribute, Type, Value
+from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
 from ...emit import numbers
@@ -15,6 +15,8 @@ from ...emit.numbers import number, operation
 PTR = "!llvm.ptr"
 #: On a func.func: how its function of LLVM is seen; this way by its module alone.
 LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
+#: On what makes a value: the function that ends it.
+ENDED_BY = "relax.ended_by"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
@@ -89,15 +91,29 @@ def declare(symbol: str, type_: Type) -> None:
 
 def constant_global(symbol: str, type_: Type, value: Attribute) -> None:
     """Defines a constant that nobody else sees."""
+    _global(symbol, type_, {"value": value})
+
+
+def array_global(symbol: str, count: int, pointers: Callable[[], Sequence[Value]]) -> None:
+    """Defines a constant array of addresses that nobody else sees."""
+    type_ = ir.Type.parse(f"!llvm.array<{count} x ptr>")
+    with ir.InsertionPoint(_global(symbol, type_, {}).regions[0].blocks.append()):
+        value = ir.Operation.create("llvm.mlir.poison", results=[type_]).result
+        for position, pointer in enumerate(pointers()):
+            value = _insert(value, pointer, position)
+        ir.Operation.create("llvm.return", operands=[value])
+
+
+def _global(symbol: str, type_: Type, attributes: dict[str, Attribute]) -> Operation:
     attributes = {
         "sym_name": ir.StringAttr.get(symbol),
         "global_type": ir.TypeAttr.get(type_),
         "linkage": ir.Attribute.parse(INTERNAL),
         "constant": ir.UnitAttr.get(),
-        "value": value,
         "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
+        **attributes,
     }
-    ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1)
+    return ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1)
 
 
 def type_of(name: str) -> Type:
@@ -146,6 +162,11 @@ def view_of(pointer: Value, offset: int | Value = 0) -> Value:
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
     operands = [pointer] if isinstance(offset, int) else [pointer, offset]
     return operation("llvm.getelementptr", operands, pointer.type, rawConstantIndices=places, elem_type=element).value
+
+
+def mark_end(value: Value, function: str) -> None:
+    """Says which function ends what a view of an address stands for, in the place of __relax_release."""
+    value.owner.attributes[ENDED_BY] = ir.StringAttr.get(function)
 
 
 def _insert(struct: Value, value: Value, *position: int) -> Value:

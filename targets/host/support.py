@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,11 +24,15 @@ from .abi import EXPORT_PREFIX
 MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
-#: The first is what all programs need, and the others of each other nothing.
-_FILES = ("support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir")
+#: The first is what all programs need; each needs at most those before it.
+_FILES = (
+    "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
+    "device_calls.mlir", "device_profile.mlir",
+)  # fmt: skip
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
 _INLINED = "alwaysinline"
+_DECLARATION = re.compile(r"^llvm\.func @__relax_(\w+)\([^%\n]*$", re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
@@ -92,6 +96,36 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
   llvm.return %status : i32
 }}
 """
+
+
+#: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
+CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
+#: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
+DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 23
+#: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
+DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
+
+
+def device_text(kernels: int, has_constants: bool) -> str:
+    """The table of a program with so many kernels for a device, and what the loader calls.
+
+    What owns that which is on the device comes with the constants: of which there are 0 where there are none.
+    """
+    exported = "".join(
+        f"""
+llvm.func hidden @{name}(!ptr, !ptr, i32, !ptr) -> i32
+llvm.func @{EXPORT_PREFIX}{name}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %table = llvm.mlir.addressof @{DEVICE_TABLE} : !ptr
+  %status = llvm.call @{name}(%table, %args, %count, %result) : (!ptr, !ptr, i32, !ptr) -> i32
+  llvm.return %status : i32
+}}
+"""
+        for name in DEVICE_FUNCTIONS
+    )
+    owner = (
+        "" if has_constants else table_text(f"{CONSTANT_TABLE}.none", SET_CONSTANTS, 0).replace("!ptr = !llvm.ptr", "")
+    )
+    return table_text(DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS + kernels) + owner + exported
 
 
 def native_function_text(exported: str) -> str:
@@ -164,6 +198,15 @@ class Support:
         self._add(symbol, f"!llvm.array<{len(content.encode()) + 1} x i8>", ir.StringAttr.get(content + "\0"))
         return llvm_ops.address_of(symbol)
 
+    def texts(self, contents: Sequence[str]) -> str:
+        """The name of a constant array of the addresses of texts."""
+        symbol = f"__relax_texts.{_hash(repr(list(contents)))}"
+        if symbol not in self._known:
+            with ir.InsertionPoint(self._body), ir.Location.unknown():
+                llvm_ops.array_global(symbol, len(contents), lambda: [self.text(each) for each in contents])
+            self._known.add(symbol)
+        return symbol
+
     def numbers(self, values: Iterable[int]) -> Value:
         """The address of constant integers of 64 bits, one behind the other."""
         listed = list(values)
@@ -211,9 +254,14 @@ def define_support(operation: Operation) -> None:
 
 
 def _needed(declared: Iterable[Operation]) -> list[str]:
-    defining = {_functions()[str(symbol_name(each)).removeprefix(_PREFIX)].string for each in declared}
+    needed = {_functions()[str(symbol_name(each)).removeprefix(_PREFIX)].string for each in declared}
+    if not needed:
+        return []
     first, *others = unit_texts()
-    return [first, *(text for text in others if text in defining)] if defining else []
+    for text in reversed(others):
+        if text in needed:
+            needed |= {_functions()[name].string for name in _DECLARATION.findall(text)}
+    return [first, *(text for text in others if text in needed)]
 
 
 def _declared(module: Operation) -> list[Operation]:

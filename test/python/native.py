@@ -14,11 +14,11 @@ from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
 from relax_mlir.passes.lower_calls import memrefs, scalars
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
-from relax_mlir.targets.host.entry import CONSTANT_TABLE, SET_CONSTANTS, add_entry
+from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.passes.host_lower_packed import LowerPacked
 from relax_mlir.targets.host.signature import Signature, single
-from relax_mlir.targets.host.support import Support, named_in, table_text
+from relax_mlir.targets.host.support import CONSTANT_TABLE, SET_CONSTANTS, Support, named_in, table_text
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 
 import relax_mlir

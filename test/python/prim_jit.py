@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+from emulated_gpu import run_emulated
 from relax_mlir.bindings.mlir import as_list
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
 from relax_mlir.runtime import Executable, tensor, to_numpy
 
 import relax_mlir as rx
+
+#: What operators are compiled for: `make gpu` and `make gpu-emulated` run the same tests for another target.
+TARGET = os.environ.get("RELAX_MLIR_TEST_TARGET", "llvm")
 
 
 def dtype_name(array: Any) -> str:
@@ -24,7 +29,7 @@ def run_op(
     name: str,
     *arguments: Any,
     symbols: Sequence[Sequence[str | int]] = (),
-    target: str = "llvm",
+    target: str = TARGET,
     default_rules: bool = False,
     **attributes: Any,
 ) -> Any:
@@ -46,7 +51,7 @@ def run_op(
 def called(executable: Executable, *arguments: Any) -> Any:
     """What `main` gives for arrays and numbers: an array, or a tuple of several, of the element types it was told."""
     given = [tensor(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
-    results = executable["main"](*given)
+    results = run_emulated(executable, *given) if TARGET.startswith("cuda") else executable["main"](*given)
     # Of less than a byte, in bytes.
     held = [output.get("holds") for output in executable.signature("main")["outputs"]]
     if len(held) == 1:
@@ -60,7 +65,7 @@ def compiled(
     infos: tuple[TensorInfo, ...],
     literals: tuple[Any, ...],
     attributes: tuple[tuple[str, Any], ...],
-    target: str = "llvm",
+    target: str = TARGET,
     default_rules: bool = False,
 ) -> Executable:
     module = rx.Module()
@@ -91,4 +96,4 @@ def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequ
     module = rx.Module()
     with module.function("main", infos) as f:
         f.returns(build(*f))
-    return called(rx.compile(module, target="llvm"), *arguments)
+    return called(rx.compile(module, target=TARGET), *arguments)

@@ -13,7 +13,7 @@ CHECKERS = ["check_layers.py"]
 # Each writes its files, or with --check compares them only.
 GENERATORS = ["gen_upstream_passes.py", "gen_operators.py", "gen_stubs.py"]
 # These take long (the first needs mpmath, make env-dev): run by hand; only whether it is due is checked.
-MEASURED = ["gen_intrinsics_table.py", "gen_cpus.py"]
+MEASURED = ["gen_intrinsics_table.py", "gen_intrinsics_table_cuda.py", "gen_cpus.py"]
 
 
 def run(script: str, *options: str) -> int:

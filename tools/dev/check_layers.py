@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
 # A target imports no other; these are what targets share.
-SHARED_TARGETS = frozenset({"core", "host", "default"})
+SHARED_TARGETS = frozenset({"core", "host", "default", "gpu"})
 # These are imported whenever a tool starts, and these modules are what would make that slow.
 START_UP_FOLDERS = frozenset(
     {PACKAGE, "support", "bindings", "dialects", "emit", "passes", "passes/core", "targets/core", "tools"}

@@ -187,13 +187,18 @@ def measure(case: Case, dtype: str, fast_math: bool = False) -> float:
 
 
 def measure_by_mpmath(case: Case, dtype: str, fast_math: bool) -> float:
+    import numpy as np
+
+    arrays = [np.unique(array) if case.operands == 1 else array for array in points(case, dtype)]
+    return worst_by_mpmath(case, jit().run_intrinsic(f"tir.{case.name}", *arrays, fast_math=fast_math), arrays)
+
+
+def worst_by_mpmath(case: Case, got: Any, arrays: list[Any]) -> float:
+    """The largest error of results that were got for operands."""
     import ml_dtypes
     import numpy as np
 
-    mp, run_intrinsic = mpmath(), jit().run_intrinsic
-
-    arrays = [np.unique(array) if case.operands == 1 else array for array in points(case, dtype)]
-    got = run_intrinsic(f"tir.{case.name}", *arrays, fast_math=fast_math)
+    mp = mpmath()
     info = ml_dtypes.finfo(got.dtype)
     smallest, digits = mp.mpf(float(info.smallest_subnormal)), info.nmant
     largest = mp.mpf(float(info.max))
@@ -209,7 +214,7 @@ def measure_by_mpmath(case: Case, dtype: str, fast_math: bool) -> float:
     return worst
 
 
-def checksum(rows: list[str]) -> str:
+def checksum(rows: list[str], target: str = "llvm") -> str:
     """Of the code that the intrinsics of a page's rows are lowered to, which decides what is computed."""
     from relax_mlir.bindings.mlir import ir
     from relax_mlir.dialects.context import create_context
@@ -220,7 +225,7 @@ def checksum(rows: list[str]) -> str:
         functions = [text for row in rows for text in _functions(row) if _is_fast(row) == fast_math]
         with create_context():
             module = ir.Module.parse("\n".join(functions))
-        LowerIntrinsics(target="llvm", fast_math=fast_math)(module)
+        LowerIntrinsics(target=target, fast_math=fast_math)(module)
         digest.update(str(module).encode())
     return digest.hexdigest()
 

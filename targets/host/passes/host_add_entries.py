@@ -29,7 +29,7 @@ from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.stated import memory_of
 from ....passes.lower_calls.written import WRITTEN
 from ....support.errors import RelaxError
-from ..entry import add_entry, is_entry
+from ..entry import DEVICE, add_entry, define_device, is_entry
 from ..llvm_ops import INTERNAL, LINKAGE
 from ..signature import Passed, Signature, given_outputs, passed_inputs
 from ..support import Support
@@ -55,6 +55,8 @@ class AddEntries(Pass):
         public = [each for each in graphs if text_in(each, "sym_visibility", "public") == "public"]
         signatures = [signature_of(function) for function in public]
         support = Support(op)
+        if DEVICE in op.attributes:
+            define_device(support)
         for signature, function in zip(signatures, public, strict=True):
             add_entry(support, signature, function)
         with op.context:

@@ -23,6 +23,7 @@ from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.function import ARENA, COUNTED
 from ....support.errors import RelaxError
+from ..entry import DEVICE
 
 #: What a function takes of the stack at most, where it asks for it, and of small memory that it asks for elsewhere.
 MOST_STACK_BYTES, MOST_SMALL_BYTES = 16384, 1024
@@ -40,16 +41,16 @@ class CheckMemory(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for function in functions_in(op):
-                _check(function)
+                _check(function, on_device=DEVICE in op.attributes)
 
 
-def _check(function: Operation) -> None:
+def _check(function: Operation, *, on_device: bool) -> None:
     taken = [op for op in operations_in(function) if op.name in ("memref.alloc", "memref.alloca")]
     room = {"memref.alloca": MOST_STACK_BYTES, "memref.alloc": MOST_SMALL_BYTES}
     for op in taken:
         with op.location:
             size = _static_bytes(op)
-            if size is not None and size <= room[op.name] and _can_stay(op):
+            if not on_device and size is not None and size <= room[op.name] and _can_stay(op):
                 room[op.name] -= size
                 _put_on_stack(op, function)
             else:

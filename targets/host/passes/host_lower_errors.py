@@ -27,7 +27,7 @@ from ....bindings.navigation import (
     users_of,
 )
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import located_error, made_again
+from ....bindings.rewriting import located_error, made_again, replace_op
 from ....emit.linalg import segments
 from ....emit.numbers import number
 from ....passes.core.base import Pass
@@ -35,12 +35,13 @@ from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..entry import ENTRY, is_entry
-from ..llvm_ops import PTR, constant
+from ..llvm_ops import ENDED_BY, PTR, constant
 from ..support import Support, cut
 from .host_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
+_PLACE = "tir.place"
 # On what can fail, and on what gives memory back for it: the number of the way out.
 _EXIT = "relax.exit"
 
@@ -127,6 +128,9 @@ class _FailingFunction:
             if has_regions:
                 run_upstream(function, ["convert-scf-to-cf"], verify=False)
             self._add_exits()
+            for op in [op for op in operations_in(function) if op.name == _PLACE]:
+                with op.location, ir.InsertionPoint(op):
+                    replace_op(op, [self._place(op)])
             inside = operations_in(function)
             releases = [op for op in inside if op.name == "tir.release"]
             for op in inside:
@@ -138,7 +142,7 @@ class _FailingFunction:
                 self._split(block)
             for op in releases:
                 with op.location, ir.InsertionPoint(op):
-                    self._program.support.call("release", *op.operands)
+                    self._program.support.call(_ended_by(op.operands[0]), *op.operands)
                 op.erase()
 
     def _declare(self) -> None:
@@ -285,6 +289,13 @@ def _is_memory(value: Value) -> bool:
 
 
 _GIVES_BACK = ("memref.dealloc", "tir.release")
+
+
+def _ended_by(value: Value) -> str:
+    """What gives back a value."""
+    view = defining_op(value, "llvm.getelementptr")
+    attributes = {} if view is None else view.operation.attributes
+    return string_value(attributes[ENDED_BY]) if ENDED_BY in attributes else "release"
 
 
 # What passes memory on to a block that gives it back.

@@ -13,9 +13,8 @@ from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..entry import CONSTANT_TABLE, SET_CONSTANTS
 from ..llvm_ops import address_of, load, memref_at
-from ..support import Support, table_text
+from ..support import CONSTANT_TABLE, SET_CONSTANTS, Support, table_text
 from .host_name_functions import name_in_program
 
 #: On the module: what the table's places hold, a list of dictionaries {name, value}.
@@ -30,8 +29,12 @@ class PlaceConstants(Pass):
     name: ClassVar[str] = "host-place-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
+    #: Small ones too: a device reads nothing of the host's code.
+    all: bool = False
+
     def run(self, op: Operation) -> None:
-        large = [each for each in operations_of(body_of(op)) if each.name == "memref.global" and _is_large(each)]
+        held = [each for each in operations_of(body_of(op)) if each.name == "memref.global"]
+        large = [each for each in held if (self.all and "initial_value" in each.attributes) or _is_large(each)]
         if not large:
             return
         with op.context, op.location:

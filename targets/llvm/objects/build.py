@@ -8,8 +8,9 @@ import json
 from ....bindings.ir import Attribute, Module, Operation
 from ....bindings.mlir import string_value
 from ....dialects.core.codec import decode
-from ....dialects.core.elements import elements_bytes
+from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo
+from ....dialects.relax.constants import array_of_attribute
 from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RelaxError
@@ -78,4 +79,11 @@ def _constant(described: Attribute) -> Constant:
     value = described["value"]
     info = decode(value.type)
     assert isinstance(info, TensorInfo), info
-    return Constant(string_value(described["name"]), info.dtype, tuple(value.type.shape), elements_bytes(value))
+    return Constant(string_value(described["name"]), info.dtype, tuple(value.type.shape), _bytes(value, info.dtype))
+
+
+def _bytes(value: Attribute, dtype: str) -> memoryview:
+    """Resources' as they are; where small constants leave the code (host-place-constants), of the attribute itself."""
+    if is_resource(value):
+        return elements_bytes(value)
+    return memoryview(array_of_attribute(value, dtype, value.type.shape).tobytes())

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Module
-from ....support.errors import RelaxError
+from ...core import llvmlite
+from ...core.llvm_ir_text import for_older_llvm
 from .code_target import CodeTarget
 from .cpus import llvm_version
-from .llvm_ir_text import for_older_llvm
 from .narrow_conversions import ARCHITECTURES, DEFINITIONS
 
 # RISC-V's calls differ by what the CPU has; this is how all that runs Linux there passes floats.
@@ -53,38 +52,15 @@ def _optimized(llvm: ModuleType, module: Module, target: CodeTarget, opt_level: 
         abiname=_ABIS.get(target.architecture, ""),
     )  # fmt: skip
     context = llvm.create_context()
-    code = _parse(llvm, text, context)
+    code = llvmlite.parse_llvm_ir(llvm, text, context)
     if target.architecture in ARCHITECTURES:
-        code.link_in(_parse(llvm, DEFINITIONS, context))
+        code.link_in(llvmlite.parse_llvm_ir(llvm, DEFINITIONS, context))
     code.triple = target.triple
     code.data_layout = str(machine.target_data)
-    _optimize(llvm, code, machine, opt_level)
+    llvmlite.optimize(llvm, code, machine, opt_level)
     return machine, code
 
 
 def load_llvmlite(what: str = "code for another CPU than this machine's") -> ModuleType:
     """llvmlite's binding of LLVM. Raises RelaxError that says how to get the right one."""
-    try:
-        llvm = importlib.import_module("llvmlite.binding")
-    except ImportError:
-        raise RelaxError(f"{what} needs llvmlite: {_INSTALL}") from None
-    found, wanted = llvm.llvm_version_info[0], int(llvm_version().partition(".")[0])
-    if found != wanted:
-        raise RelaxError(f"this llvmlite has LLVM {found}, {what} needs LLVM {wanted}'s: {_INSTALL}")
-    return llvm
-
-
-def _parse(llvm: ModuleType, text: str, context: Any) -> Any:
-    try:
-        return llvm.parse_assembly(text, context)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())[:300]
-        raise RelaxError(f"LLVM {llvm_version()} of llvmlite does not understand the code: {reason}") from None
-
-
-def _optimize(llvm: ModuleType, code: Any, machine: Any, opt_level: int) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
-    # As MLIR's engine does.
-    options.loop_interleaving = options.loop_vectorization = options.slp_vectorization = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(code, builder)
+    return llvmlite.load_llvmlite(what, llvm_version(), _INSTALL)

@@ -17,10 +17,11 @@ from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Call, process_pool
+from ...core import llvm_ir_text, llvmlite
 from ...core.code import CodeOptions, check_opt_level
 from ...host.passes.host_call_parallel import THREAD_TABLE
 from ...host.support import define_support, named_in, needed_texts, pool_text, unit_texts
-from . import cross_object, llvm_ir_text, narrow_conversions, object_file
+from . import cross_object, narrow_conversions, object_file
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
 from .object_file import unit_object
@@ -36,7 +37,7 @@ _MOST_EARLY = 8
 # Of what is the same in every program: checks and errors, and what programs keep. Few call registered functions.
 _EARLY_TEXTS = 2
 # Beside LLVM, what code of a unit depends on.
-_MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions)
+_MAKERS = (execution, object_file, cross_object, llvm_ir_text, llvmlite, narrow_conversions)
 
 
 class NativeCode(NamedTuple):

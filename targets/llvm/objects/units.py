@@ -21,6 +21,7 @@ from ....bindings.navigation import has_body, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
+from ...host.entry import DEVICE, KERNELS
 from ...host.passes.host_add_entries import ENTRIES
 from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_name_functions import name_in_program
@@ -29,7 +30,7 @@ from .kernels import ENTANGLING, Function, is_internal, kernels_of, referred_by_
 from .object_file import KERNEL, foreign
 
 #: What the stages leave on a module for the last step, which is not LLVM's.
-NOTES = (ENTRIES, CONSTANTS, CALLS)
+NOTES = (ENTRIES, CONSTANTS, CALLS, DEVICE, KERNELS)
 #: The symbols of kernels that have units of their own.
 KERNEL_PREFIX = "__relax_kernel."
 _CONSTANT_PREFIX = "__relax_unit_constant."

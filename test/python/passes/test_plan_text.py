@@ -39,6 +39,10 @@ def plans(draw: Any) -> Plan:
         draw(st.sampled_from(["own", "matmul", "my-rule", "wide_2"])),
         loops,
         draw(st.none() | st.builds(Dot, dim, count, st.booleans())),
+        threads=tuple(draw(st.dictionaries(dim, count)).items()),
+        shared=tuple(draw(st.lists(st.integers(0, 3), max_size=3))),
+        stages=draw(st.integers(1, 4)),
+        instruction=draw(st.none() | st.just("m16n8k16")),
     )
 
 

@@ -17,9 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.runtime import Artifact, ArtifactError, Constant
-from relax_mlir.runtime.artifact import FORMAT_VERSION, HEADER_BYTES, External, read_artifact, write_artifact
+from relax_mlir.runtime.artifact import (
+    FORMAT_VERSION,
+    HEADER_BYTES,
+    DeviceCode,
+    External,
+    read_artifact,
+    write_artifact,
+)
+from relax_mlir.runtime.constants import ConstantMemory, address_of
 from relax_mlir.runtime.cpu import features_of, host_features
-from relax_mlir.runtime.executable import ConstantMemory, address_of
 from relax_mlir.runtime.manifest import Site, Value, profile_content
 
 ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
@@ -97,6 +104,59 @@ def test_a_damaged_part_is_named(tmp_path: Path, damage: str) -> None:
         start = data.index(struct.pack("<Q", len(data)))
         changed, expected = (data[:start] + size + data[start + 8 :])[:-128], "damaged: the checksum of manifest"
     assert expected in refusal(tmp_path / "a.rxa", changed)
+
+
+def with_kernels() -> Artifact:
+    """A program with constants, a part of a codegen and code for two devices."""
+    codes = (
+        DeviceCode("cuda", "sm_80", "ptx", ("add", "matmul"), memoryview(b"text of kernels" * 7)),
+        DeviceCode("cuda", "sm_90a", "cubin", (), memoryview(b"")),
+    )
+    return replace(with_externals(), devices=codes)
+
+
+def test_code_for_devices_comes_back(tmp_path: Path) -> None:
+    before = with_kernels()
+    write_artifact(before, tmp_path / "a.rxa")
+    after = read_artifact(tmp_path / "a.rxa")
+    assert after.devices == before.devices and after.devices[0].data.readonly
+    assert [bytes(each.data) for each in after.constants] == [bytes(each.data) for each in before.constants]
+    assert after.externals[0].data == before.externals[0].data
+    assert before.devices[0].label == "the kernels for cuda, sm_80"
+
+
+def test_damaged_code_for_a_device_is_named(tmp_path: Path) -> None:
+    write_artifact(with_kernels(), tmp_path / "a.rxa")
+    data = (tmp_path / "a.rxa").read_bytes()
+    place = data.rindex(b"text of kernels")
+    changed = data[:place] + b"T" + data[place + 1 :]
+    assert "damaged: the checksum of the kernels for cuda, sm_80 is wrong" in refusal(tmp_path / "a.rxa", changed)
+
+
+@pytest.mark.parametrize(
+    ("devices", "reason"),
+    [
+        (7, "'devices' in its manifest is not of type list"),
+        ([7], "its device is no JSON object"),
+        ([{"kind": "cuda", "arch": "sm_80"}], "'format' in its device is not of type str"),
+        (
+            [{"kind": "cuda", "arch": "sm_80", "format": "ptx", "kernels": [1]}],
+            "'kernels' in its device holds more than str",
+        ),
+        (
+            [{"kind": "cuda", "arch": "a", "format": "ptx", "kernels": [], "offset": -1, "size": 0, "crc32": 0}],
+            "its manifest has a negative size",
+        ),
+        (
+            [{"kind": "cuda", "arch": "a", "format": "ptx", "kernels": [], "offset": 0, "size": 9, "crc32": 0}],
+            "the kernels for cuda, a is not where the one before ends",
+        ),
+    ],
+)
+def test_what_a_manifest_says_of_devices(tmp_path: Path, whole: bytes, devices: Any, reason: str) -> None:
+    manifest = {**manifest_of(whole), "objects": [1], "constants": [], "devices": devices}
+    message = refusal(tmp_path / "a.rxa", with_manifest(json.dumps(manifest).encode()))
+    assert f"damaged: {reason}" in message
 
 
 def test_the_same_bytes(tmp_path: Path, whole: bytes) -> None:

@@ -22,10 +22,10 @@ from relax_mlir.bindings.execution import to_llvm_ir
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.runtime import ArtifactError, Executable, to_numpy
 from relax_mlir.runtime.cpu import host_features, host_triple
+from relax_mlir.targets.core.llvm_ir_text import for_older_llvm
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects.code_target import code_target
 from relax_mlir.targets.llvm.objects.cpus import architectures, llvm_version
-from relax_mlir.targets.llvm.objects.llvm_ir_text import for_older_llvm
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of a device's program with arrays of the CPU: they are copied to the device, and the results back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ..arguments import prepared
+from ..arrays import empty_on_host, share
+from ..cache import function_of
+from ..function import Function
+from ..manifest import Signature, Value
+from .loading import DeviceProgram
+
+_CPU = 1
+#: The code's functions: of a new tensor, and to wait.
+_EMPTY, SYNCHRONIZE = "__relax_device_empty", "__relax_device_synchronize"
+
+
+class CopyingFunctions(Mapping[str, Function]):
+    """A program's functions by name."""
+
+    def __init__(
+        self,
+        signatures: Mapping[str, Signature],
+        program: DeviceProgram,
+        packed: Callable[[str], Any],
+        find: Callable[[str], Any],
+    ) -> None:
+        """`packed` gives a function as the program has it, `find` one of those for the runtime."""
+        self._signatures, self._packed = signatures, packed
+        self._copies = _Copies(program, find(_EMPTY), find(SYNCHRONIZE))
+        self._functions: dict[str, Function] = {}
+
+    def __getitem__(self, name: str) -> Function:
+        """As an executable's function: it raises UnknownFunction for others."""
+        if name not in self._functions:
+            copying: Any = _CopyingCall(self._packed(name), self._signatures[name], self._copies)
+            self._functions[name] = function_of(copying, self._signatures[name])
+        return self._functions[name]
+
+    def upload(self, array: Any) -> Any:
+        """A tensor on the device with the elements of an array of the CPU, for functions that copy nothing."""
+        with self._copies.on_device():
+            found = self._copies.upload(share(array))
+            self._copies.wait()
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._signatures)
+
+    def __len__(self) -> int:
+        return len(self._signatures)
+
+
+class _CopyingCall:
+    """A function in the place of tvm-ffi's: tensors of the CPU in and out."""
+
+    def __init__(self, packed: Any, signature: Signature, copies: _Copies) -> None:
+        self._packed, self._signature, self._copies = packed, signature, copies
+
+    def __call__(self, *arguments: Any) -> Any:
+        passed, written = self._uploaded(prepared(self._signature, arguments))
+        result = self._packed(*passed)
+        self._copies.synchronize()
+        with self._copies.on_device():
+            for host, device in written:
+                self._copies.download(host, device)
+            found = self._given(result)
+            self._copies.wait()
+        return found
+
+    def ready(self, arguments: Sequence[Any]) -> Callable[[], Any]:
+        """The call with arguments that are copied once; it ends when its results, on the device, are there."""
+        passed, _ = self._uploaded(arguments)
+
+        def call() -> Any:
+            result = self._packed(*passed)
+            self._copies.synchronize()
+            return result
+
+        return call
+
+    def _uploaded(self, given: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        """Arguments on the device, and of those that are written to what they are copies of."""
+        written: list[tuple[Any, Any]] = []
+        with self._copies.on_device():
+            described = [*self._signature.inputs, *[None] * (len(given) - len(self._signature.inputs))]
+            passed = [self._passed(*pair, written) for pair in zip(described, given, strict=False)]
+            self._copies.wait()
+        return passed, written
+
+    def _passed(self, described: Value | None, value: Any, written: list[tuple[Any, Any]]) -> Any:
+        """An argument on the device; those that are written to go back from there."""
+        if described is None or described.kind not in ("tensor", "list"):
+            return value
+        if described.kind == "list":
+            is_list = isinstance(value, Sequence) and len(value) == len(described.items)
+            items = [each._replace(written=described.written) for each in described.items]
+            return [self._passed(*pair, written) for pair in zip(items, value, strict=True)] if is_list else value
+        if not hasattr(value, "__dlpack__"):
+            return value
+        host = share(value, described.written)
+        if host.__dlpack_device__()[0] != _CPU:
+            return value
+        device = self._copies.upload(host)
+        if described.written:
+            written.append((host, device))
+        return device
+
+    def _given(self, value: Any) -> Any:
+        import tvm_ffi
+
+        if isinstance(value, tvm_ffi.Array):
+            return tvm_ffi.convert([self._given(each) for each in value])
+        if not isinstance(value, tvm_ffi.Tensor) or value.__dlpack_device__()[0] == _CPU:
+            return value
+        host = empty_on_host(value)
+        self._copies.download(host, value)
+        return host
+
+
+class _Copies:
+    """Copies on the caller's stream of a device."""
+
+    def __init__(self, program: DeviceProgram, empty: Callable[..., Any], synchronize: Callable[[], object]) -> None:
+        self._driver, self._index, self._context = program.driver, program.device.number, program.context
+        self._empty, self.synchronize = empty, synchronize
+        self._label = ctypes.create_string_buffer(f"a copy on {program.device}".encode())
+
+    def on_device(self) -> AbstractContextManager[None]:
+        return self._driver.current(self._context)
+
+    def upload(self, host: Any) -> Any:
+        """A tensor on the device with the elements of one of the CPU; `wait` before that one goes."""
+        shape, dtype = host.shape, host.dtype
+        sizes = (ctypes.c_int64 * len(shape))(*shape)
+        element = dtype.type_code | dtype.bits << 8 | dtype.lanes << 16
+        about = len(shape), element, _element_bytes(host), ctypes.addressof(sizes)
+        device = self._empty(ctypes.addressof(self._label), *about)
+        self._copy("cuMemcpyHtoDAsync", device, host)
+        return device
+
+    def download(self, host: Any, device: Any) -> None:
+        self._copy("cuMemcpyDtoHAsync", host, device)
+
+    def wait(self) -> None:
+        self._driver.call("cuStreamSynchronize", self._stream())
+
+    def _copy(self, name: str, to: Any, source: Any) -> None:
+        size = _element_bytes(to)
+        for extent in to.shape:
+            size *= extent
+        if size:
+            self._driver.call(name, _address(to), _address(source), size, self._stream())
+
+    def _stream(self) -> int:
+        import tvm_ffi
+
+        return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", self._index)))
+
+
+def _element_bytes(tensor: Any) -> int:
+    return int(-(-tensor.dtype.bits * tensor.dtype.lanes // 8))
+
+
+def _address(tensor: Any) -> int:
+    """Where its elements begin, its offset in bytes counted."""
+    return int(tensor.data_ptr())

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""NVIDIA's driver, libcuda.so.1, by ctypes. Opened when the first program with kernels for it is loaded, not before."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..errors import DeviceError
+
+LIBRARY = "libcuda.so.1"
+#: Of CUresult.
+OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED_PTX = 2, 100, 222
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR, _MEMORY_POOLS = 75, 76, 115
+#: Of a memory pool: how much of it that is given back stays with the process.
+_RELEASE_THRESHOLD = 4
+
+_PLACE, _INT, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
+#: What is called from here, with the types of its arguments; addresses of the device are as wide as the host's.
+_CALLED: dict[str, tuple[Any, ...]] = {
+    "cuInit": (_UNSIGNED,),
+    "cuDriverGetVersion": (_PLACE,),
+    "cuGetErrorName": (_INT, _PLACE),
+    "cuGetErrorString": (_INT, _PLACE),
+    "cuDeviceGetCount": (_PLACE,),
+    "cuDeviceGet": (_PLACE, _INT),
+    "cuDeviceGetName": (_PLACE, _INT, _INT),
+    "cuDeviceGetAttribute": (_PLACE, _INT, _INT),
+    "cuDeviceGetDefaultMemPool": (_PLACE, _INT),
+    "cuMemPoolSetAttribute": (_PLACE, _INT, _PLACE),
+    "cuDevicePrimaryCtxRetain": (_PLACE, _INT),
+    "cuCtxPushCurrent": (_PLACE,),
+    "cuCtxPopCurrent": (_PLACE,),
+    "cuCtxSynchronize": (),
+    "cuModuleLoadDataEx": (_PLACE, _PLACE, _UNSIGNED, _PLACE, _PLACE),
+    "cuModuleUnload": (_PLACE,),
+    "cuModuleGetFunction": (_PLACE, _PLACE, ctypes.c_char_p),
+    "cuFuncGetAttribute": (_PLACE, _INT, _PLACE),
+    "cuFuncSetAttribute": (_PLACE, _INT, _INT),
+    "cuMemAlloc": (_PLACE, _SIZE),
+    "cuMemFree": (_PLACE,),
+    "cuMemHostAlloc": (_PLACE, _SIZE, _UNSIGNED),
+    "cuMemFreeHost": (_PLACE,),
+    "cuMemHostGetDevicePointer": (_PLACE, _PLACE, _UNSIGNED),
+    "cuMemcpyHtoD": (_PLACE, _PLACE, _SIZE),
+    "cuMemcpyHtoDAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
+    "cuMemcpyDtoHAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
+    "cuStreamSynchronize": (_PLACE,),
+    "cuEventCreate": (_PLACE, _UNSIGNED),
+    "cuEventRecord": (_PLACE, _PLACE),
+    "cuEventSynchronize": (_PLACE,),
+    "cuEventElapsedTime": (_PLACE, _PLACE, _PLACE),
+    "cuEventDestroy": (_PLACE,),
+}
+#: Functions whose present form has a name of its own in the library: what is found under the plain one is of CUDA 3.
+_SECOND = frozenset(
+    [f"cuCtx{each}Current" for each in ("Push", "Pop")]
+    + [f"cuMemcpy{way}{kind}" for way in ("HtoD", "DtoH", "DtoD") for kind in ("", "Async")]
+    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer", "cuEventDestroy"]
+)
+
+
+class DriverError(DeviceError):
+    """What a function of the driver has refused."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Driver:
+    """The driver's functions, with errors for what they refuse. `library` has them as attributes, as a CDLL has."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._functions: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._contexts: dict[int, int] = {}
+        status = self._function("cuInit")(0)
+        if status == NO_DEVICE:
+            raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
+        self._check("cuInit", status)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Raises DriverError with the function's name, the error's and its text."""
+        self._check(name, self._function(name)(*arguments))
+
+    def address(self, name: str) -> int:
+        """Where native code calls a function."""
+        for spelled in (f"{name}_v2", name) if name in _SECOND else (name,):
+            found = getattr(self._library, spelled, None)
+            if found is not None:
+                return ctypes.cast(found, ctypes.c_void_p).value or 0
+        raise DeviceError(f"the NVIDIA driver has no {name}: it is too old, CUDA 11.2 is the oldest that will do")
+
+    def version(self) -> tuple[int, int]:
+        """The version of CUDA that the driver knows."""
+        found = self._number("cuDriverGetVersion")
+        return found // 1000, found % 1000 // 10
+
+    def device_count(self) -> int:
+        return self._number("cuDeviceGetCount")
+
+    def device(self, index: int) -> Device:
+        """Raises DeviceError where there is none of that number."""
+        count = self.device_count()
+        if not count:
+            raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
+        if index >= count:
+            there = "only cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+            raise DeviceError(f"no device cuda:{index}: there is {there}")
+        handle, name = ctypes.c_int(), ctypes.create_string_buffer(100)
+        self.call("cuDeviceGet", ctypes.byref(handle), index)
+        self.call("cuDeviceGetName", name, len(name), handle)
+        capability = [self.attribute(handle.value, which) for which in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR)]
+        return Device(index, handle.value, name.value.decode(errors="replace"), capability[0], capability[1])
+
+    def attribute(self, device: int, which: int) -> int:
+        found = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(found), which, device)
+        return found.value
+
+    def context(self, device: int) -> int:
+        """The device's primary context, which all of the process share. It stays: results outlive programs."""
+        with self._lock:
+            if device not in self._contexts:
+                found = ctypes.c_void_p()
+                self.call("cuDevicePrimaryCtxRetain", ctypes.byref(found), device)
+                self._keep_memory(device, found.value or 0)
+                self._contexts[device] = found.value or 0
+            return self._contexts[device]
+
+    def _keep_memory(self, device: int, context: int) -> None:
+        """Has the device's pool keep what is given back: without it each call asks the system for memory again."""
+        if not self.attribute(device, _MEMORY_POOLS):
+            raise DeviceError("the device has no memory pools (cuMemAllocAsync), which programs take their memory from")
+        pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
+        with self.current(context):
+            self.call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), device)
+            self.call("cuMemPoolSetAttribute", pool, _RELEASE_THRESHOLD, ctypes.byref(all_of_it))
+
+    @contextmanager
+    def current(self, context: int) -> Iterator[None]:
+        """The context is this thread's inside."""
+        self.call("cuCtxPushCurrent", context)
+        try:
+            yield
+        finally:
+            self.call("cuCtxPopCurrent", ctypes.byref(ctypes.c_void_p()))
+
+    def _function(self, name: str) -> Any:
+        if name not in self._functions:
+            self._functions[name] = ctypes.CFUNCTYPE(_INT, *_CALLED[name])(self.address(name))
+        return self._functions[name]
+
+    def _number(self, name: str) -> int:
+        found = ctypes.c_int()
+        self.call(name, ctypes.byref(found))
+        return found.value
+
+    def _check(self, name: str, status: int) -> None:
+        if status:
+            raise DriverError(f"{name}: {self.error_text(status)}", status)
+
+    def error_text(self, status: int) -> str:
+        """An error's name and what the driver says of it."""
+        texts = [self._told(name, status) for name in ("cuGetErrorName", "cuGetErrorString")]
+        return ": ".join(filter(None, texts)) or f"unknown error {status}"
+
+    def _told(self, name: str, status: int) -> str:
+        found = ctypes.c_char_p()
+        failed = self._function(name)(status, ctypes.byref(found))
+        return "" if failed or found.value is None else found.value.decode(errors="replace")
+
+
+class Device(NamedTuple):
+    """One that the driver has: its number, the driver's handle, its name and compute capability."""
+
+    number: int
+    handle: int
+    name: str
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"cuda:{self.number}"
+
+    @property
+    def arch(self) -> str:
+        return f"sm_{self.major}{self.minor}"
+
+
+# ---- the process' driver ----
+
+_in_place: list[Driver] = []
+
+
+def driver() -> Driver:
+    """The driver, opened once. Raises DeviceError where there is none, or no device."""
+    return _in_place[-1] if _in_place else _of_system()
+
+
+@lru_cache(maxsize=1)
+def _of_system() -> Driver:
+    try:
+        library = ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        raise DeviceError(f"no NVIDIA driver: {LIBRARY} cannot be loaded: {error}") from None
+    return Driver(library)
+
+
+@contextmanager
+def use_library(library: Any) -> Iterator[Driver]:
+    """Programs that are loaded inside find this library in the driver's place: for tests."""
+    _in_place.append(Driver(library))
+    try:
+        yield _in_place[-1]
+    finally:
+        _in_place.pop()

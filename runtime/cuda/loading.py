@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program's part on a device: its kernels, its constants, the record of what kernels assert, and the code's table."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from ...support.byte_sizes import byte_text
+from ...support.errors import RelaxError
+from ..artifact import DeviceCode
+from ..constants import address_of
+from ..errors import ArtifactError, DeviceError
+from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
+
+KIND = "cuda"
+#: The driver's functions that code calls, in the order of its table (targets/host/device.mlir), from place 6 on.
+_CALLED = (
+    "cuCtxPushCurrent", "cuCtxPopCurrent", "cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync",
+    "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",
+    "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
+)  # fmt: skip
+_CONSTANT_ALIGNMENT = 256
+#: Of the records for what kernels assert: one for each of so many threads that call.
+_RECORD_BYTES = 64 * 64
+_PORTABLE_AND_MAPPED = 3
+_LOG_BYTES, _SHOWN_LINES = 8192, 5
+_ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
+_STATIC_SHARED, _MOST_DYNAMIC_SHARED = 1, 8
+_MOST_SHARED_IN_A_BLOCK = 97
+#: What code asks for whose kernels' shared memory is as large as a launch says.
+_DYNAMIC_SHARED = b".extern .shared"
+
+
+def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
+    """Where a program runs: on the first device of its kind, where nobody says. Raises RelaxError for what is none."""
+    kind = codes[0].kind if codes else "cpu"
+    if device is None:
+        return f"{kind}:0" if codes else kind
+    found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
+    if found is None or found[1] not in ("cpu", KIND):
+        raise RelaxError(f"device={device!r}: expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number")
+    if found[1] != kind:
+        raise RelaxError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
+    return f"{kind}:{int(found[2] or 0)}" if codes else kind
+
+
+class DeviceProgram:
+    """What a program has on a device, as long as this object lives: the program's code holds it."""
+
+    def __init__(self, codes: Sequence[DeviceCode], device: str, constants: Sequence[memoryview]) -> None:
+        """Raises DeviceError with the reason; what has been made until then is given back."""
+        if len(codes) != 1 or codes[0].kind != KIND:
+            raise ArtifactError(f"this release runs code for one device, {KIND}; there is {_listed(codes)}")
+        (code,) = codes
+        self.driver = driver()
+        self.device = self.driver.device(int(device.partition(":")[2]))
+        _check_arch(code, self.device)
+        self._addresses = [self.driver.address(name) for name in _CALLED]
+        self.context = self.driver.context(self.device.handle)
+        #: What gives something back, the last one made first.
+        self._undo: list[Callable[[], None]] = []
+        try:
+            with self.driver.current(self.context):
+                self.kernels = self._load(code)
+                places = self._upload(constants)
+                self.record = self._make_record()
+        except BaseException:
+            self.close()
+            raise
+        #: The constants' addresses, as ConstantMemory has them.
+        self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
+        self._names = _texts(f"kernel '{name}'" for name in code.kernels)
+
+    def told(self, deleter: int) -> Any:
+        """What the code is told; `deleter` is the address of what gives results back."""
+        names = ctypes.cast(self._names, ctypes.c_void_p).value
+        head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
+        listed = [*head, *self._addresses, *self.kernels]
+        return (ctypes.c_void_p * len(listed))(*listed)
+
+    def close(self) -> None:
+        """Waits for what is under way, and gives all back. What the driver says to that helps nobody any more."""
+        undo, self._undo = self._undo, []
+        if not undo:
+            return
+        with suppress(DeviceError), self.driver.current(self.context):
+            with suppress(DeviceError):
+                self.driver.call("cuCtxSynchronize")
+            for each in reversed(undo):
+                with suppress(DeviceError):
+                    each()
+
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Where the process ends the driver gives all back; this module's names may be gone then.
+        if getattr(self, "_undo", None) and not _is_finalizing():
+            self.close()
+
+    def _load(self, code: DeviceCode) -> list[int]:
+        """The handles of the kernels."""
+        module, data = ctypes.c_void_p(), bytes(code.data) + b"\0"
+        log = ctypes.create_string_buffer(_LOG_BYTES)
+        options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_BYTES)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _LOG_BYTES)
+        try:
+            self.driver.call("cuModuleLoadDataEx", ctypes.byref(module), data, 2, options, values)
+        except DriverError as error:
+            raise self._refused(code, error, log.value.decode(errors="replace")) from None
+        handle = module.value or 0
+        self._undo.append(partial(self.driver.call, "cuModuleUnload", handle))
+        kernels = [self._kernel(handle, name) for name in code.kernels]
+        if code.format != "ptx" or _DYNAMIC_SHARED in data:
+            for kernel in kernels:
+                self._allow_shared(kernel)
+        return kernels
+
+    def _refused(self, code: DeviceCode, error: DriverError, log: str) -> DeviceError:
+        if error.status == OUT_OF_MEMORY:
+            return DeviceError(f"{self.device} ({self.device.name}) has no room for the program's kernels: {error}")
+        text = f"{self.device} ({self.device.name}) refuses {code.label} ({code.format}): {error}"
+        if error.status == UNSUPPORTED_PTX:
+            major, minor = self.driver.version()
+            text += f"; the driver is of CUDA {major}.{minor}, which is too old for them: a newer one is needed"
+        lines = [line for line in log.splitlines() if line.strip()][:_SHOWN_LINES]
+        return DeviceError("\n  ".join([text, *lines]))
+
+    def _kernel(self, module: int, name: str) -> int:
+        found = ctypes.c_void_p()
+        try:
+            self.driver.call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
+        except DriverError as error:
+            raise ArtifactError(f"the code for the device has no kernel '{name}': {error}") from None
+        return found.value or 0
+
+    def _allow_shared(self, kernel: int) -> None:
+        """Lets launches ask for all the shared memory that a block can have, which is more than the usual 48 KB."""
+        static = ctypes.c_int()
+        self.driver.call("cuFuncGetAttribute", ctypes.byref(static), _STATIC_SHARED, kernel)
+        most = self.driver.attribute(self.device.handle, _MOST_SHARED_IN_A_BLOCK) - static.value
+        self.driver.call("cuFuncSetAttribute", kernel, _MOST_DYNAMIC_SHARED, most)
+
+    def _upload(self, constants: Sequence[memoryview]) -> list[int]:
+        """The constants' addresses on the device: one allocation for all."""
+        total = sum(map(_padded, constants))
+        if not total:
+            return [1] * len(constants)  # nobody reads what has no elements; 0 would say that they are not set
+        base = self._allocate(total)
+        places = []
+        for view in constants:
+            places.append(base)
+            if view.nbytes:
+                self.driver.call("cuMemcpyHtoD", base, address_of(view), view.nbytes)
+            base += _padded(view)
+        return places
+
+    def _allocate(self, size: int) -> int:
+        found = ctypes.c_void_p()
+        try:
+            self.driver.call("cuMemAlloc", ctypes.byref(found), size)
+        except DriverError as error:
+            if error.status != OUT_OF_MEMORY:
+                raise
+            reason = f"has no room for the program's constants, {byte_text(size)}: {error}"
+            raise DeviceError(f"{self.device} ({self.device.name}) {reason}") from None
+        self._undo.append(partial(self.driver.call, "cuMemFree", found))
+        return found.value or 0
+
+    def _make_record(self) -> tuple[int, int]:
+        """Where the host and where kernels find the records of what these assert."""
+        host, mapped = ctypes.c_void_p(), ctypes.c_void_p()
+        self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORD_BYTES, _PORTABLE_AND_MAPPED)
+        self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
+        self.driver.call("cuMemHostGetDevicePointer", ctypes.byref(mapped), host, 0)
+        ctypes.memset(host, 0, _RECORD_BYTES)
+        return host.value or 0, mapped.value or 0
+
+
+def _listed(codes: Sequence[DeviceCode]) -> str:
+    return ", ".join(f"code for {each.kind}" for each in codes) or "none"
+
+
+def _padded(view: memoryview) -> int:
+    return view.nbytes + -view.nbytes % _CONSTANT_ALIGNMENT
+
+
+def _texts(texts: Iterator[str]) -> Any:
+    """An array of C strings, which it keeps."""
+    encoded = [text.encode() for text in texts]
+    return (ctypes.c_char_p * max(len(encoded), 1))(*encoded)
+
+
+def _check_arch(code: DeviceCode, device: Device) -> None:
+    """Refuses code for another device: PTX is for newer ones too, a cubin and what says so for its own."""
+    found = re.fullmatch(r"sm_(\d+)(\d)([af]?)", code.arch)
+    if found is None:
+        raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
+    wanted, had = (int(found[1]), int(found[2])), (device.major, device.minor)
+    is_same = had == wanted
+    fits = is_same if found[3] else had >= wanted and (code.format == "ptx" or had[0] == wanted[0])
+    if fits:
+        return
+    newer = "" if found[3] else f" to sm_{wanted[0]}9" if code.format != "ptx" else " and newer"
+    raise DeviceError(f"{code.label}, run on {code.arch}{newer}; {device} ({device.name}) is {device.arch}")
+
+
+# ---- what gives results back: code that stays ----
+
+_resident: list[tuple[Any, int]] = []
+_lock = Lock()
+
+
+def deleter_of_process(load: Callable[[], Any]) -> int:
+    """The address of what gives results back, in code that `load` loads once more and nobody unloads: results outlive
+    the programs that made them.
+    """
+    with _lock:
+        if not _resident:
+            module = load()
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))  # after the interpreter's end too
+            _resident.append((module, int(module.get_function("__relax_device_deleter")())))
+        return _resident[0][1]

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The LLVM that llvmlite brings, for machines that MLIR's own engine makes no code for."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from ...support.errors import RelaxError
+
+
+def load_llvmlite(what: str, version: str, install: str) -> ModuleType:
+    """llvmlite's binding of LLVM, which `what` needs. Raises RelaxError that says how to get the right one."""
+    try:
+        llvm = importlib.import_module("llvmlite.binding")
+    except ImportError:
+        raise RelaxError(f"{what} needs llvmlite: {install}") from None
+    found, wanted = llvm.llvm_version_info[0], int(version.partition(".")[0])
+    if found != wanted:
+        raise RelaxError(f"this llvmlite has LLVM {found}, {what} needs LLVM {wanted}'s: {install}")
+    return llvm
+
+
+def parse_llvm_ir(llvm: ModuleType, text: str, context: Any) -> Any:
+    """A module of LLVM IR. Raises RelaxError where this LLVM does not know what another one printed."""
+    try:
+        return llvm.parse_assembly(text, context)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]
+        version = ".".join(map(str, llvm.llvm_version_info))
+        raise RelaxError(f"LLVM {version} of llvmlite does not understand the code: {reason}") from None
+
+
+def optimize(llvm: ModuleType, code: Any, machine: Any, opt_level: int) -> None:
+    """Runs LLVM's passes of a level, those of the machine among them."""
+    options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
+    # As MLIR's engine does.
+    options.loop_interleaving = options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(code, builder)

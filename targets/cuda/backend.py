@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How code is made for cuda: kernels as PTX, the host's code as llvm's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...bindings.ir import Module, Operation
+from ...bindings.mlir import string_value
+from ...bindings.navigation import body_of, operations_of
+from ...passes.core.stages import Stage
+from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.code import find_backend
+from ..gpu.pipeline import gpu_stages
+from ..host.entry import KERNELS
+from .arch import MAX_REGISTERS, STATIC_SHARED, arch_of
+from .device_passes import DEVICE_PASSES
+
+if TYPE_CHECKING:
+    from ...runtime.artifact import Artifact
+    from ..core.code import CodeOptions
+
+#: What a thread loads at once.
+_VECTOR_BYTES = 16
+
+
+#: Of a program that has nothing to compute on the device, as where all sizes are 0.
+_WITHOUT_KERNELS = ".version {version}\n.target {arch}\n.address_size 64\n"
+
+
+class CudaBackend(Backend):
+    """Kernels by PTX, launched by native code."""
+
+    def machine(self, target: ChosenTarget) -> Machine:
+        arch = arch_of(target)
+        return Machine(
+            "nvptx64",
+            frozenset({arch.name}),
+            _VECTOR_BYTES,
+            MAX_REGISTERS,
+            caches=(),
+            shared_bytes=STATIC_SHARED,
+            instructions=tuple(dict.fromkeys(each.name for each in arch.mma)),
+        )
+
+    def stages(self, target: ChosenTarget) -> Sequence[Stage]:
+        arch_of(target)
+        return gpu_stages("cuda", DEVICE_PASSES)
+
+    def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
+        from ...runtime.artifact import DeviceCode
+        from .objects.ptx import make_ptx
+
+        arch = arch_of(target)
+        names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
+        ptx = _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
+        for kernels in _kernel_modules(module):
+            ptx = make_ptx(kernels, arch.name, options.opt_level, options.cache)
+            kernels.erase()
+        host = find_backend("llvm").build(module, _host(target), options)
+        # The driver reads it as a text of C.
+        code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
+        return replace(host, devices=(code,))
+
+
+def _kernel_modules(module: Module) -> list[Operation]:
+    return [each for each in operations_of(body_of(module.operation)) if each.name == "gpu.module"]
+
+
+def _host(target: ChosenTarget) -> ChosenTarget:
+    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] != "arch"))

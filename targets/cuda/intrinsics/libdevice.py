@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of numbers as NVIDIA's libdevice has them: how exact they are is in docs/tir-intrinsics-cuda.md."""
+
+from __future__ import annotations
+
+import math
+
+from ....bindings.ir import OpView
+from ....bindings.mlir import ir
+from ....emit.conversions import to_float
+from ....emit.extern_calls import call_on_floats, extern_call
+from ....emit.numbers import Number, intrinsic, numbers, operation, select, unary
+from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+
+_DTYPES = ("f32", "f64")
+# What upstream maps to libdevice: as operations these become vectors' as well.
+_OF_MATH = {
+    f"tir.{word}": f"math.{word}"
+    for word in (
+        "exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh atan2 erf "
+        "erfc cbrt rsqrt"
+    ).split()
+}
+_OF_MATH["tir.pow"] = "math.powf"
+#: Of these libdevice has one of a few instructions, too, for f32: ex2.approx, lg2.approx, sin.approx.
+FAST = ("tir.exp", "tir.log", "tir.log2", "tir.log10", "tir.sin", "tir.cos", "tir.tan", "tir.pow")
+# libdevice's own. Not hypot: its largest result is infinite.
+_CALLED = {
+    "tir.exp10": "exp10",
+    "tir.sinpi": "sinpi",
+    "tir.cospi": "cospi",
+    "tir.remainder": "remainder",
+    "tir.i0": "cyl_bessel_i0",
+}
+
+register_lower_intrinsic(["tir.call_extern", "tir.call_pure_extern"], "cuda")(extern_call)
+
+
+@register_lower_intrinsic(sorted(_OF_MATH), "cuda", dtypes=_DTYPES)
+def of_math(op: OpView) -> Number:
+    operands = numbers(op)
+    return operation(_OF_MATH[op.operation.name], operands, operands[0].type)
+
+
+@register_lower_intrinsic(sorted(FAST), "cuda", fast_math=True, dtypes=("f32",))
+def approximate(op: OpView) -> Number:
+    operands = numbers(op)
+    flags = ir.Attribute.parse("#arith.fastmath<afn>")
+    return operation(_OF_MATH[op.operation.name], operands, operands[0].type, fastmath=flags)
+
+
+@register_legalize_intrinsic("tir.tanh", "cuda", fast_math=True, dtypes=("f32",))
+def approximate_tanh(op: OpView) -> Number:
+    """tanh.approx, to which upstream maps nothing."""
+    return call_on_floats("__nv_fast_tanh", numbers(op))
+
+
+@register_legalize_intrinsic(sorted(_CALLED), "cuda", dtypes=_DTYPES)
+def called(op: OpView) -> Number:
+    return call_on_floats(f"__nv_{_CALLED[op.operation.name]}", numbers(op))
+
+
+@register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "cuda", dtypes=_DTYPES)
+def gamma(op: OpView) -> Number:
+    """In f64, as f32's own are less exact."""
+    (x,) = numbers(op)
+    function = f"__nv_{op.operation.name.removeprefix('tir.')}"
+    return to_float(call_on_floats(function, [to_float(x, "f64")]), x.dtype)
+
+
+@register_legalize_intrinsic("tir.tanpi", "cuda", dtypes=_DTYPES)
+def tanpi(op: OpView) -> Number:
+    """Zeros and poles have the signs that C23 says: +0 at even and -0 at odd positive integers."""
+    (x,) = numbers(op)
+    return intrinsic("sinpi", x) / intrinsic("cospi", x)
+
+
+@register_legalize_intrinsic("tir.sinc", "cuda", dtypes=_DTYPES)
+def sinc(op: OpView) -> Number:
+    (x,) = numbers(op)
+    size = unary("math.absf", x)
+    turn = select(size == math.inf, 0.0, x)
+    y = intrinsic("sinpi", turn) / (x * math.pi)
+    return select(size < (2.0**-30 if x.dtype == "f32" else 2.0**-60), 1.0, y)
+
+
+@register_legalize_intrinsic("tir.logaddexp", "cuda", dtypes=_DTYPES)
+def logaddexp(op: OpView) -> Number:
+    x, y = numbers(op)
+    return _log_of_sum(x, y, 1.0)
+
+
+@register_legalize_intrinsic("tir.logaddexp2", "cuda", dtypes=_DTYPES)
+def logaddexp2(op: OpView) -> Number:
+    x, y = numbers(op)
+    return _log_of_sum(x, y, math.log(2))
+
+
+def _log_of_sum(x: Number, y: Number, log_of_base: float) -> Number:
+    """The larger one, and the logarithm of 1 and a power: by how much the other one is below."""
+    larger, smaller = select(x > y, x, y), select(x > y, y, x)
+    distance = select(larger == smaller, 0.0, smaller - larger)
+    total = larger + intrinsic("log1p", intrinsic("exp", distance * log_of_base)) * (1 / log_of_base)
+    return select((x == x) & (y == y), total, math.nan)

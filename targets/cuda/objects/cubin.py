@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What devices run: machine code of PTX, by NVIDIA's linker, and what each kernel takes of a device."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ....support.errors import RelaxError
+from ..arch import find_arch
+from .wheels import nvjitlink_path, ptxas_path
+
+_PTX = 2  # NVJITLINK_INPUT_PTX
+_MOST_SECONDS = 600
+_KERNEL = re.compile(r"Compiling entry function '([^']+)' for '[^']+'")
+_FIGURES = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "shared": re.compile(r"(\d+) bytes smem"),
+    "stack": re.compile(r"(\d+) bytes stack frame"),
+    "spills": re.compile(r"(\d+) bytes spill stores"),
+}
+
+
+class Resources(NamedTuple):
+    """What a kernel takes of a device: registers of a thread, else bytes."""
+
+    registers: int
+    shared: int
+    #: Stored because registers are out: of a thread.
+    spills: int
+    stack: int
+
+
+def cubin(ptx: str, arch: str) -> bytes:
+    """The machine code of PTX for one architecture. Raises RelaxError with the linker's own words."""
+    name = find_arch(arch).name
+    with _link(name) as link:
+        data = ptx.encode()
+        link("AddData", ctypes.c_int(_PTX), data, ctypes.c_size_t(len(data)), b"kernels.ptx")
+        link("Complete")
+        size = ctypes.c_size_t()
+        link("GetLinkedCubinSize", ctypes.byref(size))
+        code = ctypes.create_string_buffer(size.value)
+        link("GetLinkedCubin", code)
+        return code.raw
+
+
+def resources(ptx: str, arch: str) -> dict[str, Resources]:
+    """What each kernel of PTX takes on an architecture, as NVIDIA's assembler says.
+
+    Raises RelaxError where it refuses the PTX, or is not installed.
+    """
+    name, assembler = find_arch(arch).name, ptxas_path()
+    if assembler is None:
+        raise RelaxError("what kernels take of a device tells NVIDIA's ptxas: pip install nvidia-cuda-nvcc")
+    with tempfile.TemporaryDirectory(prefix="relax-ptx-") as folder:
+        Path(folder, "kernels.ptx").write_text(ptx, encoding="utf-8")
+        command = [str(assembler), "-v", f"-arch={name}", "kernels.ptx", "-o", "kernels.cubin"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_MOST_SECONDS)
+    said = done.stdout + done.stderr
+    if done.returncode:
+        raise RelaxError(f"ptxas refuses the PTX for {name}: {_first_line(said)}")
+    return _read(said)
+
+
+def _read(said: str) -> dict[str, Resources]:
+    pieces = _KERNEL.split(said)[1:]
+    return {
+        kernel: Resources(**{figure: _figure(pattern, text) for figure, pattern in _FIGURES.items()})
+        for kernel, text in zip(pieces[::2], pieces[1::2], strict=True)
+    }
+
+
+def _figure(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.search(text)
+    return int(found[1]) if found else 0
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it says nothing"])[0]
+
+
+class _Link:
+    """One use of the linker: calls of its functions by name."""
+
+    def __init__(self, library: ctypes.CDLL, version: str):
+        self._library, self._version = library, version
+        self.handle = ctypes.c_void_p()
+
+    def function(self, name: str) -> Any:
+        return getattr(self._library, f"__nvJitLink{name}_{self._version}")
+
+    def __call__(self, name: str, *arguments: Any) -> None:
+        status = self.function(name)(self.handle, *arguments)
+        if status:
+            raise RelaxError(f"NVIDIA's linker, {name}: {self._log() or f'error {status}'}")
+
+    def _log(self) -> str:
+        size = ctypes.c_size_t()
+        if not self.handle or self.function("GetErrorLogSize")(self.handle, ctypes.byref(size)) or not size.value:
+            return ""
+        text = ctypes.create_string_buffer(size.value)
+        self.function("GetErrorLog")(self.handle, text)
+        return " ".join(text.value.decode(errors="replace").split())[:500]
+
+
+@contextmanager
+def _link(arch: str) -> Iterator[_Link]:
+    link = _Link(*_library())
+    options = (ctypes.c_char_p * 1)(f"-arch={arch}".encode())
+    status = link.function("Create")(ctypes.byref(link.handle), ctypes.c_uint32(1), options)
+    if status:
+        raise RelaxError(f"NVIDIA's linker makes no code for {arch}: error {status}")
+    try:
+        yield link
+    finally:
+        link.function("Destroy")(ctypes.byref(link.handle))
+
+
+@functools.cache
+def _library() -> tuple[ctypes.CDLL, str]:
+    """The linker, and the version that its functions' names end in."""
+    path = nvjitlink_path()
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise RelaxError(f"NVIDIA's linker cannot be loaded: {error}") from None
+    major, minor = ctypes.c_uint(), ctypes.c_uint()
+    library.nvJitLinkVersion(ctypes.byref(major), ctypes.byref(minor))
+    return library, f"{major.value}_{minor.value}"

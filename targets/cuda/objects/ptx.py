@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PTX of a gpu.module that is in the dialects llvm and nvvm alone, by the LLVM that llvmlite brings."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ....bindings.execution import to_llvm_ir
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
+from ....dialects.verification import verify_ir
+from ....support.errors import RelaxError
+from ...core import llvmlite
+from ...core.code import check_opt_level
+from ...core.llvm_ir_text import for_older_llvm
+from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
+from ..arch import Arch, find_arch
+from .wheels import INSTALL, libdevice_path
+
+if TYPE_CHECKING:
+    from ....support.disk_cache import DiskCache
+
+TRIPLE = "nvptx64-nvidia-cuda"
+#: Of the LLVM whose names of architectures are in arch.py.
+LLVM_VERSION = "22"
+_LIBDEVICE = "__nv_"
+_OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
+#: In the cache.
+_KIND = "ptx"
+_KERNEL = "nvvm.kernel"
+_LEAST_BLOCKS, _SHARED_POINTER = "nvvm.minctasm", "!llvm.ptr<3>"
+_DIALECTS = ("llvm.", "nvvm.")
+_CAST = "builtin.unrealized_conversion_cast"
+# What every device has without being linked.
+_OF_DEVICES = frozenset({"vprintf", "__assertfail"})
+
+
+def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache | None = None) -> str:
+    """The PTX of a module for an architecture and newer ones; kernels keep their names. It is kept in the cache.
+
+    The same module gives the same text. Raises RelaxError for what no code can be made of: other dialects, functions
+    that nobody has, an unknown architecture, and where llvmlite or libdevice is missing.
+    """
+    chosen = find_arch(arch)
+    check_opt_level(opt_level)
+    llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
+    check_device_code(gpu_module)
+    _ask_for_registers(gpu_module)
+    machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
+    # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
+    gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
+    text = for_older_llvm(to_llvm_ir(gpu_module))
+    key = "" if cache is None else _key(llvm, text, chosen, opt_level)
+    if cache is not None and (kept := cache.get(_KIND, key)) is not None:
+        return kept.decode()
+    # Not left to whoever collects garbage, which may take the context first.
+    with closing(parse_llvm_ir(llvm, text, context)) as code:
+        _link(llvm, code, machine, context)
+        # Without any passes what is linked and not used would stay.
+        optimize(llvm, code, machine, max(opt_level, 1))
+        _check_defined(code, gpu_module)
+        made = str(machine.emit_assembly(code))
+    if cache is not None:
+        cache.put(_KIND, key, made.encode())
+    return made
+
+
+def kernel_names(gpu_module: Operation) -> list[str]:
+    """The kernels of such a module, in their order."""
+    functions = operations_of(gpu_module.regions[0].blocks[0])
+    return [symbol_name(each) for each in functions if _KERNEL in each.attributes]
+
+
+def check_device_code(gpu_module: Operation) -> None:
+    """Raises RelaxError for what has no translation, which would end the process, and where there is no kernel."""
+    if gpu_module.name != "gpu.module":
+        raise RelaxError(f"PTX is made of a gpu.module, not of '{gpu_module.name}'", location=str(gpu_module.location))
+    foreign = [op for op in operations_in(gpu_module) if not op.name.startswith(_DIALECTS) and op.name != "gpu.module"]
+    # Casts stand around what is really left.
+    for op in sorted(foreign, key=lambda op: op.name == _CAST):
+        text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
+        raise RelaxError(text, location=str(op.location))
+    for op in operations_in(gpu_module):
+        _check_stored(op)
+    verify_ir(gpu_module, "the gpu.module is invalid: no PTX can be made of it")
+    if not kernel_names(gpu_module):
+        raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
+
+
+def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
+    """All that the PTX depends on, hashed."""
+    used = _OF_LIBDEVICE.search(text)
+    makers = _makers(libdevice_path(used[0]) if used else None)
+    told = [list(llvm.llvm_version_info), arch.name, arch.features, opt_level, makers]
+    hashed = hashlib.blake2b(json.dumps(told).encode(), digest_size=20)
+    hashed.update(text.encode())
+    return hashed.hexdigest()
+
+
+@functools.cache
+def _makers(libdevice: Path | None) -> str:
+    """The files by which PTX is made of LLVM's IR, hashed."""
+    files = [Path(__file__), Path(str(llvmlite.__file__)), *([libdevice] if libdevice else [])]
+    return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=20).hexdigest()
+
+
+@functools.cache
+def _prepare(llvm: ModuleType) -> None:
+    """Once: LLVM refuses an option that it is told twice."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    # What libdevice asks, and is told 0 where nobody answers: whether square roots are rounded correctly. Whether
+    # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
+    llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
+
+
+def _ask_for_registers(gpu_module: Operation) -> None:
+    """NVIDIA's assembler gives threads fewer registers than they need, for one more block of them, and spills the rest.
+    Kernels whose blocks share memory are planned for what a thread holds: one block is enough for them.
+    """
+    for kernel in operations_of(gpu_module.regions[0].blocks[0]):
+        if _KERNEL in kernel.attributes and any(_is_shared_memory(op) for op in operations_in(kernel)):
+            kernel.attributes[_LEAST_BLOCKS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, kernel.context), 1)
+
+
+def _is_shared_memory(op: Operation) -> bool:
+    return op.name == "llvm.mlir.addressof" and str(op.results[0].type) == _SHARED_POINTER
+
+
+def _check_stored(op: Operation) -> None:
+    """LLVM gives up on vectors of parts of bytes in memory, and ends the process."""
+    if op.name not in ("llvm.load", "llvm.store"):
+        return
+    type_ = op.results[0].type if op.name == "llvm.load" else op.operands[0].type
+    element = type_.element_type if isinstance(type_, ir.VectorType) else None
+    if isinstance(element, ir.IntegerType) and element.width % 8:
+        text = f"a {type_} in memory: elements of less than a byte are stored as bytes on GPUs"
+        raise RelaxError(text, location=str(op.location))
+
+
+def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
+    _prepare(llvm)
+    target = llvm.Target.from_triple(TRIPLE)
+    return target.create_target_machine(cpu=arch.name, features=arch.features, opt=opt_level)
+
+
+def _link(llvm: ModuleType, code: Any, machine: Any, context: Any) -> None:
+    """Adds what is used of libdevice; it is visible in the module alone."""
+    _set_machine(code, machine)
+    used = sorted(each.name for each in code.functions if each.is_declaration and each.name.startswith(_LIBDEVICE))
+    if not used:
+        return
+    own = {each.name for each in code.functions}
+    library = llvm.parse_bitcode(libdevice_path(used[0]).read_bytes(), context)
+    _set_machine(library, machine)
+    code.link_in(library)
+    for function in code.functions:
+        if not function.is_declaration and (function.name not in own or function.name in used):
+            function.linkage = "internal"
+    # The most of libdevice, which optimizations would work on in vain.
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(code, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+
+
+def _set_machine(code: Any, machine: Any) -> None:
+    code.triple = TRIPLE
+    code.data_layout = str(machine.target_data)
+
+
+def _check_defined(code: Any, gpu_module: Operation) -> None:
+    for function in code.functions:
+        name = function.name
+        if function.is_declaration and not name.startswith("llvm.") and name not in _OF_DEVICES:
+            raise _undefined(name, gpu_module)
+
+
+def _undefined(name: str, gpu_module: Operation) -> RelaxError:
+    named = [op for op in operations_in(gpu_module) if op.name == "llvm.call" and "callee" in op.attributes]
+    calls = [op for op in named if callee_of(op) == name]
+    place = str((calls[0] if calls else gpu_module).location)
+    whose = "NVIDIA's libdevice has no such function" if name.startswith(_LIBDEVICE) else "no GPU has such a function"
+    return RelaxError(f"a kernel calls '{name}', which nobody defines: {whose}", location=place)

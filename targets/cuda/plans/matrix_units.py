@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of narrow numbers by matrix units: warps multiply tiles, the blocks of a rectangle are copied meanwhile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.plan import Plan
+from ...core.backend import Machine
+from ...gpu.nests.group import GAP_BYTES, SHARED_BYTES
+from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
+from ...gpu.plans.strip import is_few
+from ..nests.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
+
+_KERNELS: dict[str, type[MatrixKernel]] = {"m16n8k16": HalvesKernel, "m16n8k32": BytesKernel}
+#: Two neighbours are a lane's.
+_LANES = 2
+#: The depth is that of one instruction: blocks have two where the inputs' rows have places for vectors.
+_SHAPES = (
+    Shape(8, 4, 16, 16, 1, 1.0),
+    Shape(4, 4, 32, 8, 1, 0.8),
+    Shape(4, 4, 16, 16, 1, 0.8),
+    Shape(4, 4, 16, 8, 1, 0.65),
+    Shape(2, 4, 16, 8, 1, 0.4),
+    Shape(2, 4, 8, 16, 1, 0.4),
+)
+_MOST_STAGES = 4
+
+
+def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
+    check_reduction(op)
+    sides = sides_of(op)
+    if is_few(op, sides.rows) or is_few(op, sides.columns):
+        raise Decline("tiles would be empty mostly")
+    name, kernel = _instruction(op, sides, machine)
+    steps = math.prod(op.sizes[dim] or kernel.steps for dim in sides.steps)
+    if steps < kernel.steps // 2:
+        raise Decline(f"{steps} steps are too few for '{name}'")
+    shape = best_shape(op, sides, _SHAPES, _LANES, machine)
+    lasts = [side[-1] for side in (sides.rows, sides.columns, sides.steps)]
+    depth = kernel.steps * (1 if any(op.sizes[dim] is None for dim in lasts[1:]) else 2)
+    plan = plan_of_shape(op, sides, shape._replace(depth=depth), _LANES)
+    return replace(plan, instruction=name, stages=_stages(op, sides, shape, depth, machine))
+
+
+def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str, type[MatrixKernel]]:
+    """Raises Decline where the machine has none for the body."""
+    reasons = []
+    for name in [each for each in machine.instructions if each in _KERNELS]:
+        try:
+            _KERNELS[name].factors(op, sides.inputs)
+            return name, _KERNELS[name]
+        except Decline as decline:
+            reasons.append(decline.reason)
+    raise Decline(reasons[0] if reasons else "the machine has no matrix units")
+
+
+def _stages(op: StructuredOp, sides: Sides, shape: Shape, depth: int, machine: Machine) -> int:
+    """As many as there is room for."""
+    width = shape.columns_of_vectors * _LANES
+    element = op.element(sides.inputs[0]).width // 8
+    sizes = (_room(shape.height, depth, element), _room(width, depth, element))
+    return max(min(min(machine.shared_bytes, SHARED_BYTES) // sum(sizes), _MOST_STAGES), 1)
+
+
+def _room(extent: int, depth: int, element: int) -> int:
+    """Bytes of a block of an input, whichever way it lies."""
+    gap = GAP_BYTES // element
+    return max(extent * (depth + gap), depth * (extent + gap)) * element

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules of PrimFuncs for NVIDIA's GPUs: what all GPUs do, and rules for what only these have."""
+
+from __future__ import annotations
+
+from ...passes.schedule.registry import register_plan
+from .plans.matrix_units import plan_matrix_units
+
+register_plan("cuda")(plan_matrix_units)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""NVIDIA's GPUs, by PTX."""
+
+from __future__ import annotations
+
+from ..core.registry import Target
+from .arch import OPTIONS
+from .backend import CudaBackend
+
+TARGET = Target(
+    "cuda",
+    parents=("gpu",),
+    host="llvm",
+    rule_modules=(f"{__package__}.intrinsics.libdevice", f"{__package__}.legalize_attention"),
+    schedule_modules=(f"{__package__}.schedule",),
+    doc="NVIDIA's GPUs, by PTX.",
+    options=OPTIONS,
+    backend=CudaBackend,
+)

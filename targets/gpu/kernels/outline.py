@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Takes operations of host code into a kernel: a gpu.func of pointers, sizes and scalars, launched where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ....bindings.ir import Block, Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import (
+    body_of,
+    callee_of,
+    functions_in,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+    used_by,
+)
+from ....bindings.rewriting import located_error, use_instead
+from ....emit.linalg import size
+from ....emit.numbers import as_i64, as_index
+from ....emit.structured import DYNAMIC
+from ....passes.lower_calls.memrefs import is_dense
+from ....support.names import fresh_name
+from ...host.llvm_ops import memref_at, pointer_of, type_of
+
+#: The module of all kernels.
+KERNELS = "kernels"
+#: On a kernel: what its blocks and threads share (Form).
+FORM = "gpu.form"
+#: Views, sizes and constants are made again in the kernel.
+_MADE_AGAIN = frozenset(
+    "arith.constant memref.cast memref.collapse_shape memref.dim memref.expand_shape memref.reinterpret_cast "
+    "memref.subview memref.view memref.memory_space_cast".split()
+)
+#: Groups of operands of gpu.launch_func: dependencies, grid, block, cluster, dynamic shared memory, the kernel's own.
+_NO_OPERANDS = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
+
+
+@dataclass
+class Kernels:
+    """The kernels of a module."""
+
+    module: Operation
+    #: Of all that were made, in their order.
+    names: list[str] = field(default_factory=list)
+    _made: Operation | None = None
+
+    def outline(self, ops: Sequence[Operation], name: str, form: str, blocks: Value, threads: int) -> Operation:
+        """Moves operations of one block, of which nobody else uses a value, into a kernel. What launches it, where the
+        last of them was. `blocks` is an index.
+        """
+        passed, again = _survey(ops)
+        given = [part for value in passed for part in _parts(value, ops[-1])]
+        kernel = self._function(name, form, threads, [value.type for value in given])
+        launch = _launch(ops[-1], symbol_name(kernel), blocks, threads, given)
+        block = body_of(kernel)
+        end = operations_of(block)[-1]
+        made = _received(passed, block, end)
+        with ir.InsertionPoint(end):
+            for op in again:
+                copied = op.clone().operation
+                use_instead(copied, made)
+                made.update(zip(op.results, copied.results, strict=True))
+        for op in ops:
+            op.move_before(end)
+            for each in (op, *operations_in(op)):
+                use_instead(each, made)
+                if each.name == "func.call":
+                    self._declare(each)
+        return launch
+
+    def _declare(self, call: Operation) -> None:
+        """Kernels know of functions what their own module says."""
+        name = callee_of(call)
+        callee = next(each for each in functions_in(self.module) if symbol_name(each) == name)
+        if has_body(callee):
+            raise located_error(f"a kernel cannot call @{name}, which is host code", call.location)
+        assert self._made is not None
+        block = self._made.regions[0].blocks[0]
+        if all(symbol_name(each) != name for each in operations_of(block)):
+            with ir.InsertionPoint.at_block_begin(block):
+                callee.clone()
+
+    def _function(self, name: str, form: str, threads: int, inputs: Sequence[Type]) -> Operation:
+        if self._made is None:
+            self._made = _kernel_module(self.module)
+        fresh = fresh_name(name.replace(".", "_"), self.names)
+        self.names.append(fresh)
+        attributes = {
+            "sym_name": ir.StringAttr.get(fresh),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), [])),
+            "kernel": ir.UnitAttr.get(),
+            "known_block_size": ir.DenseI32ArrayAttr.get([threads, 1, 1]),
+            FORM: ir.StringAttr.get(form),
+        }
+        with ir.InsertionPoint(self._made.regions[0].blocks[0]):
+            function = ir.Operation.create("gpu.func", attributes=attributes, regions=1)
+        with ir.InsertionPoint(function.regions[0].blocks.append(*inputs)):
+            ir.Operation.create("gpu.return")
+        return function
+
+
+def _kernel_module(module: Operation) -> Operation:
+    module.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(body_of(module)):
+        made = ir.Operation.create("gpu.module", attributes={"sym_name": ir.StringAttr.get(KERNELS)}, regions=1)
+    made.regions[0].blocks.append()
+    return made
+
+
+def _survey(ops: Sequence[Operation]) -> tuple[list[Value], list[Operation]]:
+    """The values that a kernel is passed, and what it makes again, operands first."""
+    own = {result for op in ops for result in op.results}
+    passed: list[Value] = []
+    again: list[Operation] = []
+    seen: set[Value] = set(own)
+
+    def visit(value: Value) -> None:
+        if value in seen:
+            return
+        seen.add(value)
+        maker = None if isinstance(value.owner, Block) else value.owner.operation
+        if maker is None or maker.name not in _MADE_AGAIN or (maker.name == "memref.dim" and _is_whole(maker)):
+            passed.append(value)
+            return
+        for operand in maker.operands:
+            visit(operand)
+        again.append(maker)
+
+    for op in ops:
+        for value in used_by(op):
+            visit(value)
+    return passed, again
+
+
+def _is_whole(dim: Operation) -> bool:
+    """Whether it asks a size of memory that is not passed for another reason: the size alone is passed."""
+    maker = dim.operands[0].owner
+    return isinstance(maker, Block) or maker.operation.name not in _MADE_AGAIN
+
+
+def _parts(value: Value, before: Operation) -> list[Value]:
+    """What stands for a value among a kernel's operands: of memory the address, and the sizes that are not known."""
+    type_ = value.type
+    if not isinstance(type_, ir.MemRefType):
+        if isinstance(type_, (ir.IndexType, ir.IntegerType, ir.FloatType)) or type_ == type_of("ptr"):
+            return [value]
+        raise located_error(f"a kernel cannot be passed a {type_}", before.location)
+    if not is_dense(type_):
+        raise located_error(f"a kernel cannot be passed memory of the form {type_}", before.location)
+    with before.location, ir.InsertionPoint(before):
+        open_axes = [axis for axis, known in enumerate(type_.shape) if known == DYNAMIC]
+        return [pointer_of(value), *(size(value, axis).value for axis in open_axes)]
+
+
+def _received(passed: Sequence[Value], block: Block, end: Operation) -> dict[Value, Value]:
+    """What a kernel has for each value that it is passed."""
+    arguments = iter(block.arguments)
+    made: dict[Value, Value] = {}
+    with ir.InsertionPoint(end), end.location:
+        for value in passed:
+            argument = next(arguments)
+            if isinstance(value.type, ir.MemRefType):
+                shape = [as_i64(next(arguments)).value if known == DYNAMIC else known for known in value.type.shape]
+                argument = memref_at(argument, value.type, shape)
+            made[value] = argument
+    return made
+
+
+def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: Sequence[Value]) -> Operation:
+    with before.location, ir.InsertionPoint(before):
+        one = as_index(1).value
+        operands = [blocks, one, one, as_index(threads).value, one, one, *given]
+        attributes = {
+            "kernel": ir.SymbolRefAttr.get([KERNELS, kernel]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([*_NO_OPERANDS, len(given), 0]),
+        }
+        return ir.Operation.create("gpu.launch_func", operands=operands, attributes=attributes)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the memory is that operations take for themselves, when they become a kernel.
+
+Kernels cannot allocate. What is small is a thread's own; everything else is allocated by the host, for each step of the
+loop that the kernel is.
+"""
+
+from __future__ import annotations
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import ancestors, body_of, operations_in, users_of
+from ....bindings.rewriting import located_error, made_again, replace_op
+from ....emit.linalg import product
+from ....emit.numbers import Number, as_i64, as_index, number, operation
+from ....emit.structured import DYNAMIC
+from ....passes.bufferize.lifetimes import leaves
+from ....passes.lower_calls import memrefs
+from ...host.llvm_ops import memref_at, pointer_of, view_of
+
+#: Bytes that a thread has for itself, and a block.
+_MOST_OF_THREAD, _MOST_OF_BLOCK = 256, 24 << 10
+#: They are computed again by the host.
+_SIZES = frozenset({"memref.dim", "arith.constant"})
+
+
+def own_memory(op: Operation, steps: Number | None, form: str, *, before: Operation | None = None) -> list[Value]:
+    """Takes allocations out of an operation that is to be a kernel; what the host has allocated in front of it.
+
+    They are allocated in front of it, or of the operation `before`.
+    `steps`: how many of a loop's there are, each with memory of its own. `form` is the kernel's.
+    """
+    allocated, left = [], _MOST_OF_BLOCK
+    for alloc in [each for each in operations_in(op) if each.name in ("memref.alloc", "memref.alloca")]:
+        memref = alloc.results[0]
+        for free in [user for user in users_of(memref) if user.name == "memref.dealloc"]:
+            free.erase()
+        with alloc.location:
+            if leaves(memref):
+                raise located_error(f"'{alloc.name}' op is of memory that loops pass on, in a kernel", alloc.location)
+            size = _known_bytes(memref)
+            if form == "threads" and 0 <= size <= _MOST_OF_THREAD:
+                _put_on_stack(op, alloc)
+            elif form != "threads" and 0 <= size <= left:
+                # Of the block: gpu-share-threads places it.
+                left -= size
+            else:
+                allocated.append(_put_outside(op, alloc, steps, before or op))
+    return allocated
+
+
+def _known_bytes(memref: Value) -> int:
+    """What memory takes; -1 where only the run tells."""
+    type_ = memref.type
+    return memrefs.byte_count(type_.shape, type_.element_type) if type_.has_static_shape else -1
+
+
+def _put_on_stack(loop: Operation, alloc: Operation) -> None:
+    with ir.InsertionPoint.at_block_begin(body_of(loop)):
+        made = made_again(alloc, [], alloc.results.types, "memref.alloca")
+    replace_op(alloc, made.results)
+
+
+def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: Operation) -> Value:
+    memref = alloc.results[0]
+    type_ = memref.type
+    open_sizes = iter([_outside(op, value) for value in alloc.operands])
+    shape = [next(open_sizes) if known == DYNAMIC else known for known in type_.shape]
+    with ir.InsertionPoint(before):
+        if steps is None:
+            made = memrefs.allocate(
+                [as_index(each).value if isinstance(each, Value) else each for each in shape], type_.element_type
+            )
+            replace_op(alloc, [memrefs.cast(made, type_)])
+            return made
+        made = memrefs.allocate([steps.value, *shape], type_.element_type)
+    first, _, step = op.operands
+    with ir.InsertionPoint(alloc):
+        place = operation(
+            "arith.divui", [number(body_of(op).arguments[0]) - number(first), number(step)], ir.IndexType.get()
+        )
+        each = product([size if isinstance(size, int) else number(size) for size in shape])
+        offset = as_i64(place * each * memrefs.storage_bytes(type_.element_type)).value
+        sizes = [size if isinstance(size, int) else as_i64(size).value for size in shape]
+        replace_op(alloc, [memref_at(view_of(pointer_of(made), offset), type_, sizes)])
+    return made
+
+
+def _outside(op: Operation, value: Value) -> Value:
+    """A size where the operation begins. Raises RelaxError where it is computed inside."""
+    maker = None if isinstance(value.owner, Block) else value.owner.operation
+    inside = op in ancestors(value.owner.owner if maker is None else maker)
+    if not inside:
+        return value
+    if maker is None or maker.name not in _SIZES and not maker.name.startswith(("arith.", "affine.apply")):
+        raise located_error("a kernel cannot take memory of a size that it computes itself", op.location)
+    operands = [_outside(op, operand) for operand in maker.operands]
+    with ir.InsertionPoint(op):
+        copied = maker.clone().operation
+        for place, operand in enumerate(operands):
+            copied.operands[place] = operand
+        return copied.results[0]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which thread it is, what threads of a warp tell each other, and the memory of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_of, symbol_name
+from ....emit.linalg import segments
+from ....emit.numbers import Number, constant, number, operation
+from ....support.names import fresh_name
+
+#: Threads that exchange values without memory.
+WARP = 32
+#: Of memory: that of a block's threads.
+_SHARED_SPACE = 3
+_ALIGNMENT = 16
+
+
+def thread_id() -> Number:
+    return _id("thread_id")
+
+
+def block_id() -> Number:
+    return _id("block_id")
+
+
+def threads_of(kernel: Operation) -> int:
+    """Of a block."""
+    return int(kernel.attributes["known_block_size"][0])
+
+
+def _id(name: str) -> Number:
+    return operation(f"gpu.{name}", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim x>"))
+
+
+def shared_memory(kernel: Operation, shape: Sequence[int], element: Type) -> Value:
+    """Memory of a kernel's blocks, undefined at first."""
+    block = kernel.block
+    i64 = ir.IntegerType.get_signless(64)
+    type_ = ir.MemRefType.get(list(shape), element, memory_space=ir.IntegerAttr.get(i64, _SHARED_SPACE))
+    name = fresh_name(f"{symbol_name(kernel)}_shared", {symbol_name(each) for each in operations_of(block)})
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "type": ir.TypeAttr.get(type_),
+        "alignment": ir.IntegerAttr.get(i64, _ALIGNMENT),
+        "initial_value": ir.UnitAttr.get(),
+    }
+    with ir.InsertionPoint.at_block_begin(block):
+        ir.Operation.create("memref.global", attributes=attributes)
+    return operation("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name)).value
+
+
+def block_memory(shape: Sequence[int], element: Type) -> Value:
+    """The same in code that is to be a kernel: gpu-share-threads places it."""
+    i64 = ir.IntegerType.get_signless(64)
+    type_ = ir.MemRefType.get(list(shape), element, memory_space=ir.IntegerAttr.get(i64, _SHARED_SPACE))
+    alignment = ir.IntegerAttr.get(i64, _ALIGNMENT)
+    return ir.Operation.create("memref.alloc", [type_], attributes={**segments(0, 0), "alignment": alignment}).result
+
+
+# ---- what a warp's threads tell each other, 32 bits at a time ----
+
+
+def from_lane(value: Value, across: int) -> Value:
+    """What the thread has whose number in the warp differs by these bits."""
+    bits = _bits(value)
+    if bits.type.width == 64:
+        low, high = (_exchanged(part, across) for part in _halves(bits))
+        return _as(_joined(low, high), value.type)
+    whole = bits if bits.type.width == 32 else operation("arith.extui", [bits], _integer(32)).value
+    told = _exchanged(whole, across)
+    return _as(told if bits.type.width == 32 else operation("arith.trunci", [told], bits.type).value, value.type)
+
+
+def _exchanged(value: Value, across: int) -> Value:
+    attributes = {"mode": ir.Attribute.parse("#gpu<shuffle_mode xor>")}
+    operands = [value, constant(across, "i32").value, constant(WARP, "i32").value]
+    made = ir.Operation.create("gpu.shuffle", [value.type, _integer(1)], operands, attributes)
+    return made.results[0]
+
+
+def _integer(width: int) -> Type:
+    return ir.IntegerType.get_signless(width)
+
+
+def _bits(value: Value) -> Value:
+    if isinstance(value.type, ir.IndexType):
+        return operation("arith.index_cast", [value], _integer(64)).value
+    if isinstance(value.type, ir.IntegerType):
+        return value
+    return operation("arith.bitcast", [value], _integer(value.type.width)).value
+
+
+def _as(bits: Value, type_: Type) -> Value:
+    if bits.type == type_:
+        return bits
+    return operation("arith.index_cast" if isinstance(type_, ir.IndexType) else "arith.bitcast", [bits], type_).value
+
+
+def _halves(bits: Value) -> tuple[Value, Value]:
+    high = number(bits).of("ui64") >> 32
+    return tuple(operation("arith.trunci", [each], _integer(32)).value for each in (bits, high))  # type: ignore[return-value]
+
+
+def _joined(low: Value, high: Value) -> Value:
+    wide = [number(operation("arith.extui", [each], _integer(64)).value) for each in (low, high)]
+    return (wide[0] | (wide[1] << 32)).value
+
+
+# ---- truth values are kept as bytes ----
+
+
+def kept_type(type_: Type) -> Type:
+    return _integer(8) if _is_truth(type_) else type_
+
+
+def _is_truth(type_: Type) -> bool:
+    return isinstance(type_, ir.IntegerType) and type_.width == 1
+
+
+def to_keep(value: Value) -> Value:
+    return operation("arith.extui", [value], _integer(8)).value if _is_truth(value.type) else value
+
+
+def from_kept(value: Value, type_: Type) -> Value:
+    return operation("arith.trunci", [value], type_).value if _is_truth(type_) else value

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the threads of a block do together.
+
+All of them run the scalar code and the loops and branches around what they share, alike. An operation of linalg and a
+loop marked `tir.parallel` they share; what writes in some order is the first thread's alone. Where one reads what
+another one writes, they wait for each other.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
+from ....bindings.rewriting import Decline
+from ....emit.linalg import product
+from ....emit.loops import for_range, load, store, when
+from ....emit.numbers import Number, as_index, number
+from ....passes.schedule.combiner import Combiner, combiners
+from .points import Points
+from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
+from .work import READS, WRITES, has_work, is_shared, is_structured
+
+
+class Together:
+    """Rewrites a kernel's code for the threads of its blocks."""
+
+    def __init__(self, kernel: Operation):
+        self._kernel = kernel
+        self._threads = int(kernel.attributes["known_block_size"][0])
+        #: Whether memory was read, or written, since all threads have waited for each other.
+        self._is_read = self._is_written = False
+
+    def share(self, block: Block) -> None:
+        """The code of a block of operations that all threads run alike."""
+        if self._threads == 1:
+            return
+        for op in operations_of(block):
+            with op.location, ir.InsertionPoint(op):
+                self._share(op)
+
+    def _share(self, op: Operation) -> None:
+        if is_structured(op):
+            self._before_writing()
+            self._share_points(op)
+            self._is_read = self._is_written = True
+        elif is_shared(op):
+            self._before_writing()
+            self._share_steps(op)
+            self._is_read = self._is_written = True
+        elif op.regions and has_work(op):
+            # Around a loop, what ends a round comes before what begins one.
+            self._before_writing()
+            for block in blocks_of(op):
+                self.share(block)
+                with ir.InsertionPoint(last_of(block)):
+                    self._before_writing()
+        elif _is_any(op, WRITES):
+            self._before_writing()
+            self._by_one(op)
+            self._is_written = True
+        elif _is_any(op, READS):
+            if self._is_written:
+                self._wait()
+            self._is_read = True
+
+    def _before_writing(self) -> None:
+        if self._is_read or self._is_written:
+            self._wait()
+
+    def _wait(self) -> None:
+        ir.Operation.create("gpu.barrier")
+        self._is_read = self._is_written = False
+
+    # ---- what is shared ----
+
+    def _share_points(self, op: Operation) -> None:
+        points = Points(op)
+        if self._is_for_all(points):
+            for_range(0, points.count(), lambda place: self._one_row(points, place))
+        else:
+            for_range(thread_id(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
+        op.erase()
+
+    def _one_row(self, points: Points, place: Value) -> None:
+        self.reduce_row(points, points.at(place))
+        ir.Operation.create("gpu.barrier")
+
+    def _is_for_all(self, points: Points) -> bool:
+        """Whether all threads work on one result, of which there are few."""
+        if not is_combined(points):
+            return False
+        results, steps = (
+            math.prod(points.known_size(dim) for dim in dims) for dims in (points.parallels, points.reductions)
+        )
+        return 0 < results < self._threads // 8 and not 0 <= steps < 32
+
+    def _share_steps(self, loop: Operation) -> None:
+        first, _, step = list(loop.operands)
+        loop.operands[0] = (number(first) + thread_id() * number(step)).value
+        loop.operands[2] = (number(step) * self._threads).value
+
+    def reduce_row(self, points: Points, indices: dict[int, Value], part: tuple[Number, Number] | None = None) -> None:
+        """All threads reduce to the outputs' elements at these indices, each its part.
+
+        `part`: which one of how many is reduced alone, without what the outputs hold.
+        """
+        combining = combiners(points)  # type: ignore[arg-type]
+        count = product([points.size(dim) for dim in points.reductions])
+
+        def step(place: Value, *before: Value) -> list[Value]:
+            return points.body({**indices, **points.at(place, points.reductions)}, before)
+
+        first = [each.neutral() for each in combining]
+        start, stride = (thread_id(), as_index(self._threads)) if part is None else self._stretch(*part)
+        parts = for_range(start, count, step, *first, step=stride)
+        wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
+
+        def finish() -> None:
+            if part is not None:
+                points.store(wholes, indices)
+                return
+            before = points.first(indices)
+            points.store([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
+
+        when(thread_id() == 0, finish)
+
+    def _stretch(self, part: Number, parts: Number) -> tuple[Number, Number]:
+        """Where a thread of a block begins that has one of several parts, and how far its steps are apart."""
+        return part * self._threads + thread_id(), parts * self._threads
+
+    def _combined(self, combiner: Combiner, part: Value) -> Value:
+        """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""
+        whole, lanes = part, min(WARP, self._threads)
+        for offset in (16, 8, 4, 2, 1):
+            if offset < lanes:
+                whole = combiner.apply(whole, from_lane(whole, offset))
+        if self._threads <= WARP:
+            return whole
+        warps = self._threads // WARP
+        place, thread = shared_memory(self._kernel, [warps], kept_type(part.type)), thread_id()
+        when(thread % WARP == 0, lambda: store(to_keep(whole), place, thread // WARP))
+        ir.Operation.create("gpu.barrier")
+        parts = [from_kept(load(place, warp), part.type) for warp in range(warps)]
+        while len(parts) > 1:
+            parts = [combiner.apply(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+    # ---- what one does ----
+
+    def _by_one(self, op: Operation) -> None:
+        """The first thread runs the operation, and tells the others what it gives."""
+        slots = [shared_memory(self._kernel, [1], kept_type(result.type)) for result in op.results]
+        uses = [list(result.uses) for result in op.results]
+
+        def run() -> None:
+            ir.InsertionPoint.current.insert(op.detach_from_parent())
+            for result, slot in zip(op.results, slots, strict=True):
+                store(to_keep(result), slot, 0)
+
+        after = ir.InsertionPoint(op)
+        with after:
+            marker = as_index(0).value.owner.operation
+        with ir.InsertionPoint(marker):
+            when(thread_id() == 0, run)
+            if slots:
+                self._wait()
+            for result, slot, used in zip(op.results, slots, uses, strict=True):
+                told = from_kept(load(slot, 0), result.type)
+                for use in used:
+                    use.owner.operation.operands[use.operand_number] = told
+        marker.erase()
+
+
+def is_combined(points: Points) -> bool:
+    """Whether a reduction's parts can be put together."""
+    try:
+        return bool(points.reductions) and bool(combiners(points))  # type: ignore[arg-type]
+    except Decline:
+        return False
+
+
+def _is_any(op: Operation, names: frozenset[str]) -> bool:
+    return op.name in names or any(each.name in names for each in (operations_in(op) if op.regions else ()))

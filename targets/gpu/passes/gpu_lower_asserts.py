@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What kernels assert goes into a record that the host looks at; a thread whose assertion fails ends.
+
+The record is in memory that both see: whether it is taken, the text of the place, that of kind and message, numbers.
+The first thread of all that fail takes it. Kernels are told where these texts lie at the host, and store the host's
+addresses. A kernel behind one that asserts, in the same function, does nothing where the record is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, functions_in, has_body, operations_in, operations_of, symbol_name
+from ....bindings.pass_manager import run_upstream
+from ....bindings.rewriting import made_again
+from ....emit.arithmetic import result_of
+from ....emit.linalg import segments
+from ....emit.numbers import as_i64, number
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ...host.llvm_ops import address_of, constant, load, store, type_of
+from ...host.support import DEVICE_TABLE, Support, cut
+
+_ASSERT = "tir.assert"
+#: Offsets in the record.
+_WHERE, _SITE, _NUMBERS = 8, 16, 24
+#: LLVM's orders of what threads see.
+_MONOTONIC, _ACQUIRE_RELEASE = 2, 6
+#: Of gpu.launch_func: where the number of the kernel's operands stands among its segments.
+_KERNEL_OPERANDS = 11
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerAsserts(Pass):
+    """Has kernels write down what they assert, where it is not so, for the host."""
+
+    name: ClassVar[str] = "gpu-lower-asserts"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "cf", "gpu", "llvm", "scf")
+
+    def run(self, op: Operation) -> None:
+        support = Support(op)
+        kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
+        asserting = {name for name, each in kernels.items() if any(op.name == _ASSERT for op in operations_in(each))}
+        if not asserting:
+            return
+        with op.context:
+            for function in [each for each in functions_in(op) if has_body(each)]:
+                has_asserted = False
+                for launch in [each for each in operations_in(function) if each.name == "gpu.launch_func"]:
+                    name = launch.attributes["kernel"].value[-1]
+                    is_asserting = name in asserting
+                    if has_asserted or is_asserting:
+                        sites = _Kernel(support, kernels[name]).lower(is_behind=has_asserted)
+                        _tell(support, launch, sites, tells_place=is_asserting)
+                    has_asserted |= is_asserting
+
+
+class _Kernel:
+    def __init__(self, support: Support, kernel: Operation):
+        self._support = support
+        self._kernel = kernel
+        #: The globals of kinds and messages, and what the kernel gets for each.
+        self._sites: dict[str, Value] = {}
+
+    def lower(self, *, is_behind: bool) -> list[str]:
+        """The sites that the launch tells the kernel of, behind the record and the place; of the record alone, where
+        the kernel asserts nothing. `is_behind` others that do: where they have, it does nothing.
+        """
+        kernel = self._kernel
+        run_upstream(kernel, ["lower-affine", "convert-scf-to-cf"], verify=False)
+        entry, pointer = body_of(kernel), type_of("ptr")
+        asserts = any(op.name == _ASSERT for op in operations_in(kernel))
+        with kernel.location:
+            self._record = entry.add_argument(pointer, kernel.location)
+            self._place = entry.add_argument(pointer, kernel.location) if asserts else self._record
+            for block in list(kernel.regions[0].blocks):
+                self._split(block)
+            if is_behind:
+                self._leave_early()
+        inputs = [argument.type for argument in entry.arguments]
+        kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+        return list(self._sites)
+
+    def _leave_early(self) -> None:
+        """What others found wrong may be what this kernel would go by."""
+        entry = body_of(self._kernel)
+        ops = operations_of(entry)
+        rest, end = entry.create_after(), self._kernel.regions[0].blocks.append()
+        for op in ops:
+            if op.name != "memref.alloca":
+                rest.append(op)
+        with ir.InsertionPoint(entry):
+            taken = load(self._record, 0, ir.IntegerType.get_signless(32))
+            _branch_if(number(taken) == 0, rest, end)
+        with ir.InsertionPoint(end):
+            ir.Operation.create("gpu.return")
+
+    def _split(self, block: Block) -> None:
+        """Ends the block at each assertion; what comes after moves into a block of its own."""
+        rest = None
+        for op in operations_of(block):
+            if rest is not None:
+                rest.append(op)
+            if op.name == _ASSERT:
+                rest = op.block.create_after()
+                with op.location:
+                    self._branch(op, rest)
+
+    def _branch(self, op: Operation, rest: Block) -> None:
+        blocks = self._kernel.regions[0].blocks
+        failed, first, end = blocks.append(), blocks.append(), blocks.append()
+        with ir.InsertionPoint(op):
+            _branch_if(op.operands[0], rest, failed)
+        with ir.InsertionPoint(failed):
+            _branch_if(_taken_first(self._record), first, end)
+        with ir.InsertionPoint(first):
+            store(self._place, self._record, _WHERE)
+            store(self._site(op), self._record, _SITE)
+            for position, number in enumerate(list(op.operands)[1:]):
+                store(as_i64(number).value, self._record, _NUMBERS + 8 * position)
+            ir.Operation.create("cf.br", successors=[end])
+        with ir.InsertionPoint(end):
+            ir.Operation.create("gpu.return")
+        op.erase()
+
+    def _site(self, op: Operation) -> Value:
+        name = _site_global(self._support, op.opview.kind, op.opview.message)
+        if name not in self._sites:
+            self._sites[name] = body_of(self._kernel).add_argument(type_of("ptr"), self._kernel.location)
+        return self._sites[name]
+
+
+def _taken_first(record: Value) -> Value:
+    """Whether nobody had the record before."""
+    ordering = {
+        f"{when}_ordering": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), order)
+        for when, order in (("success", _ACQUIRE_RELEASE), ("failure", _MONOTONIC))
+    }
+    swapped = ir.Operation.create(
+        "llvm.cmpxchg",
+        results=[ir.Type.parse("!llvm.struct<(i32, i1)>")],
+        operands=[record, constant(0, 32), constant(1, 32)],
+        attributes=ordering,
+    )
+    place = ir.DenseI64ArrayAttr.get([1])
+    return result_of("llvm.extractvalue", [swapped.result], ir.IntegerType.get_signless(1), position=place)
+
+
+def _branch_if(condition: Value, yes: Block, no: Block) -> None:
+    ir.Operation.create("cf.cond_br", operands=[condition], successors=[yes, no], attributes=segments(1, 0, 0))
+
+
+def _site_global(support: Support, kind: str, message: str) -> str:
+    """The name of the global with the addresses of kind and message."""
+    return support.texts([kind, f"%s: {cut(message).replace('%', '%%').replace('{}', '%lld')}"])
+
+
+def _place() -> Value:
+    return result_of("tir.place", [], type_of("ptr"))
+
+
+def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place: bool) -> None:
+    """Has a launch pass the record, the place and the sites."""
+    with launch.location, ir.InsertionPoint(launch):
+        record = support.value("device_record", address_of(DEVICE_TABLE))
+        more = [record, *([_place()] if tells_place else []), *map(address_of, sites)]
+        made = made_again(launch, [*launch.operands, *more], [])
+        counts = list(launch.attributes["operandSegmentSizes"])
+        counts[_KERNEL_OPERANDS] += len(more)
+        made.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(counts)
+    launch.erase()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Launches of kernels, and what host code reads of a device's memory, become calls of the host's functions for devices.
+
+The program's table has kernels by their places in the attribute `relax.kernels` of the module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Value
+from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import functions_in, has_body, operations_in
+from ....bindings.rewriting import replace_op
+from ....emit.numbers import Number, as_i64, number, operation
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls import memrefs
+from ...host.entry import KERNELS
+from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
+from ...host.support import DEVICE_TABLE, Support
+
+_WORD = 8
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerLaunches(Pass):
+    """Has host code call the device's functions: launches, and reads of single elements."""
+
+    name: ClassVar[str] = "gpu-lower-launches"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
+
+    def run(self, op: Operation) -> None:
+        host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
+        kernels = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
+        support = Support(op)
+        with op.context:
+            for each in host:
+                if each.name == "gpu.launch_func":
+                    _launch(support, each, kernels)
+                elif each.name == "memref.load":
+                    _read(support, each)
+
+
+def _launch(support: Support, launch: Operation, kernels: list[str]) -> None:
+    kernel = launch.attributes["kernel"].value[-1]
+    blocks, _, _, threads, _, _, *given = launch.operands
+    with launch.location, ir.InsertionPoint(launch):
+        values, places = stack(_WORD * len(given)), stack(_WORD * len(given))
+        for position, value in enumerate(given):
+            index = isinstance(value.type, ir.IndexType)
+            store(as_i64(value).value if index else value, values, _WORD * position)
+            store(view_of(values, _WORD * position), places, _WORD * position)
+        sizes = [as_i64(each).value for each in (kernels.index(kernel), blocks, threads, 0)]
+        support.require("device_launch", address_of(DEVICE_TABLE), *sizes, places)
+    launch.erase()
+
+
+def _read(support: Support, read: Operation) -> None:
+    """The host waits for what the device does before."""
+    memref, *indices = read.operands
+    with read.location, ir.InsertionPoint(read):
+        bytes_ = memrefs.storage_bytes(memref.type.element_type)
+        place = view_of(pointer_of(memref), (as_i64(_offset(memref, indices)) * bytes_).value)
+        slot = stack(_WORD)
+        support.require("device_read", address_of(DEVICE_TABLE), slot, place, as_i64(bytes_).value)
+        type_ = read.results[0].type
+        is_index = isinstance(type_, ir.IndexType)
+        value = load(slot, 0, ir.IntegerType.get_signless(64) if is_index else type_)
+        replace_op(read, [operation("arith.index_cast", [value], type_).value if is_index else value])
+
+
+def _offset(memref: Value, indices: list[Value]) -> Number:
+    """How many elements behind the first one it lies."""
+    index, rank = ir.IndexType.get(), memref.type.rank
+    base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
+    types = [base, *[index] * (1 + 2 * rank)]
+    told = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
+    offset = number(told[1])
+    for place, stride in zip(indices, list(told)[2 + rank :], strict=True):
+        offset = offset + number(place) * number(stride)
+    return offset

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Takes what works on memory out of the functions on memrefs, into kernels that these launch.
+
+What stays is host code: sizes, allocations, views, loops and branches over those. Where host code reads an element, a
+device's memory is asked (gpu-lower-launches). A kernel is of one of these forms, by what its operations are:
+
+    tiles      a planned reduction, with what is done to its results: a block for each rectangle of them
+    points     an operation of linalg: a thread for each of its points
+    threads    a loop marked `tir.parallel`: a thread for each step
+    written    such a loop with so many threads for each step, whose code says what each of them does (`tir.threads`)
+    blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
+    rows       an operation that reduces rows: a block for each
+    row_parts, point_parts
+               the first half of a reduction to few results: a block or a thread for a part of each
+    block      anything else that reads and writes, in one block
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import (
+    ancestors,
+    blocks_of,
+    body_of,
+    functions_in,
+    has_body,
+    operations_of,
+    symbol_name,
+    used_by,
+    users_of,
+)
+from ....bindings.pass_manager import run_upstream
+from ....bindings.rewriting import located_error, use_instead
+from ....emit.loops import THREADS as THREADS_OF_STEP
+from ....emit.numbers import Number, as_index, maximum, number, operation
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls import memrefs
+from ...host.entry import DEVICE, KERNELS
+from ..kernels.groups import Planned, planned_in, without_memory_between
+from ..kernels.outline import Kernels
+from ..kernels.own_memory import own_memory
+from ..kernels.parts import in_parts
+from ..kernels.points import Points
+from ..kernels.together import is_combined
+from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
+from ..nests import tiles
+
+#: Threads of a block.
+THREADS = 256
+
+
+@register_pass
+@dataclass(frozen=True)
+class OutlineKernels(Pass):
+    """Takes what works on memory into kernels, which host code launches."""
+
+    name: ClassVar[str] = "gpu-outline-kernels"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("affine", "arith", "func", "gpu", "llvm", "memref", "scf")
+
+    #: What the device is to its driver.
+    device: str = "cuda"
+
+    def run(self, op: Operation) -> None:
+        kernels = Kernels(op)
+        run_upstream(op, ["func.func(linalg-generalize-named-ops)"], verify=False)
+        with op.context:
+            for function in [each for each in functions_in(op) if has_body(each)]:
+                _HostCode(kernels, symbol_name(function)).outline(body_of(function))
+            op.attributes[DEVICE] = ir.StringAttr.get(self.device)
+            op.attributes[KERNELS] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in kernels.names])
+
+
+@dataclass(frozen=True)
+class _HostCode:
+    kernels: Kernels
+    name: str
+
+    def outline(self, block: Block) -> None:
+        group: list[Operation] = []
+        planned = planned_in(block)
+        for each in planned:
+            without_memory_between(each)
+        for op in operations_of(block):
+            mine = next((each for each in planned if op in each.ops), None)
+            if mine is not None:
+                self._end_group(group)
+                if op == mine.ops[-1]:
+                    self._tiles(mine)
+                continue
+            if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
+                group.append(op)
+                continue
+            if group and (_is_step(op) or _uses(op, group)):
+                self._end_group(group)
+            with op.location:
+                self._outline(op)
+
+    def _end_group(self, group: list[Operation]) -> None:
+        """What was gathered becomes a kernel; where it only reads, the host does."""
+        if any(is_in_order(op) and op.name not in READS for op in group):
+            with group[-1].location:
+                self._block(group)
+        group.clear()
+
+    def _outline(self, op: Operation) -> None:
+        if op.name == "memref.copy":
+            op = _as_structured(op)
+        if is_structured(op):
+            self._reduce(op)
+        elif is_shared(op):
+            self._loop(op)
+        elif op.regions and touches(op):
+            for inner in blocks_of(op):
+                self.outline(inner)
+
+    def _reduce(self, op: Operation) -> None:
+        parts = in_parts(op)
+        if parts is None:
+            self._points(op)
+            return
+        points = Points(parts.first)
+        with ir.InsertionPoint(parts.first):
+            count = as_index(points.count())
+            blocks = count if parts.by_rows else _ceil_divided(count, THREADS)
+        form = "row_parts" if parts.by_rows else "point_parts"
+        self.kernels.outline([parts.first], self.name, form, blocks.value, THREADS)
+        _end(parts.between, self._points(parts.second))
+
+    def _points(self, op: Operation) -> Operation:
+        points = Points(op)
+        is_by_rows = points.reduces_rows() and is_combined(points)
+        with ir.InsertionPoint(op):
+            count = as_index(points.count())
+            blocks = count if is_by_rows else _ceil_divided(count, THREADS)
+        return self.kernels.outline([op], self.name, "rows" if is_by_rows else "points", blocks.value, THREADS)
+
+    def _tiles(self, planned: Planned) -> None:
+        with planned.reduction.location:
+            with ir.InsertionPoint(planned.ops[-1]):
+                group = planned.group()
+                count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
+            self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
+
+    def _loop(self, loop: Operation) -> None:
+        first, last, step = loop.operands
+        with ir.InsertionPoint(loop):
+            steps = _ceil_divided(maximum(number(last) - number(first), 0), number(step))
+        if THREADS_OF_STEP in loop.attributes:
+            self.kernels.outline([loop], self.name, "written", steps.value, loop.attributes[THREADS_OF_STEP].value)
+            return
+        form = "blocks" if has_work(loop) else "threads"
+        own = own_memory(loop, steps, form)
+        with ir.InsertionPoint(loop):
+            blocks = steps if form == "blocks" else _ceil_divided(steps, THREADS)
+        launch = self.kernels.outline([loop], self.name, form, blocks.value, THREADS)
+        _end(own, launch)
+
+    def _block(self, group: Sequence[Operation]) -> None:
+        """What it gives goes through memory to the host, which waits for it."""
+        last, ops = group[-1], list(group)
+        own = [memory for op in group for memory in own_memory(op, None, "block", before=last)]
+        read: Operation | None = None
+        for result in [each for op in group for each in op.results if _is_used_outside(each, group)]:
+            slot, stored, read = _through_memory(result, ops, last, read)
+            own.append(slot)
+            ops.append(stored)
+        with ir.InsertionPoint(last):
+            one = as_index(1).value
+        threads = THREADS if any(map(has_work, group)) else 1
+        launch = self.kernels.outline(ops, self.name, "block", one, threads)
+        _end(own, read or launch)
+
+
+def _through_memory(
+    result: Value, ops: Sequence[Operation], last: Operation, after: Operation | None
+) -> tuple[Value, Operation, Operation]:
+    """Memory for a value that a kernel gives, what stores it there, and what reads it at the host."""
+    if isinstance(result.type, ir.MemRefType):
+        maker = result.owner.operation
+        raise located_error(f"'{maker.name}' op gives memory that a kernel would have to allocate", maker.location)
+    with ir.InsertionPoint(last):
+        slot, place = memrefs.allocate([1], result.type), as_index(0).value
+    users = [user for user in users_of(result) if not any(user == op or op in ancestors(user) for op in ops)]
+    with ir.InsertionPoint.after(ops[-1]):
+        stored = ir.Operation.create("memref.store", operands=[result, slot, place])
+    with ir.InsertionPoint.after(after or stored):
+        read = operation("memref.load", [slot, place], result.type)
+    for user in users:
+        use_instead(user, {result: read})
+    return slot, stored, read.owner.operation
+
+
+def _is_used_outside(value: Value, group: Sequence[Operation]) -> bool:
+    return any(not any(user == op or op in ancestors(user) for op in group) for user in users_of(value))
+
+
+def _uses(op: Operation, group: Sequence[Operation]) -> bool:
+    made = {result for each in group for result in each.results}
+    return any(value in made for value in used_by(op))
+
+
+def _is_step(op: Operation) -> bool:
+    """Whether an operation works on memory, or gives it back: what was gathered before comes first."""
+    return touches(op) or op.name in ("memref.dealloc", "func.call", "func.return") or op.name.startswith("tir.")
+
+
+def _as_structured(op: Operation) -> Operation:
+    """A copy as an operation of linalg."""
+    with ir.InsertionPoint(op):
+        memrefs.copy(*op.operands)
+        made = operations_of(op.block)[operations_of(op.block).index(op) - 1]
+    op.erase()
+    return made
+
+
+def _end(own: Sequence[Value], last: Operation) -> None:
+    """Gives memory back behind its last use."""
+    for memory in own:
+        with ir.InsertionPoint.after(last):
+            memrefs.deallocate(memory)
+
+
+def _ceil_divided(count: Number, by: int | Number) -> Number:
+    return operation("arith.ceildivsi", [as_index(count), as_index(by)], ir.IndexType.get())

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The stages from a graph to kernels for a GPU and the host's code that launches them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...passes.core.stages import Stage
+from ..core.code import stages_of
+
+#: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
+_COMMON = frozenset(
+    "simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize small-types".split()
+)
+
+
+_PLAN_MEMORY = "relax-plan-memory"
+_PLAN = Stage(
+    "plan",
+    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
+    "rows become steps of a loop, products get plans",
+    verify="end",
+)
+
+
+def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
+    """The stages for a kind of device; the passes take its kernels to what its code is made of."""
+    of_host = tuple(stages_of("llvm", 3))
+    common = tuple(_in_any_order(stage) for stage in of_host if stage.name in _COMMON)
+    own = (
+        Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
+        Stage(
+            "kernels",
+            (f"gpu-outline-kernels{{device={device}}}", "gpu-merge-kernels"),
+            "what works on memory becomes kernels",
+        ),
+        Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
+        Stage(
+            "entries",
+            ("host-name-functions", "host-profile-kernels", "host-add-entries"),
+            "the functions that callers see",
+        ),
+        Stage(
+            "errors",
+            ("host-lower-packed", "gpu-lower-asserts", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
+            "what can fail returns a status",
+            verify="later",
+        ),
+        Stage("memory", ("gpu-place-memory",), "host code's memory is the device's", verify="later"),
+        Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
+        _to_llvm(of_host),
+    )
+    before = [stage.name for stage in common].index("bufferize")
+    return (*common[:before], _PLAN, *common[before:], *own)
+
+
+def _in_any_order(stage: Stage) -> Stage:
+    """A result lies over an operand only where each point reads what it writes: others run at the same time."""
+    passes = tuple(f"{_PLAN_MEMORY}{{any-order=true}}" if str(each) == _PLAN_MEMORY else each for each in stage.passes)
+    return replace(stage, passes=passes)
+
+
+def _to_llvm(of_host: Sequence[Stage]) -> Stage:
+    """As the host's, but for what that does to whole modules behind upstream's passes: kernels are in there, too."""
+    stage = next(each for each in of_host if each.name == "to-llvm")
+    return replace(stage, passes=tuple(each for each in stage.passes if not str(each).startswith("llvm-")))

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices and convolutions: blocks of threads compute rectangles of the result.
+
+Loops that one input has and the other has not are rows or columns, in convolutions several together; loops of both are
+batches. So each step of the reduction brings rows of one input and columns of the other to shared memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.combiner import combiners
+from ....passes.schedule.fitting import check_reads_outputs
+from ....passes.schedule.joining import asks_for_place
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_body import widest_bits
+from ...core.backend import Machine
+
+#: What a thread loads from shared memory at once.
+_VECTOR_BITS, _MOST_LANES = 128, 4
+#: Cores where nobody tells how many there are.
+_USUAL_CORES = 100
+#: Loops whose sizes are known at run time only are taken to be so long.
+_USUAL_SIZE = 512
+
+
+class Shape(NamedTuple):
+    """What a thread computes, and the threads of a block."""
+
+    rows: int
+    vectors: int
+    threads_of_rows: int
+    threads_of_columns: int
+    depth: int
+    #: The part of the time in which it multiplies: the more each number loaded is used, the more.
+    efficiency: float
+
+    @property
+    def height(self) -> int:
+        return self.rows * self.threads_of_rows
+
+    @property
+    def columns_of_vectors(self) -> int:
+        return self.vectors * self.threads_of_columns
+
+    @property
+    def threads(self) -> int:
+        return self.threads_of_rows * self.threads_of_columns
+
+
+#: Two blocks of the largest have room on a core: 128 registers for each of 256 threads.
+_SHAPES = (
+    Shape(8, 2, 16, 16, 8, 1.0),
+    Shape(8, 1, 8, 16, 16, 0.75),
+    Shape(8, 1, 32, 4, 8, 0.6),
+    Shape(4, 1, 8, 8, 16, 0.45),
+    Shape(4, 1, 4, 32, 8, 0.45),
+    Shape(4, 1, 2, 32, 8, 0.4),
+)
+#: Numbers of 64 bits take two registers.
+_WIDE_SHAPES = (
+    Shape(4, 2, 16, 16, 8, 1.0),
+    Shape(4, 2, 8, 8, 8, 0.8),
+    Shape(4, 1, 32, 4, 8, 0.5),
+    Shape(4, 1, 2, 32, 8, 0.5),
+)
+
+
+class Sides(NamedTuple):
+    """The loops of a product, and the two inputs that blocks of threads share."""
+
+    batches: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    steps: tuple[int, ...]
+    inputs: tuple[int, int]
+
+
+def plan_product(op: StructuredOp, machine: Machine) -> Plan:
+    check_reduction(op)
+    sides = sides_of(op)
+    wide = widest_bits(op) > 32
+    lanes = min(_VECTOR_BITS // widest_bits(op), _MOST_LANES)
+    shape = best_shape(op, sides, _WIDE_SHAPES if wide else _SHAPES, lanes, machine)
+    return plan_of_shape(op, sides, shape, lanes)
+
+
+def check_reduction(op: StructuredOp) -> None:
+    """Raises Decline where the body is no reduction in an order that is free."""
+    if not op.reductions:
+        raise Decline("it reduces nothing")
+    check_reads_outputs(op)
+    if len(combiners(op)) != 1 or asks_for_place(op):
+        raise Decline("it is no sum of one number that is the same wherever it is")
+    if 0 in op.sizes:
+        raise Decline("it has a loop of no steps")
+
+
+def sides_of(op: StructuredOp, least: int = 2) -> Sides:
+    """Raises Decline where no two inputs share the loops of the result between them, at `least` so many."""
+    inputs = [operand for operand in range(op.input_count) if any(op.uses(operand, dim) for dim in op.reductions)]
+    if len(inputs) < 2:
+        raise Decline("it is no sum over two inputs")
+    order = _output_order(op)
+    if not order:
+        raise Decline("its result is a single element")
+    alone = [_only_in(op, order, one, other) for one, other in (inputs[:2], inputs[1::-1])]
+    if sum(map(bool, alone)) < least:
+        raise Decline("one of two inputs has no rows or columns of its own")
+    columns = next((side for side in alone if order[-1] in side), alone[1])
+    rows = alone[1] if columns is alone[0] else alone[0]
+    batches = tuple(dim for dim in op.parallels if dim not in rows and dim not in columns)
+    return Sides(batches, rows, columns, _step_order(op, inputs), (inputs[0], inputs[1]))
+
+
+def _output_order(op: StructuredOp) -> list[int]:
+    """The loops of the result, those last whose elements lie side by side."""
+    return [index.dim for index in op.output_accesses[0] if index.dim is not None]
+
+
+def _only_in(op: StructuredOp, dims: Sequence[int], operand: int, other: int) -> tuple[int, ...]:
+    return tuple(dim for dim in dims if op.uses(operand, dim) and not op.uses(other, dim))
+
+
+def _step_order(op: StructuredOp, inputs: Sequence[int]) -> tuple[int, ...]:
+    """The reductions as an input has them that has each as an axis: a filter."""
+    for operand in reversed(inputs):
+        axes = [index.dim for index in op.accesses[operand]]
+        if all(dim in axes or op.sizes[dim] == 1 for dim in op.reductions):
+            return tuple(sorted(op.reductions, key=lambda dim: axes.index(dim) if dim in axes else -1))
+    return tuple(sorted(op.reductions))
+
+
+def best_shape(op: StructuredOp, sides: Sides, shapes: Sequence[Shape], lanes: int, machine: Machine) -> Shape:
+    """The shape that takes the least time: rounds of blocks, as many as cores at once, of what a block computes."""
+    batches = math.prod(op.sizes[dim] or 1 for dim in sides.batches)
+    rows, columns = (math.prod(op.sizes[dim] or _USUAL_SIZE for dim in side) for side in (sides.rows, sides.columns))
+
+    cores = machine.cores if machine.cores > 1 else _USUAL_CORES
+
+    def time(shape: Shape) -> float:
+        width = shape.columns_of_vectors * lanes
+        count = batches * -(-rows // shape.height) * -(-columns // width)
+        return -(-count // cores) * shape.height * width / shape.efficiency
+
+    return min(shapes, key=time)
+
+
+def loop_size(op: StructuredOp, dims: Sequence[int]) -> int:
+    """How many points loops have together, as far as it is known."""
+    return math.prod(op.sizes[dim] or _USUAL_SIZE for dim in dims)
+
+
+def cores_of(machine: Machine) -> int:
+    return machine.cores if machine.cores > 1 else _USUAL_CORES
+
+
+def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int) -> Plan:
+    chains = tuple(sorted([*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps]))
+    rows, columns, steps = (chains.index(side) for side in (sides.rows, sides.columns, sides.steps))
+    return Plan(
+        order=(*(chains.index((dim,)) for dim in sides.batches), rows, columns, steps),
+        carried=1,
+        vector=columns,
+        lanes=lanes,
+        tile={rows: shape.rows, columns: shape.vectors},
+        blocks=((steps, shape.depth),),
+        loops=chains,
+        threads=((rows, shape.threads_of_rows), (columns, shape.threads_of_columns)),
+        shared=sides.inputs,
+        stages=2 if loop_size(op, sides.steps) > shape.depth else 1,
+    )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with few rows, a vector times a matrix above all: memory is the limit, so a thread reads much at once."""
+
+from __future__ import annotations
+
+import math
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_body import widest_bits
+from ...core.backend import Machine
+from .product import Sides, check_reduction, cores_of, loop_size, sides_of
+
+#: So many rows make use of blocks in shared memory.
+_MANY_ROWS = 8
+_THREADS, _NEIGHBOURS = 256, 32
+#: Threads along the columns, neighbours in memory: fewer where there would be too few blocks.
+_FEWEST_COLUMNS = 8
+_VECTOR_BITS, _MOST_LANES = 128, 8
+#: Bytes of a thread's sums, all of which are in shared memory at last.
+_MOST_BYTES = 128
+#: Steps that a thread takes at once where neighbours are columns: so many loads are on their way.
+_STEPS = 4
+
+
+def plan_strip(op: StructuredOp, machine: Machine) -> Plan:
+    check_reduction(op)
+    sides = _narrow_sides(op)
+    (matrix,) = [each for each in sides.inputs if any(op.uses(each, dim) for dim in sides.columns)]
+    last = op.last_dim(matrix)
+    lanes = min(_VECTOR_BITS // op.element(matrix).width, _MOST_LANES)
+    chains = tuple(sorted(filter(None, [*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps])))
+    columns, steps = chains.index(sides.columns), chains.index(sides.steps)
+    rows = [chains.index(sides.rows)] if sides.rows else []
+    if last in sides.steps:
+        unit = _whole(op, sides.steps, lanes)
+        parts = min(_NEIGHBOURS, _parts(op, sides, unit))
+        lanes, threads = 1, ((columns, _THREADS // parts), (steps, parts))
+    else:
+        fitting = max(_MOST_BYTES // (loop_size(op, sides.rows) * (widest_bits(op) // 8)), 1)
+        lanes = _whole(op, sides.columns, min(lanes, 1 << (fitting.bit_length() - 1)))
+        unit = _whole(op, sides.steps, _STEPS)
+        across = _columns_at_once(op, sides, lanes, machine)
+        threads = ((steps, min(_THREADS // across, _parts(op, sides, unit))), (columns, across))
+    return Plan(
+        order=(*(chains.index((dim,)) for dim in sides.batches), *rows, columns, steps),
+        carried=1,
+        vector=columns,
+        lanes=lanes,
+        tile={**{dim: loop_size(op, sides.rows) for dim in rows}, steps: unit},
+        loops=chains,
+        threads=(*((dim, 1) for dim in rows), *threads),
+    )
+
+
+def _narrow_sides(op: StructuredOp) -> Sides:
+    sides = sides_of(op, least=1)
+    rows, columns = sides.rows, sides.columns
+    if rows and columns and is_few(op, columns) and not is_few(op, rows):
+        rows, columns = columns, rows
+    if not columns:
+        rows, columns = columns, rows
+    if rows and not is_few(op, rows):
+        raise Decline(f"it has {_MANY_ROWS} rows and more")
+    return sides._replace(rows=rows, columns=columns)
+
+
+def is_few(op: StructuredOp, side: tuple[int, ...]) -> bool:
+    """Whether there are known to be few rows."""
+    return all(op.sizes[dim] is not None for dim in side) and loop_size(op, side) < _MANY_ROWS
+
+
+def _whole(op: StructuredOp, side: tuple[int, ...], count: int) -> int:
+    """As many as divide the last loop."""
+    size = op.sizes[side[-1]]
+    return 1 if size is None else math.gcd(size, count)
+
+
+def _parts(op: StructuredOp, sides: Sides, unit: int) -> int:
+    """Into how many parts threads can divide the steps: a power of two."""
+    return 1 << max(loop_size(op, sides.steps) // unit, 1).bit_length() - 1
+
+
+def _columns_at_once(op: StructuredOp, sides: Sides, lanes: int, machine: Machine) -> int:
+    across = _NEIGHBOURS
+    total = loop_size(op, sides.batches) * loop_size(op, sides.columns)
+    while across > _FEWEST_COLUMNS and total < across * lanes * cores_of(machine):
+        across //= 2
+    return across

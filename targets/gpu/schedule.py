@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The schedule of every PrimFunc on a GPU: each of its products gets a plan.
+
+What has none becomes a kernel too: a thread or a block of threads for each of its points.
+"""
+
+from __future__ import annotations
+
+from ...bindings.ir import Operation
+from ...dialects.core.facts import OpPattern
+from ...passes.schedule.planning import plan_each
+from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
+from .plans.product import plan_product
+from .plans.strip import plan_strip
+
+for _rule in (plan_strip, plan_product):
+    register_plan("gpu")(_rule)
+
+
+@register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="gpu")
+def tile_each(function: Operation, context: ScheduleContext) -> object:
+    """Plans which rectangles of each product blocks of threads compute; what fits no rule is said to be unplanned."""
+    return plan_each(function, context)

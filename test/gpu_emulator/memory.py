@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Device memory: one arena of bytes at a made-up address, and what each byte is: allocated, written, read-only."""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import mmap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+ALLOCATED, WRITTEN, READ_ONLY, PENDING = 1, 2, 4, 8
+#: What a byte has to be to be read or written: these bits of these.
+READABLE = (ALLOCATED | WRITTEN | PENDING, ALLOCATED | WRITTEN)
+WRITABLE = (ALLOCATED | READ_ONLY | PENDING, ALLOCATED)
+ADDRESS = 0x0000_7C00_0000_0000  # of the arena, for kernels
+ALIGNMENT = 512
+RED_ZONE = 512
+
+
+class OutOfDeviceMemory(Exception):
+    pass
+
+
+@dataclass
+class Allocation:
+    start: int  # in the arena
+    size: int
+    label: str
+    is_live: bool = True
+    is_managed: bool = False
+
+    @property
+    def address(self) -> int:
+        return ADDRESS + self.start
+
+
+def lazy_bytes(size: int) -> Any:
+    """Zeros that take memory when they are touched."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
+    return numpy.frombuffer(mmap.mmap(-1, max(size, mmap.PAGESIZE), flags=flags), numpy.uint8)
+
+
+class Region:
+    """Bytes that kernels read and write, and what each byte is."""
+
+    def __init__(self, data: Any, state: Any) -> None:
+        self.data, self.state = data, state
+        self._views: dict[Any, Any] = {}
+
+    def view(self, dtype: Any) -> Any:
+        found = self._views.get(dtype)
+        if found is None:
+            width = numpy.dtype(dtype).itemsize
+            found = self._views[dtype] = self.data[: len(self.data) // width * width].view(dtype)
+        return found
+
+    def states(self, width: int) -> Any:
+        """The bytes' states, `width` of them as one integer."""
+        found = self._views.get(width)
+        if found is None:
+            found = self._views[width] = self.state[: len(self.state) // width * width].view(f"u{width}")
+        return found
+
+    def are(self, places: Any, width: int, wanted: tuple[int, int]) -> Any:
+        """Which of the words at these places (counted in words) are what `wanted` says."""
+        mask, value = (repeated(each, width) for each in wanted)
+        return (self.states(width)[places] & mask) == value
+
+
+def repeated(byte: int, width: int) -> Any:
+    return numpy.array([byte] * width, numpy.uint8).view(f"u{width}")
+
+
+class Memory(Region):
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.reserved = -(-max(4 * size, 1 << 24) // 4096) * 4096
+        super().__init__(lazy_bytes(self.reserved), lazy_bytes(self.reserved))
+        self.used = 0
+        self.allocations: list[Allocation] = []  # by address, freed ones too
+        self._end = RED_ZONE
+
+    @property
+    def host_address(self) -> int:
+        """Where the arena lies in this process."""
+        return int(self.data.ctypes.data)
+
+    def allocate(self, size: int, label: str = "", is_managed: bool = False) -> Allocation:
+        if self.used + size > self.size:
+            raise OutOfDeviceMemory(f"{size} bytes of {self.size - self.used} that are free")
+        start = -(-self._end // ALIGNMENT) * ALIGNMENT
+        if start + size + RED_ZONE > self.reserved:
+            start = self._reuse(size)
+        else:
+            self._end = start + size + RED_ZONE
+        found = Allocation(start, size, label or f"allocation {len(self.allocations)}", True, is_managed)
+        bisect.insort(self.allocations, found, key=lambda each: each.start)
+        self.state[start : start + size] = ALLOCATED
+        self.used += size
+        return found
+
+    def _reuse(self, size: int) -> int:
+        """The arena has been given out once: the place of something that was freed."""
+        taken, end = [each for each in self.allocations if each.is_live], 0
+        for each in [*taken, Allocation(self.reserved, 0, "")]:
+            start = -(-(end + RED_ZONE) // ALIGNMENT) * ALIGNMENT
+            if each.start - RED_ZONE >= start + size:
+                within = (each for each in self.allocations if each.is_live or not start <= each.start < start + size)
+                self.allocations = list(within)
+                return start
+            end = each.start + each.size
+        raise OutOfDeviceMemory(f"{size} bytes: memory is fragmented")
+
+    def free(self, allocation: Allocation) -> None:
+        start, end = allocation.start, allocation.start + allocation.size
+        allocation.is_live = False
+        self.state[start:end] = 0
+        self.data[start:end] = 0xA5
+        self.used -= allocation.size
+
+    def live(self) -> list[Allocation]:
+        return [each for each in self.allocations if each.is_live]
+
+    def at(self, address: int) -> Allocation | None:
+        """The live allocation that begins at an address."""
+        found = self.around(address)
+        return found if found and found.is_live and address in (found.address, self.host_alias(found)) else None
+
+    def host_alias(self, allocation: Allocation) -> int | None:
+        return self.host_address + allocation.start if allocation.is_managed else None
+
+    def offset(self, address: int) -> int:
+        """In the arena, of an address that kernels have; of managed memory also of the host's."""
+        if 0 <= address - self.host_address < self.reserved:
+            return address - self.host_address
+        return address - ADDRESS
+
+    def around(self, address: int) -> Allocation | None:
+        """The last allocation that begins at or before an address."""
+        at = bisect.bisect_right(self.allocations, self.offset(address), key=lambda each: each.start)
+        return self.allocations[at - 1] if at else None
+
+    def range(self, address: int, size: int) -> int | None:
+        """The offset of bytes that lie in one live allocation."""
+        start, found = self.offset(address), self.around(address)
+        if found is None or not found.is_live or start < found.start or start + size > found.start + found.size:
+            return None
+        if 0 <= address - self.host_address < self.reserved and not found.is_managed:
+            return None
+        return start
+
+    def places(self, addresses: Any) -> Any:
+        """Offsets in the arena of addresses; those that are in no allocation stay out of bounds or unallocated."""
+        found = addresses - ADDRESS
+        outside = (found < 0) | (found >= self.reserved)
+        if not outside.any():
+            return found
+        aliases = addresses - self.host_address
+        managed = [each for each in self.live() if each.is_managed]
+        for each in managed:
+            inside = (aliases >= each.start) & (aliases < each.start + each.size)
+            found = numpy.where(inside, aliases, found)
+        return found
+
+    def describe(self, address: int) -> str:
+        """Which allocation an address is in, or near to."""
+        offset, found = self.offset(address), self.around(address)
+        later = next((each for each in self.allocations if each.start > offset), None)
+        if found is not None and offset < found.start + found.size:
+            place = f"byte {offset - found.start} of {found.label} ({found.size} bytes)"
+            return place if found.is_live else f"{place}, which was freed"
+        near = []
+        if found is not None and offset - found.start - found.size < 1 << 20:
+            near.append(f"{offset - found.start - found.size} bytes behind {_named(found)}")
+        if later is not None and later.start - offset < 1 << 20:
+            near.append(f"{later.start - offset} bytes before {_named(later)}")
+        return ", ".join(near) or "near to no allocation"
+
+    def host_pointer(self, offset: int) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.host_address + offset)
+
+
+def _named(allocation: Allocation) -> str:
+    return f"{allocation.label} ({allocation.size} bytes{'' if allocation.is_live else ', freed'})"

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs for a device that are made without a compiler for it: host code by hand, and models whose kernels are the
+CPU's, as memory of the fake driver's devices is the host's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import native
+import numpy
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.dialects.core.infos import Info, TensorInfo
+from relax_mlir.dialects.core.symbols import sym
+from relax_mlir.passes.core.base import Pass
+from relax_mlir.runtime import Artifact
+from relax_mlir.runtime.artifact import DeviceCode
+from relax_mlir.targets.host.entry import DEVICE
+from relax_mlir.targets.host.support import DEVICE_TABLE, device_text
+
+import relax_mlir as rx
+
+CODE = DeviceCode("cuda", "sm_80", "ptx", ("double", "refuse"), memoryview(b".version 8.0 // no kernel reads this"))
+
+
+def on_device(artifact: Artifact, **changes: Any) -> Artifact:
+    """A program with kernels for a device."""
+    return replace(artifact, devices=(replace(CODE, **changes),))
+
+
+# ---- host code by hand ----
+
+N = sym("n")
+VECTOR = TensorInfo((N,), "f32")
+_DECLARED = f"""
+llvm.func hidden @__relax_device_launch(!llvm.ptr, i64, i64, i64, i64, !llvm.ptr) -> i32
+llvm.func hidden @__relax_device_read(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+llvm.func hidden @__relax_device_write(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+llvm.func hidden @__relax_device_copy(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+llvm.func hidden @__relax_device_alloc(!llvm.ptr, i64) -> !llvm.ptr
+llvm.func hidden @__relax_device_free(!llvm.ptr, !llvm.ptr)
+llvm.func hidden @__relax_device_record(!llvm.ptr) -> !llvm.ptr
+func.func @main_impl(%x: memref<?xf32>, %y: memref<?xf32>) {{
+  %table = llvm.mlir.addressof @{DEVICE_TABLE} : !llvm.ptr
+  %from_index = memref.extract_aligned_pointer_as_index %x : memref<?xf32> -> index
+  %to_index = memref.extract_aligned_pointer_as_index %y : memref<?xf32> -> index
+  %from_int = arith.index_cast %from_index : index to i64
+  %to_int = arith.index_cast %to_index : index to i64
+  %from = llvm.inttoptr %from_int : i64 to !llvm.ptr
+  %to = llvm.inttoptr %to_int : i64 to !llvm.ptr
+  %zero = arith.constant 0 : index
+  %size = memref.dim %x, %zero : memref<?xf32>
+  %n = arith.index_cast %size : index to i64
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c4 = arith.constant 4 : i64
+  %c64 = arith.constant 64 : i64
+  %bytes = arith.muli %n, %c4 : i64
+"""
+
+
+def by_hand(body: str, outputs: Sequence[Info] = (VECTOR,), **changes: Any) -> Artifact:
+    """A program of one function from %x to %y, of addresses %from and %to, with %n elements, in %bytes."""
+    text = device_text(len(CODE.kernels), has_constants=False) + _DECLARED + body + "\n  return\n}\n"
+    return on_device(native.artifact_for(text, [native.signature("main", [("x", VECTOR)], outputs)]), **changes)
+
+
+def launch(kernel: int, source: str = "%from", blocks: str = "%n") -> str:
+    """Starts a kernel on %to, a source and %n, in so many blocks of 64 threads."""
+    return f"""
+  %c3 = arith.constant 3 : i64
+  %kernel = arith.constant {kernel} : i64
+  %values = llvm.alloca %c3 x i64 : (i64) -> !llvm.ptr
+  %params = llvm.alloca %c3 x !llvm.ptr : (i64) -> !llvm.ptr
+  %second = llvm.getelementptr %values[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %third = llvm.getelementptr %values[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %to, %values : !llvm.ptr, !llvm.ptr
+  llvm.store {source}, %second : !llvm.ptr, !llvm.ptr
+  llvm.store %n, %third : i64, !llvm.ptr
+  %param1 = llvm.getelementptr %params[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %param2 = llvm.getelementptr %params[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %values, %params : !llvm.ptr, !llvm.ptr
+  llvm.store %second, %param1 : !llvm.ptr, !llvm.ptr
+  llvm.store %third, %param2 : !llvm.ptr, !llvm.ptr
+  %launched = llvm.call @__relax_device_launch(%table, %kernel, {blocks}, %c64, %c0, %params)
+    : (!llvm.ptr, i64, i64, i64, i64, !llvm.ptr) -> i32
+  "tir.return_unless_ok"(%launched) : (i32) -> ()
+"""
+
+
+def double(blocks: int, threads: int, params: int) -> None:
+    """A kernel: twice the elements."""
+    to, source, count = _values(params)
+    wanted = numpy.ctypeslib.as_array((ctypes.c_float * count).from_address(source))
+    numpy.ctypeslib.as_array((ctypes.c_float * count).from_address(to))[:] = 2 * wanted
+
+
+class _Record(ctypes.Structure):
+    """What host code reads of an assertion."""
+
+    _fields_ = (
+        ("taken", ctypes.c_int32), ("unused", ctypes.c_int32), ("where", ctypes.c_char_p), ("site", ctypes.c_void_p),
+        ("numbers", ctypes.c_int64 * 4),
+    )  # fmt: skip
+
+
+_SITE = (ctypes.c_char_p * 2)(b"IndexError", b"%s: index %lld of %lld")
+
+
+def refuse(blocks: int, threads: int, params: int) -> None:
+    """A kernel that asserts something, and is given the record in the place of its source."""
+    _, record_at, count = _values(params)
+    record = _Record.from_address(record_at)
+    if not record.taken:
+        record.where, record.site = b"gather 'g'", ctypes.addressof(_SITE)
+        record.numbers[:2] = [7, count]
+        record.taken = 1
+
+
+def _values(params: int) -> tuple[int, int, int]:
+    places = (ctypes.c_void_p * 3).from_address(params)
+    first, second, third = (ctypes.c_int64.from_address(place or 0).value for place in places)
+    return first, second, third
+
+
+KERNELS = {"double": double, "refuse": refuse}
+
+
+# ---- models ----
+
+
+@dataclass(frozen=True)
+class MarkDevice(Pass):
+    """Makes host code of a module as of one for a device; its kernels stay the CPU's."""
+
+    name: ClassVar[str] = "test-mark-device"
+
+    def run(self, op: Any) -> None:
+        with op.context:
+            op.attributes[DEVICE] = ir.StringAttr.get("cuda")
+
+
+def of_model(module: rx.Module, **options: Any) -> Artifact:
+    """A model's program, as if its kernels ran on a device."""
+    stages = rx.stages("llvm").insert_before("entries", "mark", [MarkDevice()])
+    return on_device(rx.compile(module, pipeline=stages, jobs=1, **options)._artifact, kernels=())
+
+
+def with_function(signature: Mapping[str, Any], body: Callable[..., Any]) -> rx.Module:
+    """A module with `main`, whose body is a function of its arguments."""
+    module = rx.Module()
+    with module.function("main", signature) as f:
+        result = body(*f)
+        f.returns(*(result if isinstance(result, tuple) else (result,)))
+    return module

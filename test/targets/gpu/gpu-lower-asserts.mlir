@@ -1,0 +1,50 @@
+// RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads --gpu-lower-asserts | FileCheck %s
+
+// The launch passes the record, the place that errors name, and the texts of what is asserted. A kernel behind it is
+// told of the record alone, and does nothing where that is taken.
+// CHECK-LABEL: func.func @checked
+// CHECK: %[[RECORD:.*]] = llvm.call @__relax_device_record
+// CHECK: %[[PLACE:.*]] = "tir.place"() : () -> !llvm.ptr
+// CHECK: %[[SITE:.*]] = llvm.mlir.addressof @__relax_texts
+// CHECK: gpu.launch_func @kernels::@checked blocks {{.*}}, %[[RECORD]] : !llvm.ptr, %[[PLACE]] : !llvm.ptr, %[[SITE]] : !llvm.ptr)
+// CHECK: %[[AGAIN:.*]] = llvm.call @__relax_device_record
+// CHECK: gpu.launch_func @kernels::@checked_1 blocks {{.*}}, %[[AGAIN]] : !llvm.ptr)
+llvm.mlir.global internal @__relax_device() : !llvm.ptr
+func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = memref.dim %x, %c0 : memref<?xi64>
+  scf.for %i = %c0 to %size step %c1 {
+    %place = memref.load %x[%i] : memref<?xi64>
+    %inside = arith.cmpi slt, %place, %n : i64
+    "tir.assert"(%inside, %place) {kind = "IndexError", message = "no place {}"} : (i1, i64) -> ()
+  } {tir.parallel = 1 : i64}
+  scf.for %i = %c0 to %size step %c1 {
+    %place = memref.load %x[%i] : memref<?xi64>
+    %at = arith.index_cast %place : i64 to index
+    %0 = memref.load %y[%at] : memref<?xf32>
+    memref.store %0, %z[%i] : memref<?xf32>
+  } {tir.parallel = 1 : i64}
+  return
+}
+
+// The first that fails takes the record and writes into it; each that fails ends.
+// CHECK-LABEL: gpu.func @checked(
+// CHECK-SAME: %[[RECORD:[^ ]*]]: !llvm.ptr, %[[PLACE:[^ ]*]]: !llvm.ptr, %[[SITE:[^ ]*]]: !llvm.ptr) kernel
+// CHECK: cf.cond_br %{{.*}}, ^[[REST:bb[0-9]+]], ^[[FAILED:bb[0-9]+]]
+// CHECK: ^[[FAILED]]:
+// CHECK: llvm.cmpxchg %[[RECORD]], %{{.*}}, %{{.*}} acq_rel monotonic
+// CHECK: cf.cond_br %{{.*}}, ^[[FIRST:bb[0-9]+]], ^[[END:bb[0-9]+]]
+// CHECK: ^[[FIRST]]:
+// CHECK: llvm.store %[[PLACE]]
+// CHECK: llvm.store %[[SITE]]
+// CHECK: cf.br ^[[END]]
+// CHECK: ^[[END]]:
+// CHECK-NEXT: gpu.return
+// CHECK-LABEL: gpu.func @checked_1(
+// CHECK: %[[TAKEN:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK: %[[FREE:.*]] = arith.cmpi eq, %[[TAKEN]]
+// CHECK: cf.cond_br %[[FREE]]
+// CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("IndexError\00")
+// CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("%s: no place %lld\00")
+// CHECK-DAG: llvm.mlir.global internal constant @__relax_texts.{{.*}}() {{.*}} !llvm.array<2 x ptr>

@@ -1,0 +1,40 @@
+// RUN: relax-opt %s --gpu-lower-launches | FileCheck %s
+
+// A kernel is launched by its place in the table, with the addresses of what it is passed; the host reads an element
+// through a copy that waits. Either may fail.
+module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["other", "kernel"]} {
+  // CHECK-LABEL: func.func @launched
+  // CHECK: llvm.store %arg0, %[[VALUES:.*]] : !llvm.ptr, !llvm.ptr
+  // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[VALUES]][0]
+  // CHECK: llvm.store %[[FIRST]], %[[PLACES:.*]] : !llvm.ptr, !llvm.ptr
+  // CHECK: %[[SIZE:.*]] = arith.index_cast %arg1 : index to i64
+  // CHECK: llvm.store %[[SIZE]]
+  // CHECK: %[[NUMBER:.*]] = arith.constant 1 : i64
+  // CHECK: %[[TABLE:.*]] = llvm.mlir.addressof @__relax_device : !llvm.ptr
+  // CHECK: %[[STATUS:.*]] = llvm.call @__relax_device_launch(%[[TABLE]], %[[NUMBER]], %{{.*}}, %{{.*}}, %{{.*}}, %[[PLACES]])
+  // CHECK: "tir.return_unless_ok"(%[[STATUS]])
+  llvm.mlir.global internal @__relax_device() : !llvm.ptr
+  func.func @launched(%p: !llvm.ptr, %n: index) {
+    %c1 = arith.constant 1 : index
+    %c256 = arith.constant 256 : index
+    gpu.launch_func @kernels::@kernel blocks in (%n, %c1, %c1) threads in (%c256, %c1, %c1) args(%p : !llvm.ptr, %n : index)
+    return
+  }
+  // CHECK-LABEL: func.func @read
+  // CHECK: %[[SLOT:.*]] = llvm.alloca
+  // CHECK: memref.extract_strided_metadata %arg0
+  // CHECK: %[[PLACE:.*]] = llvm.getelementptr
+  // CHECK: %[[STATUS:.*]] = llvm.call @__relax_device_read(%{{.*}}, %[[SLOT]], %[[PLACE]], %{{.*}})
+  // CHECK: "tir.return_unless_ok"(%[[STATUS]])
+  // CHECK: llvm.load %[[SLOT]] : !llvm.ptr -> f32
+  // CHECK-NOT: memref.load
+  func.func @read(%x: memref<?x?xf32>, %i: index, %f: f32) -> f32 {
+    %0 = memref.load %x[%i, %i] : memref<?x?xf32>
+    return %0 : f32
+  }
+  gpu.module @kernels {
+    gpu.func @kernel(%p: !llvm.ptr, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      gpu.return
+    }
+  }
+}

@@ -1,0 +1,107 @@
+// RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads | FileCheck %s
+
+// A thread of the grid does one point, if there is one for it.
+// CHECK-LABEL: gpu.func @points
+// CHECK: %[[BLOCK:.*]] = gpu.block_id x
+// CHECK: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c256
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[PLACE:.*]] = arith.addi %[[FIRST]], %[[THREAD]]
+// CHECK: %[[IS_ONE:.*]] = arith.cmpi slt, %[[PLACE]], %{{.*}}
+// CHECK: scf.if %[[IS_ONE]]
+// CHECK: %[[COLUMN:.*]] = arith.remui %[[PLACE]], %[[SIZE:.*]]
+// CHECK: %[[ROW:.*]] = arith.divui %[[PLACE]], %[[SIZE]]
+// CHECK: memref.load %{{.*}}[%[[ROW]], %[[COLUMN]]]
+func.func @points(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x?xf32>) outs(%y : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A row's sum: each thread's part, then that of its warp by shuffles, then that of all warps in shared memory, which they
+// wait for. The first thread adds what the output held.
+// CHECK-LABEL: gpu.func @rows
+// CHECK: %[[ROW:.*]] = gpu.block_id x
+// CHECK: %[[PART:.*]] = scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c256{{.*}} iter_args
+// CHECK: memref.load %{{.*}}[%[[ROW]],
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}} : memref<8xf32, 3>
+// CHECK: gpu.barrier
+// CHECK-COUNT-8: memref.load %{{.*}} : memref<8xf32, 3>
+// CHECK: scf.if
+// CHECK: memref.load
+// CHECK: memref.store %{{.*}}[%[[ROW]]]
+func.func @rows(%x: memref<8x1000xf32>, %y: memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x1000xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A block for each step: its threads share the points, and wait before they read what others have written. What the
+// block has for itself is shared memory.
+// CHECK-LABEL: gpu.func @blocks
+// CHECK: %[[SHARED:.*]] = memref.get_global @blocks_shared : memref<64xf32, 3>
+// CHECK: memref.memory_space_cast %[[SHARED]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c256
+// CHECK: gpu.barrier
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c256
+// CHECK: gpu.return
+func.func @blocks(%m: index, %x: memref<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %m step %c1 {
+    %t = memref.alloc() : memref<64xf32>
+    %row = memref.subview %x[%i, 0] [1, 64] [1, 1] : memref<?x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
+        ins(%row : memref<64xf32, strided<[1], offset: ?>>) outs(%t : memref<64xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(j) -> (63 - j)>, affine_map<(j) -> (j)>],
+        iterator_types = ["parallel"]}
+        ins(%t : memref<64xf32>) outs(%row : memref<64xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    memref.dealloc %t : memref<64xf32>
+  } {tir.parallel = 1 : i64}
+  return
+}
+
+// What one thread does in an order, it tells the others.
+// CHECK-LABEL: gpu.func @ordered
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0
+// CHECK: scf.if %[[IS_FIRST]] {
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[SLOT:.*]][%{{.*}}] : memref<1xf32, 3>
+// CHECK: gpu.barrier
+// CHECK: %[[TOLD:.*]] = memref.load %[[SLOT]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step
+// CHECK: memref.store %[[TOLD]]
+func.func @ordered(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %round = %c0 to %c1 step %c1 {
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> f32 {
+      %0 = memref.load %x[%i] : memref<?xf32>
+      %1 = arith.addf %before, %0 : f32
+      memref.store %1, %x[%i] : memref<?xf32>
+      scf.yield %1 : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(j) -> ()>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
+        ins(%sum : f32) outs(%x : memref<?xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+  } {tir.parallel = 1 : i64}
+  return
+}
