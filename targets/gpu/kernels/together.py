@@ -18,7 +18,10 @@ from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import as_index, number
 from ....passes.schedule.combiner import Combiner, combiners
+from .joined import join_loops
+from .lanes import Lanes
 from .points import Points
+from .reduced import Reduced
 from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
 from .work import READS, WRITES, has_work, is_shared, is_structured
 
@@ -76,15 +79,17 @@ class Together:
     # ---- what is shared ----
 
     def _share_points(self, op: Operation) -> None:
+        op = join_loops(op)
         points = Points(op)
-        if self._is_for_all(points):
-            for_range(0, points.count(), lambda place: self._one_row(points, place))
-        else:
-            for_range(thread_id(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
+        with ir.InsertionPoint(op):
+            if self._is_for_all(points):
+                for_range(0, points.count(), lambda place: self._one_row(points, place))
+            else:
+                for_range(thread_id(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
         op.erase()
 
     def _one_row(self, points: Points, place: Value) -> None:
-        self.reduce_row(points, points.at(place))
+        self.reduce_row(Lanes(Reduced((), points.operation), 1), place)
         ir.Operation.create("gpu.barrier")
 
     def _is_for_all(self, points: Points) -> bool:
@@ -101,8 +106,10 @@ class Together:
         loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
 
-    def reduce_row(self, points: Points, indices: dict[int, Value]) -> None:
-        """All threads reduce to the outputs' elements at these indices, each its part."""
+    def reduce_row(self, lanes: Lanes, place: Value) -> None:
+        """All threads reduce to the outputs' elements at a point, each its part."""
+        points = lanes.points
+        indices = points.at(place)
         combining = combiners(points)  # type: ignore[arg-type]
         count = product([points.size(dim) for dim in points.reductions])
 
@@ -114,8 +121,8 @@ class Together:
         wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
 
         def finish() -> None:
-            before = points.first(indices)
-            points.store([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
+            before = lanes.first(indices)
+            lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
         when(thread_id() == 0, finish)
 

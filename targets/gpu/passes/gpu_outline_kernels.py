@@ -39,9 +39,12 @@ from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ...host.entry import DEVICE, KERNELS
 from ..kernels.groups import Planned, planned_in, without_memory_between
+from ..kernels.joined import join_loops
+from ..kernels.lanes import lanes_of
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.points import Points
+from ..kernels.reduced import LANES, Reduced, reduced_in
 from ..kernels.together import is_combined
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
 from ..nests import tiles
@@ -79,14 +82,18 @@ class _HostCode:
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
         planned = planned_in(block)
-        for each in planned:
-            without_memory_between(each)
+        reduced = reduced_in(block, [op for each in planned for op in each.ops])
+        groups: list[Planned | Reduced] = [*planned, *reduced]
+        for each in groups:
+            without_memory_between(each.ops)
         for op in operations_of(block):
-            mine = next((each for each in planned if op in each.ops), None)
+            mine = next((each for each in groups if op in each.ops), None)
             if mine is not None:
                 self._end_group(group)
                 if op == mine.ops[-1]:
-                    self._tiles(mine)
+                    # Its operations may be others from here on.
+                    groups.remove(mine)
+                    self._kernel(mine)
                 continue
             if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
                 group.append(op)
@@ -107,27 +114,35 @@ class _HostCode:
         if op.name == "memref.copy":
             op = _as_structured(op)
         if is_structured(op):
-            self._points(op)
+            self._points(Reduced((), op))
         elif is_shared(op):
             self._loop(op)
         elif op.regions and touches(op):
             for inner in blocks_of(op):
                 self.outline(inner)
 
-    def _points(self, op: Operation) -> None:
-        points = Points(op)
+    def _kernel(self, group: Planned | Reduced) -> None:
+        with group.reduction.location:
+            self._tiles(group) if isinstance(group, Planned) else self._points(group)
+
+    def _points(self, reduced: Reduced) -> None:
+        with ir.InsertionPoint(reduced.ops[-1]):
+            count = as_index(Points(reduced.reduction).count())
+        reduced = Reduced(reduced.starts, join_loops(reduced.reduction), tuple(map(join_loops, reduced.epilogues)))
+        points = Points(reduced.reduction)
         is_by_rows = points.reduces_rows() and is_combined(points)
-        with ir.InsertionPoint(op):
-            count = as_index(points.count())
-            blocks = count if is_by_rows else _ceil_divided(count, THREADS)
-        self.kernels.outline([op], self.name, "rows" if is_by_rows else "points", blocks.value, THREADS)
+        lanes = 1 if is_by_rows else lanes_of(points, [Points(each) for each in reduced.epilogues])
+        points.operation.attributes[LANES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes)
+        with ir.InsertionPoint(reduced.ops[-1]):
+            blocks = count if is_by_rows else _ceil_divided(count, THREADS * lanes)
+        form = "rows" if is_by_rows else "points"
+        self.kernels.outline(reduced.ops, self.name, form, blocks.value, THREADS)
 
     def _tiles(self, planned: Planned) -> None:
-        with planned.reduction.location:
-            with ir.InsertionPoint(planned.ops[-1]):
-                group = planned.group()
-                count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
-            self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
+        with ir.InsertionPoint(planned.ops[-1]):
+            group = planned.group()
+            count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
+        self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
 
     def _loop(self, loop: Operation) -> None:
         first, last, step = loop.operands

@@ -3,10 +3,10 @@
 // What host code is told of the device, and the kernels in the order of its table.
 // CHECK: module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["points", "rows", "steps", "inside", "ordered", "planned"]}
 
-// A thread for each point; what is launched is passed addresses, and sizes that are not known.
+// A thread for each vector of 16 bytes; what is launched is passed addresses, and sizes that are not known.
 // CHECK-LABEL: func.func @points
 // CHECK: %[[N:.*]] = memref.dim %arg0
-// CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[N]], %c256
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[N]], %c1024
 // CHECK: gpu.launch_func @kernels::@points blocks in (%[[BLOCKS]], {{.*}}) threads in (%c256{{.*}} args(%{{.*}} : !llvm.ptr, %{{.*}} : index, %{{.*}} : !llvm.ptr, %{{.*}} : index)
 func.func @points(%x: memref<?xf32>, %y: memref<?xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
