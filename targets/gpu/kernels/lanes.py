@@ -137,6 +137,7 @@ class Lanes:
     belongs to it."""
 
     def __init__(self, reduced: Reduced, count: int):
+        self._reduced = reduced
         self.points = Points(reduced.reduction)
         self.count = count
         self._starts = [start.operands[0] for start in reduced.starts]
@@ -151,7 +152,8 @@ class Lanes:
         when(first + self.count <= count, lambda: self._write(self.points.at(first)), lambda: self._rest(first, count))
 
     def _rest(self, first: Number, count: Number) -> None:
-        for_range(first, count, lambda point: self.points.write(self.points.at(point)))
+        alone = Lanes(self._reduced, 1)
+        for_range(first, count, lambda point: alone._write(self.points.at(point)))
 
     def _write(self, indices: Indices) -> None:
         points, count = self.points, len(self.points.outputs)
