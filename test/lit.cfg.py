@@ -19,7 +19,7 @@ import lit_inprocess
 
 config.name = "relax-mlir"
 config.suffixes = [".mlir", ".py"]
-config.excludes = ["python", "fuzz", "Inputs", *(file.name for file in TEST_FOLDER.glob("lit*.py"))]
+config.excludes = ["python", "fuzz", "gpu_emulator", "Inputs", *(file.name for file in TEST_FOLDER.glob("lit*.py"))]
 config.test_source_root = str(TEST_FOLDER)
 config.test_exec_root = str(TEST_FOLDER.parent / "build" / "lit")
 # Compiled code is kept in a folder of this run: nothing stale helps a test, and the user's folder stays as it is.

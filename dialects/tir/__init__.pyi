@@ -224,6 +224,9 @@ def nextafter(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
 def packed(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
     """Calls a packed function with memrefs as tensors; the caller owns the results."""
 
+def place(ty: TypesLike, **at: Unpack[At]) -> Any:
+    """The text, of C, that errors begin with which the function raises."""
+
 def popcount(x: Value, **at: Unpack[At]) -> Value:
     """How many bits are set."""
 

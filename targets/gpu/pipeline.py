@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...passes.core.stages import Stage
 from ..core.code import stages_of
@@ -47,7 +48,13 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         ),
         Stage("memory", ("gpu-place-memory",), "host code's memory is the device's", verify="later"),
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
-        *(stage for stage in of_host if stage.name == "to-llvm"),
+        _to_llvm(of_host),
     )
     before = [stage.name for stage in common].index("bufferize")
     return (*common[:before], _PLAN, *common[before:], *own)
+
+
+def _to_llvm(of_host: Sequence[Stage]) -> Stage:
+    """As the host's, but for what that does to whole modules behind upstream's passes: kernels are in there, too."""
+    stage = next(each for each in of_host if each.name == "to-llvm")
+    return replace(stage, passes=tuple(each for each in stage.passes if not str(each).startswith("llvm-")))

@@ -135,7 +135,7 @@ class Coder:
             return self.immediate(operand, kind)
         if operand.startswith("%"):
             return self._cast(self.temporary(f"m.special({operand!r})"), 4 if "64" not in operand else 8, dtype)
-        if re.fullmatch(r"[\w$.@]+(\s*\+\s*-?\d+)?", operand):
+        if re.fullmatch(r"[\w$.@#]+(\s*\+\s*-?\d+)?", operand):
             name, _, addend = operand.partition("+")
             address = f"m.address({name.strip()!r}, {int(addend or '0')})"
             return self._cast(self.temporary(address), 8, dtype)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +13,13 @@ import numpy
 
 from . import accesses, bits, conversions, cooperation, floats, integers, rounding
 from .coder import NUMPY, Coder, emitter, unknown
-from .ptx import _NAME, WIDTHS, Function, Instruction, PtxError, Unit, Variable
+from .ptx import WIDTHS, Function, Instruction, PtxError, Unit, Variable
 
 FAMILIES = (accesses, conversions, cooperation, floats, integers)
 _JUMPS = ("bra", "brx", "ret", "exit")
+
+#: Names as the parser and inlining make them unique.
+_UNIQUE = re.compile(r"(?<![\w.$%@#])[$%A-Za-z_][\w$@#]*")
 
 
 @dataclass
@@ -112,7 +116,7 @@ def _flatten(
     names = {**{name: name + suffix for name in own}, **renamed}
 
     def new(text: str) -> str:
-        return _NAME.sub(lambda match: names.get(match.group(), match.group()), text) if names else text
+        return _UNIQUE.sub(lambda match: names.get(match.group(), match.group()), text) if names else text
 
     flat.registers.update({names[name]: kind for name, kind in function.registers.items()})
     for variable in function.variables.values():

@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 from gpu_emulator.driver import EmulatedCuda
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
-_entered = ExitStack()
 _made: list[EmulatedCuda] = []
 
 
 def emulated() -> EmulatedCuda:
-    """The one of this process, in the driver's place from here on."""
+    """The one of this process."""
     if not _made:
         _made.append(EmulatedCuda())
-        _entered.enter_context(use_library(_made[-1]))
     return _made[-1]
 
 
@@ -26,7 +23,8 @@ def run_emulated(executable: Executable, *arguments: Any, function: str = "main"
     """What a function gives for arrays of the CPU; raises what the emulator has found wrong in kernels."""
     library = emulated()
     try:
-        return executable.copying()[function](*arguments)
+        with use_library(library):
+            return executable.copying()[function](*arguments)
     finally:
         if library.faults:
             # As a real one it does nothing any more: what is loaded next is on a new one.

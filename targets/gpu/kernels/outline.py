@@ -78,6 +78,7 @@ class Kernels:
         callee = next(each for each in functions_in(self.module) if symbol_name(each) == name)
         if has_body(callee):
             raise located_error(f"a kernel cannot call @{name}, which is host code", call.location)
+        assert self._made is not None
         block = self._made.regions[0].blocks[0]
         if all(symbol_name(each) != name for each in operations_of(block)):
             with ir.InsertionPoint.at_block_begin(block):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ....bindings.ir import Operation
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import callee_of, functions_in, has_body, operations_in, outermost, symbol_name
 from ....emit.loops import PARALLEL
 
 READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
@@ -38,9 +38,19 @@ def touches(op: Operation) -> bool:
 
 
 def is_for_host(op: Operation) -> bool:
-    """Whether host code can run a loop or a branch: it reads and writes nothing but in kernels."""
+    """Whether host code runs a loop or a branch: nothing in it reads or writes but in kernels, or it calls what does."""
     others = [each for each in operations_in(op, is_work) if not is_work(each)]
-    return not any(each.name in READS or each.name in WRITES for each in others)
+    return any(map(_calls_host, others)) or not any(each.name in READS or each.name in WRITES for each in others)
+
+
+def _calls_host(op: Operation) -> bool:
+    """Whether it calls a function that is host code, one of the program or one that is registered."""
+    if op.name in ("tir.packed", "tir.call_packed"):
+        return True
+    if op.name != "func.call":
+        return False
+    name = callee_of(op)
+    return any(has_body(each) for each in functions_in(outermost(op)) if symbol_name(each) == name)
 
 
 def is_in_order(op: Operation) -> bool:

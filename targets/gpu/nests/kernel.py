@@ -94,7 +94,10 @@ class Kernel:
         vector_places = [self.origin.starts[tile.columns] + place for place in self.vector_places()]
         if not inside:
             return Points(row_places, vector_places)
-        lanes = tile.lanes if is_multiple(columns, tile.lanes) else 1
+        # Moved by whole vectors where these lie at multiples of their size, which one known loop of the chain tells.
+        sizes = [self.op.sizes[dim] for dim in tile.plan.joined[tile.columns]]
+        is_whole = is_multiple(columns, tile.lanes) or any(size and size % tile.lanes == 0 for size in sizes)
+        lanes = tile.lanes if is_whole else 1
         return Points(
             [clamped(row, rows, tile.height) for row in row_places],
             [clamped(column, columns, tile.width, lanes) for column in vector_places],

@@ -25,6 +25,8 @@ def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
     if lanes == 1:
         return loops.load(memref, *at).value
     type_ = ir.VectorType.get([lanes], memref.type.element_type)
+    if _is_truth(type_):
+        return gathered(lanes, lambda lane: loops.load(memref, *at[:-1], at[-1] + lane).value)
     return result_of("vector.load", [memref, *map(as_index, at)], type_, alignment=_alignment(type_))
 
 
@@ -32,8 +34,18 @@ def store(value: Value, memref: Value, at: Sequence[Size]) -> None:
     if not isinstance(value.type, ir.VectorType):
         loops.store(value, memref, *at)
         return
+    if _is_truth(value.type):
+        for lane, each in enumerate(elements(value)):
+            loops.store(each, memref, *at[:-1], at[-1] + lane)
+        return
     operands = [value, memref, *map(as_index, at)]
     ir.Operation.create("vector.store", operands=operands, attributes={"alignment": _alignment(value.type)})
+
+
+def _is_truth(vector: Type) -> bool:
+    """Truth values are bytes in memory and bits in vectors."""
+    element = vector.element_type
+    return isinstance(element, ir.IntegerType) and element.width == 1
 
 
 def elements(value: Value) -> list[Value]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from ....bindings.context import load_dialects
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
 from ....emit.numbers import Number, as_index, number
@@ -45,8 +46,7 @@ def write(group: Group, block: Value, thread: Value) -> None:
     """The code of a thread of a block, written here. Raises Decline, before anything is written, as `check` does."""
     check(group)
     kind = _kind_of(group.plan)
-    for dialect in kind.dialects:
-        group.op.operation.context.dialects[dialect]
+    load_dialects(group.op.operation.context, kind.dialects)
     allow_fused_multiply_add(group.op)
     kind(group, number(block), number(thread)).write()
 

@@ -303,3 +303,42 @@ def test_places_of_threads_and_blocks() -> None:
 def test_text_that_is_refused(text: str, words: str) -> None:
     with pytest.raises(PtxError, match=words):
         make_program(parse(text), "kernel")
+
+
+_CALLED = """
+.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b32 result) twisted(.param .b32 given)
+{
+  .local .align 8 .b8 __local_depot0[8];
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<4>;
+  mov.b64 %rd1, __local_depot0;
+  ld.param.b32 %r1, [given];
+  st.local.b32 [%rd1+4], %r1;
+  ld.local.b32 %r2, [%rd1+4];
+  cvt.u64.u32 %rd2, %r2;
+  { .reg .b32 tmp; mov.b64 {%r3, tmp}, %rd2; }
+  { .reg .b32 tmp; add.s32 tmp, %r3, 1; mov.b32 %r3, tmp; }
+  st.param.b32 [result], %r3;
+  ret;
+}
+.visible .entry kernel(.param .u64 out)
+{
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  { .reg .b32 tmp; .param .b32 p; .param .b32 q; st.param.b32 [p], %r1; call.uni (q), twisted, (p); ld.param.b32 tmp, [q];
+    st.global.b32 [%rd3], tmp; }
+  ret;
+}
+"""
+
+
+def test_called_functions_have_memory_and_scopes_of_their_own() -> None:
+    (found,) = run(_CALLED, Result((32,), "int32"))
+    numpy.testing.assert_array_equal(found, numpy.arange(1, 33))
