@@ -14,6 +14,7 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,6 +27,7 @@ from ....bindings.navigation import (
     body_of,
     functions_in,
     has_body,
+    operations_in,
     operations_of,
     symbol_name,
     used_by,
@@ -45,12 +47,14 @@ from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.points import Points
 from ..kernels.reduced import LANES, Reduced, reduced_in
+from ..kernels.threads import WARP
 from ..kernels.together import is_combined
-from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
+from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 from ..nests import tiles
 
-#: Threads of a block.
+#: Threads of a block, at most, and how many steps each of them is to have before there are more.
 THREADS = 256
+_STEPS = 4
 
 
 @register_pass
@@ -135,8 +139,8 @@ class _HostCode:
         points.operation.attributes[LANES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes)
         with ir.InsertionPoint(reduced.ops[-1]):
             blocks = count if is_by_rows else _ceil_divided(count, THREADS * lanes)
-        form = "rows" if is_by_rows else "points"
-        self.kernels.outline(reduced.ops, self.name, form, blocks.value, THREADS)
+        form, threads = ("rows", _threads_of_row(points)) if is_by_rows else ("points", THREADS)
+        self.kernels.outline(reduced.ops, self.name, form, blocks.value, threads)
 
     def _tiles(self, planned: Planned) -> None:
         with ir.InsertionPoint(planned.ops[-1]):
@@ -152,7 +156,9 @@ class _HostCode:
         own = own_memory(loop, steps, form)
         with ir.InsertionPoint(loop):
             blocks = steps if form == "blocks" else _ceil_divided(steps, THREADS)
-        launch = self.kernels.outline([loop], self.name, form, blocks.value, THREADS)
+        shared = [op for op in operations_in(loop, is_work) if is_work(op)]
+        threads = _threads_for(shared) if form == "blocks" else THREADS
+        launch = self.kernels.outline([loop], self.name, form, blocks.value, threads)
         _end(own, launch)
 
     def _block(self, group: Sequence[Operation]) -> None:
@@ -169,6 +175,29 @@ class _HostCode:
         threads = THREADS if any(map(has_work, group)) else 1
         launch = self.kernels.outline(ops, self.name, "block", one, threads)
         _end(own, read or launch)
+
+
+def _threads_of_row(points: Points) -> int:
+    return _threads_for_steps([[points.known_size(dim) for dim in points.reductions]])
+
+
+def _threads_for(ops: Sequence[Operation]) -> int:
+    """How many threads of a block share operations: a warp, or more where each has some steps to do."""
+    if not all(map(is_structured, ops)):
+        return THREADS
+    return _threads_for_steps(
+        [[points.known_size(dim) for dim in range(points.maps[0].n_dims)] for points in map(Points, ops)]
+    )
+
+
+def _threads_for_steps(counts: Sequence[Sequence[int]]) -> int:
+    """The same for loops of these sizes, -1 where nobody knows."""
+    if any(-1 in sizes for sizes in counts):
+        return THREADS
+    threads, longest = WARP, max(math.prod(sizes) for sizes in counts)
+    while threads < THREADS and threads * _STEPS < longest:
+        threads *= 2
+    return threads
 
 
 def _through_memory(

@@ -96,9 +96,9 @@ func.func @rows(%x: memref<8x1000xf32>, %y: memref<8xf32>) {
 // CHECK-LABEL: gpu.func @blocks
 // CHECK: %[[SHARED:.*]] = memref.get_global @blocks_shared : memref<64xf32, 3>
 // CHECK: memref.memory_space_cast %[[SHARED]]
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c256
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c32
 // CHECK: gpu.barrier
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c256
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c32
 // CHECK: gpu.return
 func.func @blocks(%m: index, %x: memref<?x64xf32>) {
   %c0 = arith.constant 0 : index
