@@ -111,7 +111,7 @@ class Points:
         return [self.load(place, indices) for place in range(self.input_count, len(self.maps))]
 
     def reduced(
-        self, indices: Indices, first: Sequence[Value], step: Callable[[Indices, Sequence[Value]], list[Value]]
+        self, indices: Indices, first: Sequence[Value | None], step: Callable[[Indices, Sequence[Value]], list[Value]]
     ) -> list[Value]:
         """What `step(indices, before)` makes of values at all steps of the reductions, one after the other."""
 
@@ -121,7 +121,7 @@ class Points:
             dim, *rest = dims
             return for_range(0, self.size(dim), lambda i, *held: enter(rest, {**inner, dim: i}, held), *before)
 
-        return enter(self.reductions, dict(indices), first)
+        return enter(self.reductions, dict(indices), [value for value in first if value is not None])
 
     def write(self, indices: Indices) -> None:
         """Computes and stores the outputs' elements at these indices."""
@@ -198,7 +198,7 @@ def _divided(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Valu
     rest = _narrowed(point) if is_narrow else point
     found: list[Number] = []
     for each in reversed(sizes[1:]):
-        length = rest.beside(_narrowed(each) if is_narrow and not isinstance(each, int) else each)
+        length = number(rest.beside(_narrowed(each) if is_narrow and not isinstance(each, int) else each))
         quotient = operation("arith.divui", [rest, length], rest.type)
         found.insert(0, rest - quotient * length)
         rest = quotient

@@ -144,25 +144,23 @@ func.func @planned(%x: memref<128x64xf32>, %w: memref<64x128xf32>, %y: memref<12
 func.func @mean(%x: memref<8x40xf32>, %y: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
   %count = arith.constant 40.0 : f32
-  %t = memref.alloc() : memref<8xf32>
   linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%zero : f32) outs(%t : memref<8xf32>) {
+      ins(%zero : f32) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   }
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
-      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x40xf32>) outs(%t : memref<8xf32>) {
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x40xf32>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.addf %b, %a : f32
     linalg.yield %0 : f32
   }
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%t : memref<8xf32>) outs(%y : memref<8xf32>) {
+      ins(%y : memref<8xf32>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.divf %a, %count : f32
     linalg.yield %0 : f32
   }
-  memref.dealloc %t : memref<8xf32>
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
       ins(%y : memref<8xf32>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):

@@ -74,7 +74,8 @@ def test_a_reduction_is_one_kernel_with_its_start_and_its_end(name: str, sizes: 
     executable = compiled(f"relax.{name}", [sizes], axis=[axis])
     x = values(sizes)
     np.testing.assert_allclose(ran(executable, x), getattr(x, name)(axis), rtol=1e-6)
-    assert ptx_of(executable).count(".entry") == 1
+    # What divides a mean may write where the reduction's input is: it waits for all threads that read that.
+    assert ptx_of(executable).count(".entry") == (2 if name == "mean" else 1)
 
 
 @pytest.mark.parametrize(("length", "threads"), [(65, 32), (200, 64), (1000, 256), (5000, 256)])
