@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: env env-dev models bench-models
+.PHONY: env env-dev models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -102,6 +102,25 @@ bench-models: env models $(MODELS)/env-peers ## those models beside other compil
 	$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python || status=1; \
 	$(BIN)/python bench/models/partition.py $(MODELS) || status=1; \
 	cat $(GOALS); exit $$status
+
+gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assembler: fails on spills (needs no device)
+	@$(BIN)/python bench/gpu_code.py $(MODELS) --strict
+
+# The tests of operators, of whatever target.
+OPERATOR_TESTS := test/python/targets/test_legalize_*.py
+
+gpu-emulated: export RELAX_MLIR_TEST_TARGET = cuda
+gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator of GPUs (needs no device)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) test/python/targets/cuda test/python/targets/gpu
+
+gpu: export RELAX_MLIR_TEST_TARGET = cuda
+gpu: export RELAX_MLIR_GPU = 1
+gpu: env ## the same on an NVIDIA GPU, the exported models beside onnxruntime and torch; fails where there is none
+	@$(BIN)/python bench/gpu.py --must --only 'no such case' build/no-models
+	@status=0; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) test/python/targets/cuda || status=1; \
+	$(BIN)/python bench/gpu.py --must $(MODELS) || status=1; \
+	exit $$status
 
 fuzz: env ## for five minutes mutated inputs and models, random graphs beside other implementations, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60

@@ -137,6 +137,21 @@ def product(sizes: Sequence[Size]) -> Size:
     return total
 
 
+def indices_at(place: Number, bounds: Sequence[Size]) -> list[Number]:
+    """The indices of a place counted through, the last one fastest."""
+    strides = [product(bounds[axis + 1 :]) for axis in range(len(bounds))]
+    indices = [place // stride for stride in strides]
+    return [*indices[:1], *(index % bound for index, bound in zip(indices[1:], bounds[1:], strict=True))]
+
+
+def place_at(indices: Sequence[Number], bounds: Sequence[Size]) -> Number:
+    """The place that indices are at, counted so."""
+    place = numbers.as_index(0)
+    for index, bound in zip(indices, bounds, strict=True):
+        place = place * bound + index
+    return place
+
+
 def extract(tensor: Value, indices: Sequence[Value]) -> Number:
     return operation("tensor.extract", [tensor, *indices], tensor.type.element_type)
 

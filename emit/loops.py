@@ -25,6 +25,8 @@ from .numbers import as_index as index
 
 #: On a loop that threads may share: how many of its steps one takes at a time, 0 where that is the pool's to say.
 PARALLEL = "tir.parallel"
+#: On such a loop for a device: how many threads run each step, whose code says what each of them does.
+THREADS = "tir.threads"
 
 #: A Python number is an index.
 Index = Value | int
@@ -66,6 +68,15 @@ def for_range(
     op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], attributes=shared, regions=1)
     _fill(op.regions[0].blocks.append(ir.IndexType.get(), *types), body)
     return given(op.results)
+
+
+def for_blocks(steps: Index, threads: int, body: Body) -> None:
+    """`body(i)` for each i below `steps`, which so many threads of a block run; no block waits for another one."""
+    i64 = ir.IntegerType.get_signless(64)
+    attributes = {PARALLEL: ir.IntegerAttr.get(i64, 1), THREADS: ir.IntegerAttr.get(i64, threads)}
+    bounds = [index(each) for each in (0, steps, 1)]
+    op = ir.Operation.create("scf.for", results=[], operands=bounds, attributes=attributes, regions=1)
+    _fill(op.regions[0].blocks.append(ir.IndexType.get()), body)
 
 
 def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> list[Any]:

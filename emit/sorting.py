@@ -118,13 +118,24 @@ def equals(left: Number, right: Number, dtype: str) -> Number:
     return same | ((first != first) & (second != second)) if first.is_float else same
 
 
-def _get(memories: Sequence[Value], *at: Size) -> Record:
+def get_record(memories: Sequence[Value], *at: Size) -> Record:
     return [load(memory, *at) for memory in memories]
 
 
-def _put(record: Record, memories: Sequence[Value], *at: Size) -> None:
+def put_record(record: Record, memories: Sequence[Value], *at: Size) -> None:
     for value, memory in zip(record, memories, strict=True):
         store(value, memory, *at)
+
+
+def first_not(start: Size, end: Size, holds: Callable[[Number], Number]) -> Number:
+    """The first position in a range for which it is false, or its end, by halving."""
+
+    def halve(low: Number, high: Number) -> list[Number]:
+        middle = (low + high).shift_right_unsigned(1)
+        is_before = holds(middle)
+        return [select(is_before, middle + 1, low), select(is_before, high, middle)]
+
+    return repeat_while([start, end], lambda low, high: low < high, halve)[0]
 
 
 class Sorter:
@@ -136,11 +147,11 @@ class Sorter:
     def sort(self, count: Size, record: Records, order: Order) -> Records:
         """Sorts `count` records, `record(i)` at first; what comes back gives them by their place in the order."""
         zero, total = as_index(0), as_index(count)
-        for_range(0, total, lambda i: _put(record(i), self._halves, zero, i))
+        for_range(0, total, lambda i: put_record(record(i), self._halves, zero, i))
         _, half = repeat_while(
             [1, zero], lambda width, _: width < total, lambda width, half: self._merge_all(width, half, total, order)
         )
-        return lambda i: _get(self._halves, half, i)
+        return lambda i: get_record(self._halves, half, i)
 
     def _merge_all(self, width: Number, half: Number, total: Number, order: Order) -> list[Number]:
         """Merges pairs of neighbouring runs of this width into the other half: runs of twice the width."""
@@ -159,11 +170,11 @@ class Sorter:
 
         def at(place: Number) -> Record:
             # A run that is used up is not asked; what is read for it is any record, so that no branch is needed.
-            return _get(self._halves, half, maximum(minimum(place, last), first))
+            return get_record(self._halves, half, maximum(minimum(place, last), first))
 
         def put(is_second: Number, one: Record, second: Record, place: Number) -> None:
             pairs = zip(second, one, strict=True)
-            _put([select(is_second, after, before) for after, before in pairs], self._halves, other, place)
+            put_record([select(is_second, after, before) for after, before in pairs], self._halves, other, place)
 
         def step(done: Number, left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
             # From both ends: neither waits for the other. The one in the middle may be put there twice.
@@ -199,19 +210,19 @@ class FirstOfMany:
 
     def select(self, count: Number, record: Records, before: Before) -> Records:
         """The first of `count` records in their order; `before(top)(i)` is whether record i comes before another."""
-        for_range(0, self._wanted, lambda i: _put(record(i), self._heap, i))
+        for_range(0, self._wanted, lambda i: put_record(record(i), self._heap, i))
         parents = self._wanted // 2
         last_parent = parents - 1
         for_range(0, parents, lambda i: self._sink_at(last_parent - i))
 
         def take_next(place: Number) -> Number:
-            (found,) = self._passed(place, count, before(_get(self._heap, 0)))
+            (found,) = self._passed(place, count, before(get_record(self._heap, 0)))
             when(found < count, lambda: self._sink(record(found), as_index(0)))
             return found + 1
 
         start = select(self._wanted > 0, self._wanted, count)
         repeat_while([start], lambda place: place < count, take_next)
-        return self._sorter.sort(self._wanted, lambda i: _get(self._heap, i), self._precedes)
+        return self._sorter.sort(self._wanted, lambda i: get_record(self._heap, i), self._precedes)
 
     def _passed(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
         """From a place on the first record that is wanted, or their count: in blocks, then one by one."""
@@ -237,7 +248,7 @@ class FirstOfMany:
         return self._order(left, right) | ((left[-1] < right[-1]) & ~self._order(right, left))
 
     def _sink_at(self, hole: Number) -> None:
-        self._sink(_get(self._heap, hole), hole)
+        self._sink(get_record(self._heap, hole), hole)
 
     def _sink(self, record: Record, hole: Number) -> None:
         """Puts a record into the heap at or below a hole: what is below and comes after it moves up."""
@@ -246,18 +257,18 @@ class FirstOfMany:
         def later_child(hole: Number) -> Number:
             left = hole + hole + 1
             right = left + 1
-            pair = (_get(self._heap, minimum(place, last)) for place in (left, right))
+            pair = (get_record(self._heap, minimum(place, last)) for place in (left, right))
             return left + ((right < self._wanted) & self._precedes(*pair)).to("index")
 
         def moves_up(_: Number, child: Number) -> Number:
-            return (child < self._wanted) & self._precedes(record, _get(self._heap, minimum(child, last)))
+            return (child < self._wanted) & self._precedes(record, get_record(self._heap, minimum(child, last)))
 
         def move_up(hole: Number, child: Number) -> list[Number]:
-            _put(_get(self._heap, child), self._heap, hole)
+            put_record(get_record(self._heap, child), self._heap, hole)
             return [child, later_child(child)]
 
         hole, _ = repeat_while([hole, later_child(hole)], moves_up, move_up)
-        _put(record, self._heap, hole)
+        put_record(record, self._heap, hole)
 
 
 def with_first_of_many(

@@ -125,19 +125,26 @@ class Executable:
 
         One profile of a program at a time. Calls from other threads meanwhile are not in it.
         """
-        if self._artifact.devices:
-            reason = f"its kernels run on {self.device}, and so far only times of the CPU's are measured"
-            raise ArtifactError(f"'{name}' cannot be profiled: {reason}")
         from .profiling import profile_calls
 
-        function, signature = self[name], self._signatures[name]
+        call, signature = self.ready(name, *arguments), self._signatures[name]
         if not self._profiling.acquire(blocking=False):
             raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
         try:
-            find, passed = functools.partial(_find, self._module), function.prepared(*arguments)
-            return profile_calls(signature, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
+            find, on_device = functools.partial(_find, self._module), self._on_device is not None
+            return profile_calls(signature, call, find, repeat=repeat, warmup=warmup, on_device=on_device)
         finally:
             self._profiling.release()
+
+    def ready(self, name: str, *arguments: Any) -> Callable[[], Any]:
+        """Calls a function with these arguments again and again, for measurements: what has to be copied is copied
+        here, to the device too, and a call ends when its results are there.
+        """
+        self._load()
+        function = self[name] if self._on_device is None else self.copying()[name]
+        passed = function.prepared(*arguments)
+        packed: Any = function.packed
+        return functools.partial(packed, *passed) if self._on_device is None else packed.ready(passed)
 
     def synchronize(self) -> None:
         """Waits for what calls from this thread have begun on the device, and raises what its kernels have found.

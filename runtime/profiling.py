@@ -17,8 +17,10 @@ from .profile import KernelTime, Profile
 #: The code's function that switches its clocks on (1) and off (0) and gives the address of what they measure: i64
 #: numbers, nanoseconds of all kernels, then for each place calls and nanoseconds.
 SWITCH = "__relax_profile"
+#: Where kernels run on a device, what has it tell what has run: its clocks are not the CPU's.
+TELL = "__relax_tell_profile"
 
-Switch = Callable[[int], int]
+Switch = Callable[..., int]
 Run = TypeVar("Run")
 
 
@@ -29,6 +31,7 @@ def profile_calls(
     *,
     repeat: int = 20,
     warmup: int = 3,
+    on_device: bool = False,
 ) -> Profile:
     """Calls a function of a program again and again, by turns with the clocks off and on.
 
@@ -44,6 +47,7 @@ def profile_calls(
             "older release or without the pass host-profile-kernels; compile it again"
         )
     switch: Switch = find(SWITCH) if sites else _no_clocks
+    tell = find(TELL) if sites and on_device else _nothing
     plain, timed, counts = [], [], []
     for _ in range(warmup):
         call()
@@ -51,8 +55,13 @@ def profile_calls(
         plain.append(_seconds(call))
         with _clocks(switch, sites) as read:
             timed.append(_seconds(call))
+            tell()
             counts.append(read())
     return _summary(signature.name, sites, plain, timed, counts)
+
+
+def _nothing() -> None:
+    """All is told already where kernels run on the CPU."""
 
 
 def _no_clocks(on: int) -> int:

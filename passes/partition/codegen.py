@@ -108,6 +108,8 @@ class Codegen(ExternalRuntime):
     #: Operators that its patterns want to see on constants too, the dequantization of weights for instance: programs
     #: that are partitioned fold them afterwards.
     keeps: ClassVar[Sequence[str]] = ()
+    #: Where its functions take tensors: a program for another device refuses parts of it.
+    devices: ClassVar[Sequence[str]] = ("cpu",)
     #: Passes, as text, that run on each of its modules before `compile`.
     pipeline: ClassVar[str] = ""
     #: How far its modules are lowered after them: by the stages of this target, up to this one; not at all without.
@@ -199,6 +201,8 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': version has to be text, not {codegen.version!r}")
     if isinstance(codegen.keeps, str) or not all(isinstance(each, str) for each in codegen.keeps):
         raise RelaxError(f"codegen '{name}': keeps has to be a list of operators' names, not {codegen.keeps!r}")
+    if isinstance(codegen.devices, str) or not all(isinstance(each, str) for each in codegen.devices):
+        raise RelaxError(f"codegen '{name}': devices has to be a list of kinds of devices, not {codegen.devices!r}")
     if codegen.stage and not codegen.target:
         raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
     seen: set[str] = set()

@@ -17,7 +17,8 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.loops import Body, for_range
+from ...emit.linalg import indices_at, product
+from ...emit.loops import Body, for_range, nest
 from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
@@ -189,6 +190,15 @@ def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: V
     return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
 
 
+def share_places(bounds: Sequence[Size], body: Body) -> None:
+    """As `loops.nest(bounds, body)` where no place reads or writes what another one writes: where threads take one step
+    each, they share the places."""
+    if not _are_apart.get():
+        nest(bounds, body)
+        return
+    for_range(0, product(bounds), lambda place: body(*indices_at(place, bounds)), grain=1)
+
+
 def is_shared(steps: int, nanoseconds: float) -> bool:
     """Whether so many steps, which take so long each, are worth threads."""
     grain = _known_grain(steps, nanoseconds)
@@ -197,6 +207,10 @@ def is_shared(steps: int, nanoseconds: float) -> bool:
 
 #: Whether each step is a thread's: what a grain would be worth is not asked.
 _are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
+
+
+def are_steps_apart() -> bool:
+    return _are_apart.get()
 
 
 @contextmanager

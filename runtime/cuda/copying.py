@@ -42,6 +42,13 @@ class CopyingFunctions(Mapping[str, Function]):
             self._functions[name] = function_of(copying, self._signatures[name])
         return self._functions[name]
 
+    def upload(self, array: Any) -> Any:
+        """A tensor on the device with the elements of an array of the CPU, for functions that copy nothing."""
+        with self._copies.on_device():
+            found = self._copies.upload(share(array))
+            self._copies.wait()
+        return found
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
 
@@ -56,12 +63,7 @@ class _CopyingCall:
         self._packed, self._signature, self._copies = packed, signature, copies
 
     def __call__(self, *arguments: Any) -> Any:
-        given = prepared(self._signature, arguments)
-        written: list[tuple[Any, Any]] = []
-        with self._copies.on_device():
-            described = [*self._signature.inputs, *[None] * (len(given) - len(self._signature.inputs))]
-            passed = [self._passed(*pair, written) for pair in zip(described, given, strict=False)]
-            self._copies.wait()
+        passed, written = self._uploaded(prepared(self._signature, arguments))
         result = self._packed(*passed)
         self._copies.synchronize()
         with self._copies.on_device():
@@ -70,6 +72,26 @@ class _CopyingCall:
             found = self._given(result)
             self._copies.wait()
         return found
+
+    def ready(self, arguments: Sequence[Any]) -> Callable[[], Any]:
+        """The call with arguments that are copied once; it ends when its results, on the device, are there."""
+        passed, _ = self._uploaded(arguments)
+
+        def call() -> Any:
+            result = self._packed(*passed)
+            self._copies.synchronize()
+            return result
+
+        return call
+
+    def _uploaded(self, given: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        """Arguments on the device, and of those that are written to what they are copies of."""
+        written: list[tuple[Any, Any]] = []
+        with self._copies.on_device():
+            described = [*self._signature.inputs, *[None] * (len(given) - len(self._signature.inputs))]
+            passed = [self._passed(*pair, written) for pair in zip(described, given, strict=False)]
+            self._copies.wait()
+        return passed, written
 
     def _passed(self, described: Value | None, value: Any, written: list[tuple[Any, Any]]) -> Any:
         """An argument on the device; those that are written to go back from there."""

@@ -15,7 +15,9 @@ from ..errors import DeviceError
 LIBRARY = "libcuda.so.1"
 #: Of CUresult.
 OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED_PTX = 2, 100, 222
-_CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR, _MEMORY_POOLS = 75, 76, 115
+#: Of a memory pool: how much of it that is given back stays with the process.
+_RELEASE_THRESHOLD = 4
 
 _PLACE, _INT, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
 #: What is called from here, with the types of its arguments; addresses of the device are as wide as the host's.
@@ -28,6 +30,8 @@ _CALLED: dict[str, tuple[Any, ...]] = {
     "cuDeviceGet": (_PLACE, _INT),
     "cuDeviceGetName": (_PLACE, _INT, _INT),
     "cuDeviceGetAttribute": (_PLACE, _INT, _INT),
+    "cuDeviceGetDefaultMemPool": (_PLACE, _INT),
+    "cuMemPoolSetAttribute": (_PLACE, _INT, _PLACE),
     "cuDevicePrimaryCtxRetain": (_PLACE, _INT),
     "cuCtxPushCurrent": (_PLACE,),
     "cuCtxPopCurrent": (_PLACE,),
@@ -46,12 +50,17 @@ _CALLED: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoDAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
     "cuMemcpyDtoHAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
     "cuStreamSynchronize": (_PLACE,),
+    "cuEventCreate": (_PLACE, _UNSIGNED),
+    "cuEventRecord": (_PLACE, _PLACE),
+    "cuEventSynchronize": (_PLACE,),
+    "cuEventElapsedTime": (_PLACE, _PLACE, _PLACE),
+    "cuEventDestroy": (_PLACE,),
 }
 #: Functions whose present form has a name of its own in the library: what is found under the plain one is of CUDA 3.
 _SECOND = frozenset(
     [f"cuCtx{each}Current" for each in ("Push", "Pop")]
     + [f"cuMemcpy{way}{kind}" for way in ("HtoD", "DtoH", "DtoD") for kind in ("", "Async")]
-    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer"]
+    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer", "cuEventDestroy"]
 )
 
 
@@ -121,8 +130,18 @@ class Driver:
             if device not in self._contexts:
                 found = ctypes.c_void_p()
                 self.call("cuDevicePrimaryCtxRetain", ctypes.byref(found), device)
+                self._keep_memory(device, found.value or 0)
                 self._contexts[device] = found.value or 0
             return self._contexts[device]
+
+    def _keep_memory(self, device: int, context: int) -> None:
+        """Has the device's pool keep what is given back: without it each call asks the system for memory again."""
+        if not self.attribute(device, _MEMORY_POOLS):
+            raise DeviceError("the device has no memory pools (cuMemAllocAsync), which programs take their memory from")
+        pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
+        with self.current(context):
+            self.call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), device)
+            self.call("cuMemPoolSetAttribute", pool, _RELEASE_THRESHOLD, ctypes.byref(all_of_it))
 
     @contextmanager
     def current(self, context: int) -> Iterator[None]:

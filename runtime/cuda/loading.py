@@ -24,10 +24,11 @@ KIND = "cuda"
 _CALLED = (
     "cuCtxPushCurrent", "cuCtxPopCurrent", "cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync",
     "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",
-    "cuGetErrorString",
+    "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
 _CONSTANT_ALIGNMENT = 256
-_RECORD_BYTES = 64
+#: Of the records for what kernels assert: one for each of so many threads that call.
+_RECORD_BYTES = 64 * 64
 _PORTABLE_AND_MAPPED = 3
 _LOG_BYTES, _SHOWN_LINES = 8192, 5
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
@@ -96,9 +97,9 @@ class DeviceProgram:
                 with suppress(DeviceError):
                     each()
 
-    def __del__(self) -> None:
-        # Where the process ends the driver gives all back.
-        if getattr(self, "_undo", None) and not sys.is_finalizing():
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Where the process ends the driver gives all back; this module's names may be gone then.
+        if getattr(self, "_undo", None) and not _is_finalizing():
             self.close()
 
     def _load(self, code: DeviceCode) -> list[int]:
@@ -171,7 +172,7 @@ class DeviceProgram:
         return found.value or 0
 
     def _make_record(self) -> tuple[int, int]:
-        """Where the host and where kernels find the record of what they assert."""
+        """Where the host and where kernels find the records of what these assert."""
         host, mapped = ctypes.c_void_p(), ctypes.c_void_p()
         self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORD_BYTES, _PORTABLE_AND_MAPPED)
         self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))

@@ -57,7 +57,7 @@ class CudaBackend(Backend):
         names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
         ptx = _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
         for kernels in _kernel_modules(module):
-            ptx = make_ptx(kernels, arch.name, options.opt_level)
+            ptx = make_ptx(kernels, arch.name, options.opt_level, options.cache)
             kernels.erase()
         host = find_backend("llvm").build(module, _host(target), options)
         # The driver reads it as a text of C.

@@ -11,7 +11,7 @@ TARGET = Target(
     "cuda",
     parents=("gpu",),
     host="llvm",
-    rule_modules=(f"{__package__}.intrinsics.libdevice",),
+    rule_modules=(f"{__package__}.intrinsics.libdevice", f"{__package__}.legalize_attention"),
     schedule_modules=(f"{__package__}.schedule",),
     doc="NVIDIA's GPUs, by PTX.",
     options=OPTIONS,

@@ -96,7 +96,7 @@ def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: 
     """`out` overwritten by softmax(query @ key^T) @ value of each head."""
     batch, queries, heads, size = query.sizes
     most = block_size(queries, _QUERIES_AT_ONCE)
-    blocks = _ceil_divided(queries, most)
+    blocks = ceil_divided(queries, most)
     if _is_for_all_heads(what):
         what, biases = _turned(what, biases)
     work = linalg.product([most, key.length, sum_of(size, value.sizes[3]), 2])
@@ -132,7 +132,7 @@ def block_size(size: Size, most: int) -> int:
     return max(size // blocks, 1) if size % blocks == 0 else most
 
 
-def _ceil_divided(size: Size, by: int) -> Size:
+def ceil_divided(size: Size, by: int) -> Size:
     return -(-size // by) if isinstance(size, int) else (as_index(size) + (by - 1)) // by
 
 
@@ -197,7 +197,7 @@ class _Head:
             return self._divided(self._weighted(powers, whole, total), self._summed(powers, sums), out)
         length = block_size(keys, _KEYS_AT_ONCE) if self.what.offset is None else _KEYS_AT_ONCE
         is_even = self.what.offset is None and isinstance(keys, int) and keys % length == 0
-        first, last = self._seen(keys)
+        first, last = seen_keys(self.what, self.rows.start, self.rows.size, keys)
 
         def some_keys(start: Number, most: Value, sums: Value, total: Value) -> list[Value]:
             part = _Part(start, length if is_even else minimum(as_index(last) - start, length), length)
@@ -236,19 +236,6 @@ class _Head:
         return linalg.parallel([rows], columns, scaled, [[None, 1, None, 0]])
 
     # ---- steps ----
-
-    def _seen(self, keys: Size) -> tuple[Size, Size]:
-        """From which key on, and before which, the block's queries see some."""
-        if self.what.offset is None:
-            return 0, keys
-        own = as_index(self.rows.start) + as_index(self.what.offset)
-        first: Size = 0
-        last: Size = keys
-        if self.what.is_causal:
-            last = maximum(minimum(own + as_index(self.rows.size), as_index(keys)), 0)
-        if self.what.window is not None:
-            first = maximum(own - (self.what.window - 1), 0)
-        return first, last
 
     def _scores(self, columns: Value, part: _Part) -> Value:
         out = self._scratch([part.most, self.rows.most], [part.size, self.rows.size])
@@ -290,13 +277,7 @@ class _Head:
         return linalg.parallel([scores, tensors.slice_of(bias, offsets, sizes)], scores, added, [None, dims])
 
     def _is_seen(self, own: Number) -> Number:
-        distance = linalg.index(0) - (linalg.index(1) + own)
-        seen = distance <= 0 if self.what.is_causal else None
-        if self.what.window is not None:
-            is_near = distance > -self.what.window
-            seen = is_near if seen is None else seen & is_near
-        assert seen is not None
-        return seen
+        return sees(self.what.is_causal, self.what.window, linalg.index(0) - (linalg.index(1) + own))
 
     def _largest(self, scores: Value, initial: Value) -> Value:
         rows = Reduction(scores, [0])
@@ -320,6 +301,30 @@ class _Head:
         place = tensors.slice_of(out, offsets, sizes)
         result = broadcast_generic([total, sums], place, [[1, 3], [1]], quotient(self.what, self.key.length))
         return tensors.put_slice(result, out, offsets, sizes=sizes)
+
+
+def seen_keys(what: Blocks, start: Size, rows: Size, keys: Size) -> tuple[Size, Size]:
+    """From which key on, and before which, so many queries from one on see some."""
+    if what.offset is None:
+        return 0, keys
+    own = as_index(start) + as_index(what.offset)
+    first: Size = 0
+    last: Size = keys
+    if what.is_causal:
+        last = maximum(minimum(own + as_index(rows), as_index(keys)), 0)
+    if what.window is not None:
+        first = maximum(own - (what.window - 1), 0)
+    return first, last
+
+
+def sees(is_causal: bool, window: int | None, distance: Number) -> Number:
+    """Whether a query sees a key so far behind its own place, with a mask, a window or both."""
+    seen = distance <= 0 if is_causal else None
+    if window is not None:
+        is_near = distance > -window
+        seen = is_near if seen is None else seen & is_near
+    assert seen is not None
+    return seen
 
 
 def quotient(what: Blocks, keys: Size) -> Callable[[Number, Number], Number]:

@@ -19,7 +19,7 @@ from ...emit.numbers import Number, Size, as_index, maximum, minimum
 from ...emit.reduction import Reduction
 from ...passes.schedule.ahead import stream
 from ...passes.schedule.sharing import share_steps
-from .attention_blocks import Blocks, Rows, is_same, places, power, quotient, sum_of, weighted_rows
+from .attention_blocks import Blocks, Rows, is_same, places, power, quotient, seen_keys, sum_of, weighted_rows
 
 #: A block of them stays in a core's first cache until all heads have met it.
 _KEYS_AT_ONCE = 128
@@ -70,7 +70,7 @@ class _Query:
         scaled = self._scaled()
         total = linalg.fill(0, self._scratch(self.value.sizes[3]))
         most, sums = linalg.fill(-math.inf, self._row()), linalg.fill(0, self._row())
-        first, last = self._seen()
+        first, last = seen_keys(self.what, self.row, 1, self.key.length)
 
         def some_keys(start: Number, most: Value, sums: Value, total: Value) -> list[Value]:
             count = minimum(as_index(last) - start, _KEYS_AT_ONCE)
@@ -110,15 +110,6 @@ class _Query:
         return linalg.parallel([rows], self._scratch(self.query.sizes[3]), scaled, [[None, None, 0, 1]])
 
     # ---- steps ----
-
-    def _seen(self) -> tuple[Size, Size]:
-        """From which key on, and before which, the query sees some."""
-        keys = self.key.length
-        if self.what.offset is None:
-            return 0, keys
-        own = as_index(self.row) + as_index(self.what.offset)
-        last = maximum(minimum(own + 1, as_index(keys)), 0) if self.what.is_causal else keys
-        return 0 if self.what.window is None else maximum(own - (self.what.window - 1), 0), last
 
     def _scores(self, scaled: Value, start: Number, count: Number) -> Value:
         whole = linalg.empty([self.count, _KEYS_AT_ONCE], element(self.what.wide))

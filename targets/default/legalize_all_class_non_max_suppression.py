@@ -171,11 +171,8 @@ class _Classes:
 def _with_classes(
     boxes: Value, scores: Value, attributes: list[Value], limit_dtype: str, use: Callable[[_Classes], None]
 ) -> None:
-    of_boxes, of_scores = sizes(boxes), sizes(scores)
-    require_same(of_boxes[0], of_scores[0], "batches of boxes and scores")
-    require_same(of_boxes[1], of_scores[2], "numbers of boxes and scores")
-    require_same(of_boxes[2], 4, "coordinates of a box")
-    most, iou_threshold, score_threshold = (_only(buffer) for buffer in attributes)
+    check_boxes(boxes, scores)
+    most, iou_threshold, score_threshold = (only(buffer) for buffer in attributes)
     computed = accumulator(str(boxes.type.element_type))
     iou, score = (value.to(computed) for value in (iou_threshold, score_threshold))
     limit = select(iou > 0.0, as_position(most, limit_dtype), 0)
@@ -189,7 +186,15 @@ def _with_classes(
     scratches([anchors], [place], with_candidates)
 
 
-def _only(buffer: Value) -> Number:
+def check_boxes(boxes: Value, scores: Value) -> None:
+    """Sizes that types do not tell."""
+    of_boxes, of_scores = sizes(boxes), sizes(scores)
+    require_same(of_boxes[0], of_scores[0], "batches of boxes and scores")
+    require_same(of_boxes[1], of_scores[2], "numbers of boxes and scores")
+    require_same(of_boxes[2], 4, "coordinates of a box")
+
+
+def only(buffer: Value) -> Number:
     """The only element of a buffer."""
     for each in sizes(buffer):
         require_same(each, 1, "elements of a limit")

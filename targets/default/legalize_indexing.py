@@ -16,18 +16,32 @@ from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
-from ...emit.indices import as_position, checked_position, extremes, require_indices, slice_range
+from ...emit.indices import as_position, checked_position, extremes, require_index, require_indices, slice_range
 from ...emit.loops import require_at_most, require_same
 from ...emit.numbers import Number, Size, as_index, constant, floor_remainder, maximum, minimum, remainder, select
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import are_steps_apart
 
 
 def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: Callable[..., Number]) -> Value:
     """The output with each element `element(at, *numbers)`, where `at` are the indices of the loops."""
     axes = range(linalg.rank_of(output))
     return linalg.parallel(inputs, output, lambda *given: element([linalg.index(axis) for axis in axes], *given), dims)
+
+
+def _require(indices: Value, dtype: str, axis: int, size: Number) -> None:
+    """Checks all indices before; where steps are apart each thread checks its own: nobody waits for the answer."""
+    if not (are_steps_apart() and isinstance(indices.type, ir.RankedTensorType)):
+        require_indices(indices, dtype, axis, size)
+
+
+def _position(value: Number, dtype: str, size: Size, axis: int) -> Number:
+    """Where an index is, which has been checked or now is."""
+    if are_steps_apart():
+        require_index(as_position(value, dtype), axis, as_index(size))
+    return checked_position(value, dtype, size)
 
 
 # ---- take ----
@@ -55,7 +69,7 @@ def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             read = lambda place: linalg.extract(x, [*at[:axis], place, *at[axis + count :]])  # noqa: E731
             if mode == "nan":
                 return _or_nan(read, as_position(index, dtype), size, x.type.element_type)
-            return read(_place(mode, index, dtype, size))
+            return read(_place(mode, index, dtype, size, axis))
 
         inputs, dims = ([], []) if is_scalar else ([given], [range(axis, axis + count)])
         return _read(inputs, dims, output, element)
@@ -65,7 +79,7 @@ def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | Value) -> None:
     if mode == "fast":
-        require_indices(indices, dtype, axis, as_index(size))
+        _require(indices, dtype, axis, as_index(size))
     if mode not in ("clip", "wrap"):
         return
     # An empty axis has no place for them to go.
@@ -77,9 +91,9 @@ def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | V
     loops.require(can_read, "IndexError", f"cannot take elements along axis {axis}, which has none")
 
 
-def _place(mode: str, index: Number, dtype: str, size: Number) -> Number:
+def _place(mode: str, index: Number, dtype: str, size: Number, axis: int) -> Number:
     if mode == "fast":
-        return checked_position(index, dtype, size)
+        return _position(index, dtype, size, axis)
     if mode == "wrap" and is_unsigned(dtype):
         return remainder(index.of(dtype).to("index").of("ui64"), size)
     place = as_position(index, dtype)
@@ -186,10 +200,10 @@ def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> 
         for other in (each for each in range(rank) if each != axis):
             require_at_most(loops.sizes(indices)[other], loops.sizes(data)[other], f"indices, axis {other}")
         size = linalg.size(data, axis)
-        require_indices(indices, dtype, axis, size)
+        _require(indices, dtype, axis, size)
 
         def element(at: list[Number], index: Number) -> Number:
-            return linalg.extract(data, [*at[:axis], checked_position(index, dtype, size), *at[axis + 1 :]])
+            return linalg.extract(data, [*at[:axis], _position(index, dtype, size, axis), *at[axis + 1 :]])
 
         return _read([indices], [None], output, element)
 
@@ -212,10 +226,11 @@ def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         limits = [linalg.size(data, batch + each) for each in range(depth)]
         columns = [_column(indices, each) for each in range(depth)]
         for each, (column, limit) in enumerate(zip(columns, limits, strict=True)):
-            require_indices(column, dtype, batch + each, limit)
+            _require(column, dtype, batch + each, limit)
 
         def element(at: list[Number], *scalars: Number) -> Number:
-            found = [checked_position(index, dtype, limit) for index, limit in zip(scalars, limits, strict=True)]
+            pairs = enumerate(zip(scalars, limits, strict=True), batch)
+            found = [_position(index, dtype, limit, axis) for axis, (index, limit) in pairs]
             return linalg.extract(data, [*at[:batch], *found, *at[places:]])
 
         return _read(columns, [[*range(places), None]] * depth, output, element)
@@ -243,10 +258,10 @@ def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
         limits = [linalg.size(data, axis) for axis in range(count)]
         broadcast_sizes(indices)
         for axis, (tensor, dtype, limit) in enumerate(zip(indices, dtypes, limits, strict=True)):
-            require_indices(tensor, dtype, axis, limit)
+            _require(tensor, dtype, axis, limit)
 
         def element(*scalars: Number) -> Number:
-            found = list(map(checked_position, scalars, dtypes, limits))
+            found = list(map(_position, scalars, dtypes, limits, range(count)))
             return linalg.extract(data, [*found, *map(linalg.index, range(common, len(shape)))])
 
         return broadcast_generic(indices, output, plans, element)

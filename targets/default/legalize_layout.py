@@ -13,6 +13,7 @@ from ...emit import linalg, loops, tensors
 from ...emit.numbers import Number, Size, constant
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 
 class _Block(NamedTuple):
@@ -34,7 +35,7 @@ def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 
     def write(x: Value, output: Value) -> None:
         pad = constant(pad_value, output.type.element_type)
-        loops.nest(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
+        share_places(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
 
         def move(*place: Number) -> None:
             target = [linalg.affine_value(each, place.__getitem__) for each in expressions]

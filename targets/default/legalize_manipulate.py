@@ -15,6 +15,7 @@ from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, requ
 from ...emit.numbers import Number, Size, constant, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 # ---- broadcasts and their inverse ----
 
@@ -73,7 +74,7 @@ def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
         *at, total = place
         return contraction.add(total, loops.load(x, *at).of(dtype).to(wide))
 
-    loops.nest(targets, write)
+    share_places(targets, write)
 
 
 # ---- order ----

@@ -7,7 +7,8 @@ overlap lowers scores instead, and always the best of the others is next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...bindings.ir import OpView, Value
@@ -18,7 +19,6 @@ from ...emit.conversions import accumulator
 from ...emit.loops import (
     for_range,
     load,
-    nest,
     repeat_while,
     require_at_most,
     require_same,
@@ -32,11 +32,20 @@ from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, selec
 from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
+
+#: As emit.sorting's: `use(sorter)` with memory for so many records of these types.
+WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]
 
 
 @register_legalize("relax.vision.non_max_suppression")
 def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    dtype = builder.dtype(operands[0])
+    return suppressed(op, builder, Image, with_sorter)
+
+
+def suppressed(op: OpView, builder: RuleBuilder, image_of: type[Image], with_sorter: WithSorter) -> Any:
+    """The operator, where boxes of an image are sorted and gone through so."""
+    dtype = builder.dtype(builder.operands[0])
     is_soft = op.soft_nms_sigma > 0
 
     def body(data: Value, valid_count: Value, indices: Value, *outs: Value) -> None:
@@ -46,7 +55,7 @@ def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder)
         def order(left: Sequence[Number], right: Sequence[Number]) -> Number:
             return precedes(left[1], right[1], dtype, descending=True)
 
-        def of_image(image: _Image, sorter: Any, batch: Number) -> None:
+        def of_image(image: Image, sorter: Any, batch: Number) -> None:
             valid = maximum(minimum(load(valid_count, batch).to("index"), anchors), 0)
             in_order = sorter.sort(valid, lambda i: [i, load(data, batch, i, op.score_index)], order)
             looked_at = minimum(valid, op.top_k) if op.top_k > 0 else valid
@@ -54,14 +63,14 @@ def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder)
             count = image.lower(batch, looked_at) if is_soft else image.suppress(batch, looked_at)
             _write(op, image, batch, count, indices, outs)
 
-        def with_scratch(*memories: Value) -> None:
-            image = _Image(op, data, *memories)
+        def with_scratch(batch: Number, *memories: Value) -> None:
+            image = image_of(op, data, *memories)
             elements = [place, data.type.element_type]
-            batches = size(data, 0)
-            with_sorter(anchors, elements, lambda sorter: for_range(0, batches, lambda b: of_image(image, sorter, b)))
+            with_sorter(anchors, elements, lambda sorter: of_image(image, sorter, batch))
 
         flag = ir.IntegerType.get_signless(1)
-        scratches([anchors], [place, element(accumulator(dtype)), flag, place], with_scratch)
+        elements = [place, element(accumulator(dtype)), flag, place]
+        share_places([size(data, 0)], lambda batch: scratches([anchors], elements, partial(with_scratch, batch)))
 
     return builder.loops(body)
 
@@ -78,11 +87,11 @@ def _check(data: Value, valid_count: Value, indices: Value, op: OpView, outs: Se
     require_at_most(last + 1, values, "values of a box that attributes name")
 
 
-class _Image:
+class Image:
     """Which of the boxes of one image stay: memory for those that are looked at, best score first, and for these."""
 
     def __init__(self, op: OpView, data: Value, order: Value, scores: Value, is_alive: Value, places: Value):
-        self._op = op
+        self.op = op
         self.data = data
         self._type = accumulator(str(data.type.element_type))
         #: Which box it is, by its place; its score, lowered by those before it; whether it may still stay.
@@ -97,29 +106,29 @@ class _Image:
             store(score.to(self._type), self.scores, place)
             store(constant(True, "i1"), self.is_alive, place)
 
-        for_range(0, count, step)
+        share_places([count], step)
 
-    def _score(self, place: Number) -> Number:
+    def score(self, place: Number) -> Number:
         return load(self.scores, place)
 
-    def _shared(self, batch: Number, one: Number, other: Number) -> Number:
+    def shared(self, batch: Number, one: Number, other: Number) -> Number:
         """How far the boxes at two places overlap."""
-        first, second = (load_box(self.data, batch, self._box(each), self._op.coord_start) for each in (one, other))
+        first, second = (load_box(self.data, batch, self.box(each), self.op.coord_start) for each in (one, other))
         return overlap(first, second)
 
-    def _box(self, place: Number) -> Number:
+    def box(self, place: Number) -> Number:
         return load(self.order, place)
 
-    def _are_rivals(self, batch: Number, one: Number, other: Number) -> Number:
+    def are_rivals(self, batch: Number, one: Number, other: Number) -> Number:
         """Whether boxes are of one class, or classes do not matter."""
-        class_ = self._op.id_index
-        if self._op.force_suppress or class_ < 0:
+        class_ = self.op.id_index
+        if self.op.force_suppress or class_ < 0:
             return constant(True, "i1")
-        first, second = (load_wide(self.data, batch, self._box(each), class_) for each in (one, other))
+        first, second = (load_wide(self.data, batch, self.box(each), class_) for each in (one, other))
         return first == second
 
-    def _has_room(self, count: Number) -> Number:
-        most = self._op.max_output_size
+    def has_room(self, count: Number) -> Number:
+        most = self.op.max_output_size
         return count < most if most > 0 else constant(True, "i1")
 
     # ---- boxes that overlap go ----
@@ -128,17 +137,17 @@ class _Image:
         """How many boxes stay; their places go up."""
 
         def goes_on(place: Number, count: Number) -> Number:
-            return (place < looked_at) & self._has_room(count)
+            return (place < looked_at) & self.has_room(count)
 
         def step(place: Number, count: Number) -> list[Number]:
-            stays = (self._score(place) > 0.0) & ~any_of(count, lambda i: covers(i, place))
+            stays = (self.score(place) > 0.0) & ~any_of(count, lambda i: covers(i, place))
             when(stays, lambda: store(place, self.places, count))
             return [place + 1, count + stays.to("index")]
 
         def covers(before: Number, place: Number) -> Number:
             earlier = load(self.places, before)
-            overlaps = self._shared(batch, earlier, place) >= self._op.iou_threshold
-            return self._are_rivals(batch, earlier, place) & overlaps
+            overlaps = self.shared(batch, earlier, place) >= self.op.iou_threshold
+            return self.are_rivals(batch, earlier, place) & overlaps
 
         return repeat_while([0, 0], goes_on, step)[1]
 
@@ -148,10 +157,10 @@ class _Image:
         """How many boxes stay; they have been moved to the first places."""
 
         def goes_on(count: Any, goes: Any) -> Any:
-            return goes & (count < looked_at) & self._has_room(count)
+            return goes & (count < looked_at) & self.has_room(count)
 
         def step(count: Any, _: Any) -> list[Any]:
-            best = self._best(count, looked_at)
+            best = self.best(count, looked_at)
             found = best >= 0
             when(found, lambda: take(count, best))
             return [count + found.to("index"), found]
@@ -159,20 +168,25 @@ class _Image:
         def take(count: Any, best: Any) -> None:
             self._swap(count, best)
             store(count, self.places, count)
-            for_range(count + 1, looked_at, lambda other: self._lower_one(batch, count, other))
+            following = count + 1
+            share_places([looked_at - following], lambda i: self._lower_one(batch, count, following + i))
 
         return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
 
-    def _best(self, start: Any, end: Any) -> Any:
+    def best(self, start: Any, end: Any) -> Any:
         """The first place of the best score above the threshold; -1 where there is none."""
+        return self.best_of(start, end)[0]
+
+    def best_of(self, start: Any, end: Any, stride: int = 1) -> list[Any]:
+        """The same of places so far apart, and the score."""
 
         def step(place: Any, best: Any, best_score: Any) -> list[Any]:
-            score = self._score(place)
+            score = self.score(place)
             is_better = load(self.is_alive, place) & (score > best_score)
             return [select(is_better, place, best), select(is_better, score, best_score)]
 
-        threshold = constant(self._op.score_threshold, self._type)
-        return for_range(start, end, step, -1, threshold)[0]
+        threshold = constant(self.op.score_threshold, self._type)
+        return for_range(start, end, step, -1, threshold, step=stride)
 
     def _swap(self, one: Any, other: Any) -> None:
         for memory in (self.order, self.scores, self.is_alive):
@@ -181,10 +195,10 @@ class _Image:
             store(first, memory, other)
 
     def _lower_one(self, batch: Any, taken: Any, other: Any) -> None:
-        op = self._op
+        op = self.op
 
         def lower() -> None:
-            shared, score = self._shared(batch, taken, other), self._score(other)
+            shared, score = self.shared(batch, taken, other), self.score(other)
             factor = intrinsic("exp", shared * shared * (-0.5 / op.soft_nms_sigma))
             # Comparisons with NaN are false: such an overlap changes nothing.
             lowered = select(shared < op.iou_threshold, score * factor, score)
@@ -192,14 +206,14 @@ class _Image:
             store(lowered, self.scores, other)
             store(~goes, self.is_alive, other)
 
-        is_left = load(self.is_alive, other) & (self._score(other) > op.score_threshold)
-        when(is_left & self._are_rivals(batch, taken, other), lower)
+        is_left = load(self.is_alive, other) & (self.score(other) > op.score_threshold)
+        when(is_left & self.are_rivals(batch, taken, other), lower)
 
 
 # ---- results ----
 
 
-def _write(op: OpView, image: _Image, batch: Number, count: Number, indices: Value, outs: Sequence[Value]) -> None:
+def _write(op: OpView, image: Image, batch: Number, count: Number, indices: Value, outs: Sequence[Value]) -> None:
     """What the attributes ask for; -1 where no box is left."""
     if not op.return_indices:
         _write_data(op, image, batch, count, outs[0], are_moved=op.invalid_to_bottom)
@@ -207,16 +221,16 @@ def _write(op: OpView, image: _Image, batch: Number, count: Number, indices: Val
     *data, places, counts = outs
     for out in data:
         _write_data(op, image, batch, count, out, are_moved=True)
-    for_range(0, size(places, 1), lambda i: store(-1, places, batch, i))
+    share_places([size(places, 1)], lambda i: store(-1, places, batch, i))
     box = lambda number: load(image.order, load(image.places, number))  # noqa: E731
-    for_range(0, count, lambda i: store(load(indices, batch, box(i)), places, batch, i))
+    share_places([count], lambda i: store(load(indices, batch, box(i)), places, batch, i))
     store(count.to("i32"), counts, batch, 0)
 
 
-def _write_data(op: OpView, image: _Image, batch: Number, count: Number, out: Value, *, are_moved: bool) -> None:
+def _write_data(op: OpView, image: Image, batch: Number, count: Number, out: Value, *, are_moved: bool) -> None:
     """The boxes that stay, with their scores; `are_moved`: at the front."""
     dtype, values = str(out.type.element_type), size(image.data, 2)
-    nest([size(out, 1), values], lambda row, value: store(-1, out, batch, row, value))
+    share_places([size(out, 1), values], lambda row, value: store(-1, out, batch, row, value))
 
     def write(number_: Number) -> None:
         place = load(image.places, number_)
@@ -225,4 +239,4 @@ def _write_data(op: OpView, image: _Image, batch: Number, count: Number, out: Va
         for_range(0, values, lambda i: store(load(image.data, batch, box, i), out, batch, row, i))
         store(load(image.scores, place).to(dtype), out, batch, row, op.score_index)
 
-    for_range(0, count, write)
+    share_places([count], write)

@@ -209,13 +209,14 @@ _CHUNK = 256
 #: Of these so many in a nanosecond.
 _AT_ONCE = 8
 
-_STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
+#: How they go on, and what they start from.
+STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
     "cumsum": (operator.add, 0),
     "cumprod": (operator.mul, 1),
 }
 
 
-@register_legalize([f"relax.{name}" for name in _STEPS], by_types=True)
+@register_legalize([f"relax.{name}" for name in STEPS], by_types=True)
 def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
@@ -224,7 +225,7 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
     rank = linalg.rank_of(data)
     axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
-    step, start = _STEPS[name]
+    step, start = STEPS[name]
 
     def advanced(place: Sequence[Size], total: Number, buffers: Sequence[Value]) -> Number:
         x, output = buffers

@@ -18,10 +18,13 @@ from ...emit.loops import for_range, load, nest, require, require_same, scratch,
 from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_ranges
+from ...passes.schedule.sharing import are_steps_apart, share_places, share_ranges
 
 #: Nanoseconds for an element of a result: about two by two samples, each of four shares.
 _SAMPLING = 8
+
+#: From where to where: rows and columns of a result, and channels.
+_Within = tuple[tuple[Size, Size], ...]
 
 
 class _Layout(NamedTuple):
@@ -58,6 +61,19 @@ def _check(data: Value, rois: Value, out: Value, layout: _Layout) -> None:
 def _limited(place: Number, size_: Number) -> Number:
     """An i64 as an index from 0 to the size."""
     return maximum(minimum(as_index(place), size_), 0)
+
+
+def _share(regions: Size, bounds: tuple[Size, Size, Size], part: Callable[[Number, _Within], None]) -> None:
+    """`part(region, within)` for all rows, columns and channels of each region; with steps apart, for each of these."""
+    if are_steps_apart():
+        share_places([regions, *bounds], lambda region, *at: part(region, tuple((each, each + 1) for each in at)))
+        return
+    whole = tuple((0, bound) for bound in bounds)
+
+    def several(start: Number, count: Size) -> None:
+        for_range(start, start + count, lambda region: part(region, whole))
+
+    share_ranges(regions, product([*bounds, _SAMPLING]), several)
 
 
 # ---- interpolation ----
@@ -97,39 +113,39 @@ def roi_align(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         channels, computed = size(data, layout.channel), accumulator(str(data.type.element_type))
         rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
 
-        def of_region(sums: Value, region: Number) -> None:
-            image = _image(data, rois, region)
+        def of_region(sums: Value, region: Number, within: _Within) -> None:
+            image, (first, last) = _image(data, rois, region), within[2]
             vertical, horizontal = bins(rois, region, 1, rows), bins(rois, region, 0, columns)
             samples = vertical.samples * horizontal.samples
             start = select(samples == 0, 0.0, constant(0 if is_mean else -math.inf, computed))
 
             def of_bin(row: Number, column: Number) -> None:
-                for_range(0, channels, lambda c: store(start, sums, c))
+                for_range(first, last, lambda c: store(start, sums, c - first))
 
                 def add(i: Number, j: Number) -> None:
                     y, x = vertical.position(row, i), horizontal.position(column, j)
-                    _sample(data, layout, image, y, x, mix, lambda c, value: put(c, value))
+                    _sample(data, layout, (image, within[2]), y, x, mix, lambda c, value: put(c - first, value))
 
-                def put(channel: Number, value: Number) -> None:
-                    before = load(sums, channel)
-                    store(before + value if is_mean else maximum(before, value), sums, channel)
+                def put(place: Number, value: Number) -> None:
+                    before = load(sums, place)
+                    store(before + value if is_mean else maximum(before, value), sums, place)
 
                 nest([vertical.samples, horizontal.samples], add)
-                for_range(0, channels, lambda c: finish(row, column, c))
+                for_range(first, last, lambda c: finish(row, column, c))
 
             def finish(row: Number, column: Number, channel: Number) -> None:
-                result = load(sums, channel)
+                result = load(sums, channel - first)
                 if is_mean:
                     result = result / maximum(samples, 1).to(result.dtype)
                 store(result.to(str(out.type.element_type)), out, *layout.at(region, channel, row, column))
 
-            nest([rows, columns], of_bin)
+            nest(within[:2], of_bin)
 
-        def part(start: Number, count: Size) -> None:
-            regions = lambda sums: for_range(start, start + count, lambda region: of_region(sums, region))  # noqa: E731
-            scratch([channels], element(computed), regions)
+        def part(region: Number, within: _Within) -> None:
+            several = 1 if are_steps_apart() else channels
+            scratch([several], element(computed), lambda sums: of_region(sums, region, within))
 
-        share_ranges(sizes(rois)[0], product([*sizes(out)[1:], _SAMPLING]), part)
+        _share(sizes(rois)[0], (rows, columns, channels), part)
 
     return builder.loops(body)
 
@@ -137,15 +153,16 @@ def roi_align(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 def _sample(
     data: Value,
     layout: _Layout,
-    image: Number,
+    of: tuple[Number, tuple[Size, Size]],
     y: Number,
     x: Number,
     mix: Callable[[Number, Number], Number],
     put: Callable[[Any, Number], None],
 ) -> None:
-    """The data between its elements: `put(channel, value)` for each channel, mixed of four shares; 0 outside."""
+    """The data between its elements: `put(channel, value)`, mixed of four shares, for channels `of` an image; 0
+    outside."""
     height, width = size(data, layout.row), size(data, layout.column)
-    channels = size(data, layout.channel)
+    image, channels = of
     dtype = accumulator(str(data.type.element_type))
 
     # NaN is outside.
@@ -168,10 +185,10 @@ def _sample(
             ]
             put(channel, functools.reduce(mix, shares))
 
-        for_range(0, channels, of_channel)
+        for_range(*channels, of_channel)
 
     def outside() -> None:
-        for_range(0, channels, lambda channel: put(channel, constant(0, dtype)))
+        for_range(*channels, lambda channel: put(channel, constant(0, dtype)))
 
     when(is_inside, inside, outside)
 
@@ -216,7 +233,7 @@ def roi_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
         dtype = str(data.type.element_type)
 
-        def of_region(region: Number) -> None:
+        def of_region(region: Number, within: _Within) -> None:
             image = _image(data, rois, region)
 
             def of_bin(row: Number, column: Number) -> None:
@@ -232,13 +249,10 @@ def roi_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
                     (found,) = nest([(top, bottom), (left, right)], larger, start)
                     store(found.to(dtype), out, *layout.at(region, channel, row, column))
 
-                for_range(0, size(data, layout.channel), largest)
+                for_range(*within[2], largest)
 
-            nest([rows, columns], of_bin)
+            nest(within[:2], of_bin)
 
-        def part(start: Number, count: Size) -> None:
-            for_range(start, start + count, of_region)
-
-        share_ranges(sizes(rois)[0], product([*sizes(out)[1:], _SAMPLING]), part)
+        _share(sizes(rois)[0], (rows, columns, size(data, layout.channel)), of_region)
 
     return builder.loops(body)

@@ -26,7 +26,7 @@ from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 #: What is at a place and what is written there -> what is there then.
-_Combine = Callable[[Number, Number], Number]
+Combine = Callable[[Number, Number], Number]
 
 _ARITHMETIC: dict[str, Callable[..., Number]] = {
     "add": operator.add,
@@ -37,7 +37,7 @@ _ARITHMETIC: dict[str, Callable[..., Number]] = {
 _OF_BOOL = {"add": operator.or_, "max": operator.or_, "mul": operator.and_, "min": operator.and_}
 
 
-def _combine(reduction: str, dtype: str) -> _Combine:
+def combine_of(reduction: str, dtype: str) -> Combine:
     if reduction == "update":
         return lambda old, new: new
     if is_bool(dtype):
@@ -45,7 +45,7 @@ def _combine(reduction: str, dtype: str) -> _Combine:
     return lambda old, new: _ARITHMETIC[reduction](old.of(dtype), new)
 
 
-def _wide(dtype: str, reduction: str) -> str:
+def wide_dtype(dtype: str, reduction: str) -> str:
     """The element type in which the updates of one place come together without losing digits between them."""
     if is_float(dtype):
         return "f32" if bit_width(dtype) < 32 and reduction in ("add", "mul", "mean") else dtype
@@ -54,7 +54,7 @@ def _wide(dtype: str, reduction: str) -> str:
     return dtype
 
 
-def _in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: str, wide: str) -> Value:
+def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: str, wide: str) -> Value:
     """The operation on operands of a wider element type, and its result in its own."""
     given = by_name(op, operands)
     for name in names:
@@ -63,7 +63,7 @@ def _in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype:
     return relax.ops["astype"](op.definition(**given, **attributes), dtype=dtype)
 
 
-def _change(memref: Value, at: Sequence[Number], value: Number, combine: _Combine) -> None:
+def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine) -> None:
     store(combine(load(memref, *at), value), memref, *at)
 
 
@@ -73,19 +73,15 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     if is_bool(dtype) and reduction == "mean":
         return builder.decline("there is no mean of booleans; convert with relax.astype")
-    wide = _wide(dtype, reduction)
+    wide = wide_dtype(dtype, reduction)
     if wide != dtype:
-        return _in_wide(op, operands, ("data", "updates"), dtype, wide)
-    combine = _combine("add" if reduction == "mean" else reduction, dtype)
+        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+    combine = combine_of("add" if reduction == "mean" else reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
-        rank = len(data.type.shape)
-        axis = op.axis % rank
+        axis = op.axis % len(data.type.shape)
         limit = size(data, axis)
-        for each in range(rank):
-            require_same(sizes(updates)[each], sizes(indices)[each], f"updates and indices, axis {each}")
-            if each != axis:
-                require_at_most(sizes(indices)[each], sizes(data)[each], f"indices, axis {each}")
+        check_elements(axis, data, indices, updates)
         require_indices(indices, index_dtype, axis, limit)
         loops.copy(data, output)
 
@@ -99,7 +95,7 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
         def write_means(counts: Value) -> None:
             nest(sizes(output), lambda *at: store(1, counts, *at))
             nest(sizes(indices), lambda *at: write(*at, counts=counts))
-            nest(sizes(output), lambda *at: _change(output, at, load(counts, *at), _quotient(dtype)))
+            nest(sizes(output), lambda *at: _change(output, at, load(counts, *at), quotient(dtype)))
 
         if reduction == "mean":
             scratch(sizes(output), ir.IntegerType.get_signless(64), write_means)
@@ -109,7 +105,15 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     return builder.loops(body)
 
 
-def _quotient(dtype: str) -> _Combine:
+def check_elements(axis: int, data: Value, indices: Value, updates: Value) -> None:
+    """Sizes that scatter_elements asks for."""
+    for each in range(len(data.type.shape)):
+        require_same(sizes(updates)[each], sizes(indices)[each], f"updates and indices, axis {each}")
+        if each != axis:
+            require_at_most(sizes(indices)[each], sizes(data)[each], f"indices, axis {each}")
+
+
+def quotient(dtype: str) -> Combine:
     divide = operator.truediv if is_float(dtype) else floor_divide
     return lambda total, count: divide(total.of(dtype), count.to(dtype))
 
@@ -120,10 +124,10 @@ def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     depth = builder.shape(operands[1])[-1]
     if not isinstance(depth, int):
         return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
-    wide = _wide(dtype, reduction)
+    wide = wide_dtype(dtype, reduction)
     if wide != dtype:
-        return _in_wide(op, operands, ("data", "updates"), dtype, wide)
-    combine = _combine(reduction, dtype)
+        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+    combine = combine_of(reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         *outer, _ = sizes(indices)
@@ -160,10 +164,10 @@ def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> Non
 def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
-    wide = _wide(dtype, reduction)
+    wide = wide_dtype(dtype, reduction)
     if wide != dtype:
-        return _in_wide(op, operands, ("data", "values"), dtype, wide)
-    combine = _combine(reduction, dtype)
+        return in_wide(op, operands, ("data", "values"), dtype, wide)
+    combine = combine_of(reduction, dtype)
 
     def body(data: Value, *others: Value) -> None:
         *indices, values, output = others

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...bindings.ir import OpView, Value
@@ -11,12 +10,13 @@ from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is
 from ...emit import linalg, loops
 from ...emit.conversions import widened
 from ...emit.indices import as_position
-from ...emit.loops import for_range, load, nest, repeat_while, require, require_same, size, sizes, store, when
-from ...emit.numbers import Number, as_index, select
+from ...emit.loops import load, nest, repeat_while, require, require_same, size, sizes, store, when
+from ...emit.numbers import Number, as_index
 from ...emit.reduction import Reduction
-from ...emit.sorting import precedes
+from ...emit.sorting import first_not, precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 
 @register_legalize("relax.bucketize")
@@ -36,22 +36,11 @@ def bucketize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         def step(given: Number) -> Number:
             value = given.of(dtypes[0]).to(common)
-            return _first_not(count, lambda position: is_before(position, value)).to(result)
+            return first_not(0, count, lambda position: is_before(position, value)).to(result)
 
         return linalg.parallel([x], output, step)
 
     return builder.prim(body)
-
-
-def _first_not(count: Number, is_before: Callable[[Number], Number]) -> Number:
-    """The first position below `count` for which it is false, or `count`, by halving."""
-
-    def halve(low: Number, high: Number) -> list[Number]:
-        middle = (low + high).shift_right_unsigned(1)
-        before = is_before(middle)
-        return [select(before, middle + 1, low), select(before, high, middle)]
-
-    return loops.repeat_while([0, count], lambda low, high: low < high, halve)[0]
 
 
 def _common(one: str, other: str) -> str:
@@ -143,6 +132,6 @@ def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBui
             place, _ = repeat_while([0, read(prob, row, 0)], goes_on, step)
             store(place.to(result_dtype), out, sample, 0)
 
-        for_range(0, size(uniform, 0), draw)
+        share_places([size(uniform, 0)], draw)
 
     return builder.loops(body)

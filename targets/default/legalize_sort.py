@@ -37,7 +37,7 @@ Work = Callable[[Any], object]
 _SORTING, _SELECTING = 16, 2
 
 
-def _axis(op: OpView, builder: RuleBuilder) -> int:
+def axis_of(op: OpView, builder: RuleBuilder) -> int:
     """The axis from the front."""
     return int(op.axis) % len(builder.shape(builder.operands[0]))
 
@@ -63,7 +63,7 @@ def _order(builder: RuleBuilder, *, descending: bool) -> Order:
 
 @register_legalize(["relax.sort", "relax.argsort"])
 def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    axis, order = _axis(op, builder), _order(builder, descending=op.descending)
+    axis, order = axis_of(op, builder), _order(builder, descending=op.descending)
     is_of_places, dtype = op.definition.name == "argsort", builder.result_dtype()
 
     def body(*buffers: Value) -> None:
@@ -84,31 +84,20 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 @register_legalize("relax.topk")
 def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
-    axis, source = _axis(op, builder), builder.dtype(operands[0])
+    axis = axis_of(op, builder)
     size_ = builder.shape(operands[0])[axis]
-    is_long = isinstance(size_, int) and size_ >> MOST_BITS > 0
-    choice = (_by_element if bit_width(source) > MOST_BITS or is_long else _by_key)(source, op.largest)
+    choice = choice_of(builder.dtype(operands[0]), size_, op.largest)
     dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
-    result = builder.result_shape()[axis]
-    is_unsure = isinstance(result, int) and not isinstance(size_, int)
     is_across = any(size != 1 for size in builder.shape(operands[0])[axis + 1 :])
-
-    def write(value: Number, place: Number, outs: Sequence[Value], at: Sequence[Number]) -> None:
-        record = [value, place.to(dtype)] if dtype else [value]
-        written = {"values": record[:1], "indices": record[1:], "both": record}[op.ret_type]
-        for each, out in zip(written, outs, strict=True):
-            store(each, out, *at)
 
     def body(*buffers: Value) -> None:
         data, *outs = (around_axis(buffer, axis) for buffer in buffers)
         count, wanted = size(data, 1), size(outs[0], 1)
-        if is_unsure:
-            are_enough = wanted <= count
-            message = f"{{}} elements are asked for along axis {axis} of size {{}}"
-            require(are_enough, "ValueError", message, wanted, count)
-        if choice.is_limited and not isinstance(size_, int):
-            are_few = count < 1 << MOST_BITS
-            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
+        if not isinstance(size_, int):
+            if isinstance(builder.result_shape()[axis], int):
+                message = f"{{}} elements are asked for along axis {axis} of size {{}}"
+                require(wanted <= count, "ValueError", message, wanted, count)
+            choice.check(axis, count)
 
         def select_row(first: FirstOfMany, copied: Value | None, at: Place) -> None:
             if copied is not None:
@@ -121,7 +110,7 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
             def write_one(i: Number) -> None:
                 place = choice.place(row(i))
-                write(read(place), place, outs, at(i))
+                write_chosen(op.ret_type, read(place), place.to(dtype) if dtype else None, outs, at(i))
 
             for_range(0, wanted, write_one)
 
@@ -141,7 +130,14 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.loops(body)
 
 
-class _Choice(NamedTuple):
+def write_chosen(asked: str, value: Number, place: Number | None, outs: Sequence[Value], at: Sequence[Number]) -> None:
+    """An element, or where it stands, or both, into what is asked for."""
+    choices: dict[str, list[Any]] = {"values": [value], "indices": [place], "both": [value, place]}
+    for each, out in zip(choices[asked], outs, strict=True):
+        store(each, out, *at)
+
+
+class Choice(NamedTuple):
     """What stands for an element while the first ones are looked for."""
 
     types: Callable[[Type], list[Type]]
@@ -153,11 +149,23 @@ class _Choice(NamedTuple):
     #: Whether there may only be so many as MOST_BITS count.
     is_limited: bool
 
+    def check(self, axis: int, count: Number) -> None:
+        """Raises ValueError where there are more elements along an axis."""
+        if self.is_limited:
+            are_few = count < 1 << MOST_BITS
+            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
 
-def _by_element(dtype: str, descending: bool) -> _Choice:
+
+def choice_of(dtype: str, size: Any, descending: bool) -> Choice:
+    """For elements of a type in rows of a size: one number, where it has room for both."""
+    is_long = isinstance(size, int) and size >> MOST_BITS > 0
+    return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)
+
+
+def by_element(dtype: str, descending: bool) -> Choice:
     """The element and its place."""
     comes_first = lambda left, right: precedes(left, right, dtype, descending=descending)  # noqa: E731
-    return _Choice(
+    return Choice(
         lambda element: [element, ir.IndexType.get()],
         lambda value, place: [value, place],
         lambda left, right: comes_first(left[0], right[0]),
@@ -167,14 +175,14 @@ def _by_element(dtype: str, descending: bool) -> _Choice:
     )
 
 
-def _by_key(dtype: str, descending: bool) -> _Choice:
+def _by_key(dtype: str, descending: bool) -> Choice:
     """One number, of which one comparison tells the order; elements are looked at in blocks, as they are."""
 
     def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:
         last = read(place_of(top[0]))
         return lambda i: precedes(read(i), last, dtype, descending=descending)
 
-    return _Choice(
+    return Choice(
         lambda _: [ir.IntegerType.get_signless(64)],
         lambda value, place: [placed_key(value, place, dtype, descending=descending)],
         lambda left, right: left[0] < right[0],

@@ -7,7 +7,7 @@ of that size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
@@ -16,17 +16,18 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...emit.arithmetic import element
-from ...emit.loops import and_then, for_range, load, nest, repeat_while, scratches, size, store, when
+from ...emit.loops import and_then, for_range, load, repeat_while, scratches, size, store, when
 from ...emit.numbers import Number, maximum
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.
-_FIRSTS, _COUNTS, _INVERSE = "firsts", "counts", "inverse"
+FIRSTS, COUNTS, INVERSE = "firsts", "counts", "inverse"
 
 
-class _Grouping(NamedTuple):
+class Grouping(NamedTuple):
     """What is unique: slices along an axis, without one elements; in which order."""
 
     axis: int | None
@@ -35,24 +36,38 @@ class _Grouping(NamedTuple):
     of_elements: bool
 
 
+class Steps(NamedTuple):
+    """How groups are found."""
+
+    #: Numbers the groups of items in their order, and writes what is asked for of them, at last how many there are.
+    group: Callable[[Value, Grouping, Mapping[str, Any], Value], object]
+    #: The same by where they are first, given all that is known of them and memory for a number of each.
+    by_first: Callable[[Mapping[str, Any], Value, Mapping[str, Any], Value], object]
+
+
 @register_legalize("relax.unique")
 def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    return unique_by(Steps(_group, _by_first), operands, builder)
+
+
+def unique_by(steps: Steps, operands: Sequence[Value], builder: RuleBuilder) -> Any:
+    """The operator, where groups are found by these steps."""
     data, is_sorted, *flags = operands[:5]
     shape = builder.shape(data)
     if builder.scalar_value(is_sorted) is None:
         return builder.decline("whether the result is sorted must be a constant")
     axis = _axis(builder, operands[5:], len(shape))
     of_elements = axis is None or len(shape) == 1
-    grouping = _Grouping(axis, builder.dtype(data), bool(builder.scalar_value(is_sorted)), of_elements)
+    grouping = Grouping(axis, builder.dtype(data), bool(builder.scalar_value(is_sorted)), of_elements)
     with_firsts, with_inverse, with_counts = (bool(builder.scalar_value(flag)) for flag in flags)
 
-    asked = [_FIRSTS, *([_COUNTS] if with_counts else []), *([_INVERSE] if with_inverse else [])]
-    found = _grouped(builder, data, shape, asked, grouping)
-    taken = _taken(builder, data, shape, [found[name] for name in asked if name != _INVERSE], found["size"], axis)
+    asked = [FIRSTS, *([COUNTS] if with_counts else []), *([INVERSE] if with_inverse else [])]
+    found = _grouped(builder, steps, shape, asked, grouping)
+    taken = _taken(builder, data, shape, [found[name] for name in asked if name != INVERSE], found["size"], axis)
     results = [
         taken[0],
         *([taken[1]] if with_firsts else []),
-        *([found[_INVERSE]] if with_inverse else []),
+        *([found[INVERSE]] if with_inverse else []),
         *([taken[2]] if with_counts else []),
     ]
     return list(map(builder.cast, results, builder.result_infos))
@@ -71,7 +86,7 @@ def _axis(builder: RuleBuilder, operand: Sequence[Value], rank: int) -> int | No
 
 
 def _grouped(
-    builder: RuleBuilder, data: Value, shape: Sequence[Dim], asked: Sequence[str], grouping: _Grouping
+    builder: RuleBuilder, steps: Steps, shape: Sequence[Dim], asked: Sequence[str], grouping: Grouping
 ) -> dict[str, Value]:
     """What is asked for of the groups, with room for as many as there are items, and "size", how many there are."""
     most: Dim = product(shape) if grouping.axis is None else shape[grouping.axis]
@@ -81,40 +96,41 @@ def _grouped(
         items = around_axis(buffer, grouping.axis)
         results = dict(zip(asked, outs, strict=False))
         if grouping.is_sorted:
-            store(_group(items, grouping, results).to("i64"), outs[-1], 0)
+            steps.group(items, grouping, results, outs[-1])
             return
         place, room = ir.IndexType.get(), [size(items, 1)]
 
         def renumber(firsts: Value, counts: Value, inverse: Value, numbers: Value) -> None:
-            groups = {_FIRSTS: firsts, _COUNTS: counts, _INVERSE: inverse}
-            _group(items, grouping, groups)
-            store(_by_first(groups, numbers, results).to("i64"), outs[-1], 0)
+            groups = {FIRSTS: firsts, COUNTS: counts, INVERSE: inverse}
+            steps.group(items, grouping, groups, outs[-1])
+            steps.by_first(groups, numbers, results, outs[-1])
 
         scratches(room, [element("i64")] * 3 + [place], renumber)
 
-    values = builder.loops(body, [data], outputs, name="unique_groups")
+    values = builder.loops(body, builder.operands[:1], outputs, name="unique_groups")
     return dict(zip([*asked, "size"], values, strict=True))
 
 
-def _group(items: Value, grouping: _Grouping, results: Mapping[str, Any]) -> Number:
-    """Numbers the groups by the order of their items; how many there are."""
-    numbered: list[Any] = []
+def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: Value) -> None:
+    """Numbers the groups by the order of their items."""
     element, dtype = items.type.element_type, grouping.dtype
     before, total, after = (size(items, axis) for axis in range(3))
 
+    def finish(count: Number) -> None:
+        store(count.to("i64"), found, 0)
+
     def by_value(sorter: Sorter) -> None:
         in_order = sorter.sort(total, lambda i: [i, load(items, 0, i, 0)], lambda a, b: precedes(a[1], b[1], dtype))
-        numbered.append(_number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results))
+        finish(_number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results))
 
     def by_slice(sorter: Sorter) -> None:
-        order, same = _slice_order(items, dtype, before, after)
-        numbered.append(_number(total, sorter.sort(total, lambda i: [i], order), same, results))
+        order, same = slice_order(items, dtype, before, after)
+        finish(_number(total, sorter.sort(total, lambda i: [i], order), same, results))
 
     if grouping.of_elements:
         with_sorter(total, [ir.IndexType.get(), element], by_value)
     else:
         with_sorter(total, [ir.IndexType.get()], by_slice)
-    return numbered[0]
 
 
 def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Any]) -> Number:
@@ -127,10 +143,10 @@ def _number(total: Number, in_order: Records, same: Order, results: Mapping[str,
         counted = groups + begins.to("index")
         group = counted - 1
         when(begins, lambda: _begin(group, record[0], results))
-        if _COUNTS in results:
-            store(load(results[_COUNTS], group) + 1, results[_COUNTS], group)
-        if _INVERSE in results:
-            store(group.to("i64"), results[_INVERSE], record[0])
+        if COUNTS in results:
+            store(load(results[COUNTS], group) + 1, results[COUNTS], group)
+        if INVERSE in results:
+            store(group.to("i64"), results[INVERSE], record[0])
         return counted
 
     return for_range(0, total, step, 0)[0]
@@ -138,32 +154,32 @@ def _number(total: Number, in_order: Records, same: Order, results: Mapping[str,
 
 def _begin(group: Number, position: Number, results: Mapping[str, Any]) -> None:
     # Sorting is stable: the first in order is the first in the tensor.
-    store(position.to("i64"), results[_FIRSTS], group)
-    if _COUNTS in results:
-        store(0, results[_COUNTS], group)
+    store(position.to("i64"), results[FIRSTS], group)
+    if COUNTS in results:
+        store(0, results[COUNTS], group)
 
 
-def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any]) -> Number:
-    """Numbers the groups again, by where they are first; how many there are."""
+def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any], total: Value) -> None:
+    """Numbers the groups again, by where they are first."""
 
     def step(position: Number, found: Number) -> Number:
-        group = load(groups[_INVERSE], position)
-        is_first = load(groups[_FIRSTS], group) == position.to("i64")
+        group = load(groups[INVERSE], position)
+        is_first = load(groups[FIRSTS], group) == position.to("i64")
         when(is_first, lambda: begin(group, position, found))
-        if _INVERSE in results:
-            store(load(numbers, group).to("i64"), results[_INVERSE], position)
+        if INVERSE in results:
+            store(load(numbers, group).to("i64"), results[INVERSE], position)
         return found + is_first.to("index")
 
     def begin(group: Number, position: Number, number: Number) -> None:
         store(number, numbers, group)
-        store(position.to("i64"), results[_FIRSTS], number)
-        if _COUNTS in results:
-            store(load(groups[_COUNTS], group), results[_COUNTS], number)
+        store(position.to("i64"), results[FIRSTS], number)
+        if COUNTS in results:
+            store(load(groups[COUNTS], group), results[COUNTS], number)
 
-    return for_range(0, size(numbers, 0), step, 0)[0]
+    store(for_range(0, size(numbers, 0), step, 0)[0].to("i64"), total, 0)
 
 
-def _slice_order(items: Value, dtype: str, before: Number, after: Number) -> tuple[Order, Order]:
+def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tuple[Order, Order]:
     """Which of two slices comes first, by the first elements in which they differ, and whether they are the same."""
     total = before * after
 
@@ -211,8 +227,8 @@ def _taken(
         def copy(before: Number, group: Number, after: Number) -> None:
             store(load(source, before, load(given[0], group), after), target, before, group, after)
 
-        nest([size(target, each) for each in range(3)], copy)
+        share_places([size(target, each) for each in range(3)], copy)
         for padded, out in zip(given, outs[1:], strict=True):
-            for_range(0, size(out, 0), lambda i, padded=padded, out=out: store(load(padded, i), out, i))
+            share_places([size(out, 0)], lambda i, padded=padded, out=out: store(load(padded, i), out, i))
 
     return builder.loops(body, [data, *found], outputs, name="unique_take")

@@ -10,10 +10,11 @@ from ...dialects.relax import dialect as relax
 from ...emit import linalg
 from ...emit.boxes import load_wide
 from ...emit.conversions import widened
-from ...emit.loops import for_range, load, nest, require_at_most, require_same, size, sizes, store, when
+from ...emit.loops import for_range, load, require_at_most, require_same, size, sizes, store, when
 from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 
 @register_legalize("relax.vision.get_valid_counts")
@@ -87,7 +88,7 @@ def _decoded_boxes(op: Any, builder: RuleBuilder, inputs: list[Any], info: Any) 
                 limited = maximum(minimum(value, 1.0), 0.0) if op.clip else value
                 store(limited.to(str(out.type.element_type)), out, batch, anchor, place)
 
-        nest([size(out, 0), count], decode)
+        share_places([size(out, 0), count], decode)
 
     return builder.loops(body, inputs, [info], name="multibox_boxes")[0]
 

@@ -10,14 +10,8 @@ from ...passes.core.stages import Stage
 from ..core.code import stages_of
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
-_COMMON = frozenset("simplify blocks norms products fold legalize fuse intrinsics bufferize small-types".split())
-
-
-_ATTENTION = Stage(
-    "attention",
-    ("relax-decompose-ops{ops=nn.attention,nn.attention_bias,nn.attention_cached}", "relax-canonicalize"),
-    "attention is products with a softmax between them",
-    verify="end",
+_COMMON = frozenset(
+    "simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize small-types".split()
 )
 
 
@@ -33,13 +27,19 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of."""
     of_host = tuple(stages_of("llvm", 3))
     common = tuple(stage for stage in of_host if stage.name in _COMMON)
-    place = [stage.name for stage in common].index("legalize")
-    common = (*common[:place], _ATTENTION, *common[place:])
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
-        Stage("kernels", (f"gpu-outline-kernels{{device={device}}}",), "what works on memory becomes kernels"),
+        Stage(
+            "kernels",
+            (f"gpu-outline-kernels{{device={device}}}", "gpu-merge-kernels"),
+            "what works on memory becomes kernels",
+        ),
         Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
-        Stage("entries", ("host-name-functions", "host-add-entries"), "the functions that callers see"),
+        Stage(
+            "entries",
+            ("host-name-functions", "host-profile-kernels", "host-add-entries"),
+            "the functions that callers see",
+        ),
         Stage(
             "errors",
             ("host-lower-packed", "gpu-lower-asserts", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),

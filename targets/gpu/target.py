@@ -5,9 +5,21 @@ from __future__ import annotations
 
 from ..core.registry import Target
 
+_OPERATORS = (
+    "all_class_non_max_suppression",
+    "attention",
+    "non_max_suppression",
+    "scan",
+    "scatter",
+    "search",
+    "sort",
+    "unique",
+)
+
 TARGET = Target(
     "gpu",
     many_threads=True,
+    rule_modules=tuple(f"{__package__}.legalize_{family}" for family in _OPERATORS),
     schedule_modules=(f"{__package__}.schedule",),
     doc="Processors of many threads in blocks, with memory of their own, that a host gives work to.",
 )

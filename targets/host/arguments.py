@@ -54,13 +54,25 @@ class ArgumentChecks:
     """Emits the checks of all arguments, then those that need every symbol."""
 
     def __init__(
-        self, support: Support, sizes: Sizes, function: str, what: str = "argument", *, on_device: bool = False
+        self,
+        support: Support,
+        sizes: Sizes,
+        function: str,
+        what: str = "argument",
+        *,
+        on_device: bool = False,
+        hint: str = "",
     ) -> None:
+        """`hint` is what helps against a tensor of the CPU where one on a device is expected."""
         self._support = support
         self._sizes = sizes
         self._function = short(function)
         self._what = what
         self._on_device = on_device
+        self._hint = hint
+        #: Of the tensors on a device, in order: where address and sizes are, and rank, bytes of an element, written to.
+        self.places: list[tuple[Value, tuple[int, int, int]]] = []
+        self._is_written = False
         self._origins: dict[str, str] = {}
         self._agreements: list[_Size] = []
 
@@ -71,6 +83,7 @@ class ArgumentChecks:
         if kind == NOTHING:
             self._require_kind(slot, where, "None, as the program was made without it", abi.NONE)
             return []
+        self._is_written = passed.is_written
         if kind == LIST:
             return self._list(where, passed.infos, slot)
         return [self._value(where, passed.infos[0], slot)]
@@ -120,7 +133,8 @@ class ArgumentChecks:
         texts = text(where), text(dtype), text(_shape_text(info))
         operands = slot, *texts, self._support.numbers(expected), out
         if self._on_device:
-            self._support.require("device_check_tensor", address_of(DEVICE_TABLE), *operands)
+            self._support.require("device_check_tensor", address_of(DEVICE_TABLE), *operands, text(self._hint))
+            self.places.append((out, (len(shape), abi.element_bytes(info.dtype), int(self._is_written))))
         else:
             self._support.require("check_tensor", *operands)
         sizes: list[Extent] = []

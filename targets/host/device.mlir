@@ -1,36 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What host code of programs for NVIDIA's GPUs does with the device: memory, copies, launches, checks and results. Beside
-// support.mlir, whose names it uses, for programs that need it (support.py).
+// What host code of programs for NVIDIA's GPUs does with the device: memory, copies, launches, what kernels assert. Beside
+// support.mlir, whose names it uses, for programs that need it (support.py); tensors are in device_tensors.mlir, what
+// few programs need in device_calls.mlir and device_profile.mlir.
 //
 // `%table` is the program's table of one place each (DEVICE_SLOTS of support.py, runtime/cuda/loading.py fills it):
-//   0 context            1 number of the device   2 record for assertions, as kernels see it   3 as the host does
+//   0 context            1 number of the device   2 records for assertions, as kernels see them   3 as the host does
 //   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
 //   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync
 //  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
-//  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 the first kernel's handle
+//  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate      19 cuEventRecord
+//  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 the first kernel's handle
 // Work goes to the caller's stream, the one that TVMFFIEnvGetStream tells for the device.
 
 !ptr = !llvm.ptr
 !any = !llvm.struct<(i64, i64)>
-!tensor = !llvm.struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>
-// A result's block: DLPack's header; what its memory is given back by: push, pop, free and context; shape, strides.
-!block = !llvm.struct<(struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>, array<4 x ptr>)>
 // What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers.
 !record = !llvm.struct<(i32, i32, ptr, ptr, array<4 x i64>)>
 
-llvm.func @malloc(i64) -> !ptr
-llvm.func @free(!ptr)
-llvm.func @TVMFFIEnvGetDLPackManagedTensorAllocator() -> !ptr
 llvm.func @TVMFFIEnvGetStream(i32, i32) -> !ptr
-llvm.func @TVMFFIEnvTensorAlloc(!ptr, !ptr) -> i32
-llvm.func @TVMFFITensorFromDLPackVersioned(!ptr, i32, i32, !ptr) -> i32
+llvm.func @pthread_self() -> i64
 
 llvm.func @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
-llvm.func @__relax_check_tensor(!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) -> i32
-llvm.func @__relax_tensor(!ptr) -> !ptr
 
-llvm.mlir.global internal constant @__relax_type_error("TypeError\00")
 llvm.mlir.global internal constant @__relax_value_error("ValueError\00")
 llvm.mlir.global internal constant @__relax_memory_error("MemoryError\00")
 llvm.mlir.global internal constant @__relax_runtime_error("RuntimeError\00")
@@ -84,7 +76,7 @@ llvm.mlir.global internal constant @__relax_unknown_name("unknown error\00")
 llvm.mlir.global internal constant @__relax_no_text("the driver tells no more\00")
 llvm.mlir.global internal constant @__relax_driver_error("%s: %s: %s: %s\00")
 // What a function of the driver refuses: `where` and `call` are texts, `status` is what it gave.
-llvm.func internal @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) -> i32
+llvm.func hidden @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) -> i32
     attributes {passthrough = ["cold", "noinline"]} {
   %c1 = llvm.mlir.constant(1 : i64) : i64  %no_room = llvm.mlir.constant(2 : i32) : i32  // CUDA_ERROR_OUT_OF_MEMORY
   %null = llvm.mlir.zero : !ptr
@@ -168,7 +160,7 @@ llvm.func hidden @__relax_device_leave(%table: !ptr) {
   llvm.return
 }
 // The caller's stream.
-llvm.func internal @__relax_device_stream(%table: !ptr) -> !ptr {
+llvm.func hidden @__relax_device_stream(%table: !ptr) -> !ptr {
   %cuda = llvm.mlir.constant(2 : i32) : i32
   %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !llvm.ptr
   %number = llvm.load %number_at : !ptr -> i32
@@ -185,7 +177,7 @@ llvm.func hidden @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64
     %params: !ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32  %one = llvm.mlir.constant(1 : i32) : i32
   %c0 = llvm.mlir.constant(0 : i64) : i64  %most = llvm.mlir.constant(2147483647 : i64) : i64
-  %first = llvm.mlir.constant(18 : i64) : i64  %null = llvm.mlir.zero : !ptr
+  %first = llvm.mlir.constant(23 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %is_none = llvm.icmp "sle" %blocks, %c0 : i64
   llvm.cond_br %is_none weights([1, 2000]), ^return(%ok : i32), ^count
 ^count:
@@ -220,17 +212,52 @@ llvm.func hidden @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64
   llvm.return %result : i32
 }
 
-// Where kernels write what they assert, as they see it.
+// The threads that have called, each with a record of its own: what kernels of one assert is no other's, and stops no
+// other's kernels. All that come after the 63rd share the last one.
+llvm.mlir.global internal @__relax_callers() {alignment = 8 : i64} : !llvm.array<64 x i64> {
+  %none = llvm.mlir.zero : !llvm.array<64 x i64>
+  llvm.return %none : !llvm.array<64 x i64>
+}
+llvm.func internal @__relax_device_caller() -> i64 {
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %last = llvm.mlir.constant(63 : i64) : i64
+  %callers = llvm.mlir.addressof @__relax_callers : !ptr
+  %own = llvm.call @pthread_self() : () -> i64
+  llvm.br ^head(%c0 : i64)
+^head(%i: i64):
+  %more = llvm.icmp "slt" %i, %last : i64
+  llvm.cond_br %more, ^look, ^return(%last : i64)
+^look:
+  %place = llvm.getelementptr %callers[%i] : (!ptr, i64) -> !ptr, i64
+  %known = llvm.load %place atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %is_own = llvm.icmp "eq" %known, %own : i64
+  llvm.cond_br %is_own, ^return(%i : i64), ^other
+^other:
+  %next = llvm.add %i, %c1 : i64
+  %is_taken = llvm.icmp "ne" %known, %c0 : i64
+  llvm.cond_br %is_taken, ^head(%next : i64), ^take
+^take:
+  %swapped = llvm.cmpxchg %place, %c0, %own monotonic monotonic {alignment = 8 : i64} : !ptr, i64
+  %is_mine = llvm.extractvalue %swapped[1] : !llvm.struct<(i64, i1)>
+  llvm.cond_br %is_mine, ^return(%i : i64), ^head(%next : i64)
+^return(%number: i64):
+  llvm.return %number : i64
+}
+// Where kernels that this thread starts write what they assert, as they see it.
 llvm.func hidden @__relax_device_record(%table: !ptr) -> !ptr {
   %place = llvm.getelementptr %table[2] : (!ptr) -> !ptr, !llvm.ptr
-  %record = llvm.load %place : !ptr -> !ptr
+  %records = llvm.load %place : !ptr -> !ptr
+  %number = llvm.call @__relax_device_caller() : () -> i64
+  %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<64 x i8>
   llvm.return %record : !ptr
 }
-// Raises what a kernel has asserted. Whoever sees the first word of a record waits for the rest of it.
+// Raises what a kernel that this thread has started asserted. Whoever sees the first word of a record waits for the rest of it.
 llvm.func hidden @__relax_device_check(%table: !ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %place = llvm.getelementptr %table[3] : (!ptr) -> !ptr, !llvm.ptr
-  %record = llvm.load %place : !ptr -> !ptr
+  %records = llvm.load %place : !ptr -> !ptr
+  %number = llvm.call @__relax_device_caller() : () -> i64
+  %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<64 x i8>
   %taken = llvm.load %record atomic acquire {alignment = 4 : i64} : !ptr -> i32
   %is_good = llvm.icmp "eq" %taken, %ok : i32
   llvm.cond_br %is_good weights([2000, 1]), ^return(%ok : i32), ^raise
@@ -277,7 +304,7 @@ llvm.func internal @__relax_device_raise(%table: !ptr, %record: !ptr) -> i32
 // ---- memory ----
 
 // Memory of the device at a place, of 0 bytes too: an address of its own. The driver's status.
-llvm.func internal @__relax_device_take(%table: !ptr, %bytes: i64, %place: !ptr) -> i32 {
+llvm.func hidden @__relax_device_take(%table: !ptr, %bytes: i64, %place: !ptr) -> i32 {
   %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %allocate_at = llvm.getelementptr %table[9] : (!ptr) -> !ptr, !llvm.ptr
   %allocate = llvm.load %allocate_at : !ptr -> !ptr
@@ -334,7 +361,7 @@ llvm.func internal @__relax_device_move(%table: !ptr, %which: i64, %name: !ptr, 
   llvm.return %result : i32
 }
 // Waits for the caller's stream, unless something has failed.
-llvm.func internal @__relax_device_wait(%table: !ptr, %status: i32) -> i32 {
+llvm.func hidden @__relax_device_wait(%table: !ptr, %status: i32) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %is_good = llvm.icmp "eq" %status, %ok : i32
   llvm.cond_br %is_good weights([2000, 1]), ^wait, ^return(%status : i32)
@@ -380,323 +407,4 @@ llvm.func hidden @__relax_device_copy(%table: !ptr, %to: !ptr, %from: !ptr, %byt
   %copied = llvm.call @__relax_device_move(%table, %which, %name, %to, %from, %bytes)
     : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
   llvm.return %copied : i32
-}
-
-// ---- tensors ----
-
-llvm.mlir.global internal constant @__relax_cpu_name("cpu\00")
-llvm.mlir.global internal constant @__relax_cuda_name("cuda\00")
-llvm.mlir.global internal constant @__relax_other_device(
-  "%s expected a tensor on cuda:%lld, got one on %s:%lld%s\00")
-llvm.mlir.global internal constant @__relax_other_kind(
-  "%s expected a tensor on cuda:%lld, got one on DLPack device type %lld\00")
-llvm.mlir.global internal constant @__relax_copying_hint("; executable.copying() copies arrays to the device\00")
-llvm.mlir.global internal constant @__relax_no_hint("\00")
-// As check_tensor, for tensors on the program's device.
-llvm.func hidden @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %dtype: !ptr, %shape: !ptr,
-    %expected: !ptr, %out: !ptr) -> i32 {
-  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
-  %cpu = llvm.mlir.constant(1 : i32) : i32  %cuda = llvm.mlir.constant(2 : i32) : i32
-  %object_kind = llvm.mlir.constant(70 : i32) : i32  %pointer_kind = llvm.mlir.constant(7 : i32) : i32
-  %copy_kind = llvm.mlir.constant(7 : i64) : i64
-  %copied = llvm.alloca %c1 x !tensor : (i64) -> !ptr
-  %copied_any = llvm.alloca %c1 x !any : (i64) -> !ptr
-  %index = llvm.load %any : !ptr -> i32
-  %is_object = llvm.icmp "eq" %index, %object_kind : i32
-  %is_pointer = llvm.icmp "eq" %index, %pointer_kind : i32
-  %is_tensor = llvm.or %is_object, %is_pointer : i1
-  llvm.cond_br %is_tensor weights([2000, 1]), ^there, ^check(%any : !ptr)
-^there:
-  %payload_at = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8
-  %payload = llvm.load %payload_at : !ptr -> !ptr
-  %is_there = llvm.icmp "ne" %payload, %null : !ptr
-  llvm.cond_br %is_there weights([2000, 1]), ^device, ^check(%any : !ptr)
-^device:
-  %tensor_at = llvm.call @__relax_tensor(%any) : (!ptr) -> !ptr
-  %tensor = llvm.load %tensor_at : !ptr -> !tensor
-  %given_kind = llvm.extractvalue %tensor[1] : !tensor
-  %given_number = llvm.extractvalue %tensor[2] : !tensor
-  %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !llvm.ptr
-  %number = llvm.load %number_at : !ptr -> i32
-  %same_kind = llvm.icmp "eq" %given_kind, %cuda : i32
-  %same_number = llvm.icmp "eq" %given_number, %number : i32
-  %same = llvm.and %same_kind, %same_number : i1
-  llvm.cond_br %same weights([2000, 1]), ^copy, ^refuse
-^copy:
-  // All else is as of memory of the host.
-  %as_host = llvm.insertvalue %cpu, %tensor[1] : !tensor
-  llvm.store %as_host, %copied : !tensor, !ptr
-  %address = llvm.ptrtoint %copied : !ptr to i64
-  %none = llvm.mlir.zero : !any
-  %with_kind = llvm.insertvalue %copy_kind, %none[0] : !any
-  %whole = llvm.insertvalue %address, %with_kind[1] : !any
-  llvm.store %whole, %copied_any : !any, !ptr
-  llvm.br ^check(%copied_any : !ptr)
-^check(%checked: !ptr):
-  %status = llvm.call @__relax_check_tensor(%checked, %where, %dtype, %shape, %expected, %out)
-    : (!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) -> i32
-  llvm.return %status : i32
-^refuse:
-  %error = llvm.mlir.addressof @__relax_value_error : !ptr
-  %named = llvm.mlir.addressof @__relax_other_device : !ptr
-  %unnamed = llvm.mlir.addressof @__relax_other_kind : !ptr
-  %cpu_name = llvm.mlir.addressof @__relax_cpu_name : !ptr
-  %cuda_name = llvm.mlir.addressof @__relax_cuda_name : !ptr
-  %copying = llvm.mlir.addressof @__relax_copying_hint : !ptr
-  %nothing = llvm.mlir.addressof @__relax_no_hint : !ptr
-  %is_cpu = llvm.icmp "eq" %given_kind, %cpu : i32
-  %has_name = llvm.or %is_cpu, %same_kind : i1
-  %format = llvm.select %has_name, %named, %unnamed : i1, !ptr
-  %name = llvm.select %is_cpu, %cpu_name, %cuda_name : i1, !ptr
-  %hint = llvm.select %is_cpu, %copying, %nothing : i1, !ptr
-  %name_text = llvm.ptrtoint %name : !ptr to i64
-  %hint_text = llvm.ptrtoint %hint : !ptr to i64
-  %wanted = llvm.sext %number : i32 to i64
-  %kind_number = llvm.sext %given_kind : i32 to i64
-  %given = llvm.sext %given_number : i32 to i64
-  %shown = llvm.select %has_name, %name_text, %kind_number : i1, i64
-  %refused = llvm.call @__relax_fail(%error, %format, %where, %wanted, %shown, %given, %hint_text)
-    : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
-  llvm.return %refused : i32
-}
-
-// Gives a result back on the stream of whoever drops it. Of the process, as results outlive programs (runtime/cuda).
-llvm.func internal @__relax_device_delete(%block: !ptr) {
-  %c1 = llvm.mlir.constant(1 : i64) : i64  %cuda = llvm.mlir.constant(2 : i32) : i32
-  %popped = llvm.alloca %c1 x !ptr : (i64) -> !ptr
-  %held = llvm.load %block : !ptr -> !block
-  %data = llvm.extractvalue %held[0, 4, 0] : !block
-  %number = llvm.extractvalue %held[0, 4, 2] : !block
-  %push = llvm.extractvalue %held[1, 0] : !block
-  %pop = llvm.extractvalue %held[1, 1] : !block
-  %free = llvm.extractvalue %held[1, 2] : !block
-  %context = llvm.extractvalue %held[1, 3] : !block
-  %pushed = llvm.call %push(%context) : !ptr, (!ptr) -> i32
-  %stream = llvm.call @TVMFFIEnvGetStream(%cuda, %number) : (i32, i32) -> !ptr
-  %status = llvm.call %free(%data, %stream) : !ptr, (!ptr, !ptr) -> i32
-  %left = llvm.call %pop(%popped) : !ptr, (!ptr) -> i32
-  llvm.call @free(%block) : (!ptr) -> ()
-  llvm.return
-}
-
-llvm.mlir.global internal constant @__relax_take_name("cuMemAllocAsync\00")
-llvm.mlir.global internal constant @__relax_no_room("%s: out of memory of the device, %lld bytes needed\00")
-llvm.mlir.global internal constant @__relax_bad_size(
-  "%s: a size is negative or all of them are too large, with elements of %lld bytes\00")
-// As allocate, a new tensor on the device.
-llvm.func hidden @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr,
-    %any: !ptr) -> i32 attributes {passthrough = ["noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %ok = llvm.mlir.constant(0 : i32) : i32  %cuda = llvm.mlir.constant(2 : i32) : i32
-  %tensor_kind = llvm.mlir.constant(70 : i64) : i64  %null = llvm.mlir.zero : !ptr
-  %largest = llvm.mlir.constant(4.0e18 : f64) : f64  // bytes of a tensor: below 2^62
-  %fone = llvm.mlir.constant(1.0 : f64) : f64  %false = llvm.mlir.constant(false) : i1
-  %prototype = llvm.alloca %c1 x !tensor : (i64) -> !ptr
-  %payload = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8
-  %long_rank = llvm.sext %rank : i32 to i64
-  %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !llvm.ptr
-  %number = llvm.load %number_at : !ptr -> i32
-  %float_bytes = llvm.sitofp %bytes : i64 to f64
-  llvm.br ^count(%c0, %float_bytes, %bytes, %false : i64, f64, i64, i1)
-^count(%i: i64, %upper: f64, %total: i64, %bad: i1):
-  %more = llvm.icmp "slt" %i, %long_rank : i64
-  llvm.cond_br %more, ^counting, ^counted
-^counting:
-  %dim_at = llvm.getelementptr %shape[%i] : (!ptr, i64) -> !ptr, i64
-  %dim = llvm.load %dim_at : !ptr -> i64
-  %float_dim = llvm.sitofp %dim : i64 to f64
-  %at_least_one = llvm.intr.maxnum(%float_dim, %fone) : (f64, f64) -> f64
-  %new_upper = llvm.fmul %upper, %at_least_one : f64
-  %new_total = llvm.mul %total, %dim : i64
-  %negative = llvm.icmp "slt" %dim, %c0 : i64
-  %new_bad = llvm.or %bad, %negative : i1
-  %following = llvm.add %i, %c1 : i64
-  llvm.br ^count(%following, %new_upper, %new_total, %new_bad : i64, f64, i64, i1)
-^counted:
-  %is_large = llvm.fcmp "ugt" %upper, %largest : f64
-  %is_refused = llvm.or %bad, %is_large : i1
-  %value_error = llvm.mlir.addressof @__relax_value_error : !ptr
-  %bad_size = llvm.mlir.addressof @__relax_bad_size : !ptr
-  llvm.cond_br %is_refused, ^refuse(%value_error, %bad_size, %bytes : !ptr, !ptr, i64), ^choose
-^refuse(%kind: !ptr, %format: !ptr, %about: i64):
-  %refusal = llvm.call @__relax_fail(%kind, %format, %label, %about, %c0, %c0, %c0)
-    : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
-  llvm.br ^return(%refusal : i32)
-^return(%status: i32):
-  llvm.return %status : i32
-^choose:
-  %allocator = llvm.call @TVMFFIEnvGetDLPackManagedTensorAllocator() : () -> !ptr
-  %offered = llvm.icmp "ne" %allocator, %null : !ptr
-  llvm.cond_br %offered, ^theirs, ^ours
-^theirs:
-  %t0 = llvm.mlir.zero : !tensor
-  %t1 = llvm.insertvalue %cuda, %t0[1] : !tensor
-  %t2 = llvm.insertvalue %number, %t1[2] : !tensor
-  %t3 = llvm.insertvalue %rank, %t2[3] : !tensor
-  %t4 = llvm.insertvalue %dtype, %t3[4] : !tensor
-  %t5 = llvm.insertvalue %shape, %t4[5] : !tensor
-  llvm.store %t5, %prototype : !tensor, !ptr
-  %their_status = llvm.call @TVMFFIEnvTensorAlloc(%prototype, %payload) : (!ptr, !ptr) -> i32
-  llvm.br ^made(%their_status : i32)
-^made(%made_status: i32):
-  %is_made = llvm.icmp "eq" %made_status, %ok : i32
-  llvm.cond_br %is_made, ^keep, ^return(%made_status : i32)
-^keep:
-  llvm.store %tensor_kind, %any : i64, !ptr
-  llvm.br ^return(%ok : i32)
-^ours:
-  %memory_error = llvm.mlir.addressof @__relax_memory_error : !ptr
-  %no_room = llvm.mlir.addressof @__relax_no_room : !ptr
-  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
-  %taken = llvm.call @__relax_device_take(%table, %total, %place) : (!ptr, i64, !ptr) -> i32
-  %is_there = llvm.icmp "eq" %taken, %ok : i32
-  %out_of_memory = llvm.mlir.constant(2 : i32) : i32
-  %is_full = llvm.icmp "eq" %taken, %out_of_memory : i32
-  llvm.cond_br %is_there, ^block, ^untaken
-^untaken:
-  llvm.cond_br %is_full, ^refuse(%memory_error, %no_room, %total : !ptr, !ptr, i64), ^fail
-^fail:
-  %call = llvm.mlir.addressof @__relax_take_name : !ptr
-  %failed = llvm.call @__relax_device_fail(%table, %label, %call, %taken) : (!ptr, !ptr, !ptr, i32) -> i32
-  llvm.br ^return(%failed : i32)
-^block:
-  %data = llvm.load %place : !ptr -> !ptr
-  %header = llvm.mlir.constant(112 : i64) : i64  %c16 = llvm.mlir.constant(16 : i64) : i64
-  %dims = llvm.mul %long_rank, %c16 : i64
-  %block_bytes = llvm.add %header, %dims : i64
-  %block = llvm.call @malloc(%block_bytes) : (i64) -> !ptr
-  %has_block = llvm.icmp "ne" %block, %null : !ptr
-  llvm.cond_br %has_block, ^fill, ^undo
-^undo:
-  llvm.call @__relax_device_free(%table, %data) : (!ptr, !ptr) -> ()
-  llvm.br ^refuse(%memory_error, %no_room, %block_bytes : !ptr, !ptr, i64)
-^fill:
-  %own_shape = llvm.getelementptr %block[1] : (!ptr) -> !ptr, !block
-  %own_strides = llvm.getelementptr %own_shape[%long_rank] : (!ptr, i64) -> !ptr, i64
-  %deleter_at = llvm.getelementptr %table[5] : (!ptr) -> !ptr, !llvm.ptr
-  %deleter = llvm.load %deleter_at : !ptr -> !ptr
-  %context = llvm.load %table : !ptr -> !ptr
-  %push_at = llvm.getelementptr %table[6] : (!ptr) -> !ptr, !llvm.ptr
-  %push = llvm.load %push_at : !ptr -> !ptr
-  %pop_at = llvm.getelementptr %table[7] : (!ptr) -> !ptr, !llvm.ptr
-  %pop = llvm.load %pop_at : !ptr -> !ptr
-  %free_at = llvm.getelementptr %table[10] : (!ptr) -> !ptr, !llvm.ptr
-  %free = llvm.load %free_at : !ptr -> !ptr
-  %m0 = llvm.mlir.zero : !block
-  %m1 = llvm.insertvalue %c1, %m0[0, 0] : !block
-  %m2 = llvm.insertvalue %deleter, %m1[0, 2] : !block
-  %m3 = llvm.insertvalue %data, %m2[0, 4, 0] : !block
-  %m4 = llvm.insertvalue %cuda, %m3[0, 4, 1] : !block
-  %m5 = llvm.insertvalue %number, %m4[0, 4, 2] : !block
-  %m6 = llvm.insertvalue %rank, %m5[0, 4, 3] : !block
-  %m7 = llvm.insertvalue %dtype, %m6[0, 4, 4] : !block
-  %m8 = llvm.insertvalue %own_shape, %m7[0, 4, 5] : !block
-  %m9 = llvm.insertvalue %own_strides, %m8[0, 4, 6] : !block
-  %m10 = llvm.insertvalue %push, %m9[1, 0] : !block
-  %m11 = llvm.insertvalue %pop, %m10[1, 1] : !block
-  %m12 = llvm.insertvalue %free, %m11[1, 2] : !block
-  %m13 = llvm.insertvalue %context, %m12[1, 3] : !block
-  llvm.store %m13, %block : !block, !ptr
-  llvm.br ^head(%long_rank, %c1 : i64, i64)
-^head(%left: i64, %stride: i64):
-  %is_end = llvm.icmp "eq" %left, %c0 : i64
-  llvm.cond_br %is_end, ^make, ^set
-^set:
-  %axis = llvm.sub %left, %c1 : i64
-  %extent_at = llvm.getelementptr %shape[%axis] : (!ptr, i64) -> !ptr, i64
-  %extent = llvm.load %extent_at : !ptr -> i64
-  %own_extent_at = llvm.getelementptr %own_shape[%axis] : (!ptr, i64) -> !ptr, i64
-  llvm.store %extent, %own_extent_at : i64, !ptr
-  %stride_at = llvm.getelementptr %own_strides[%axis] : (!ptr, i64) -> !ptr, i64
-  llvm.store %stride, %stride_at : i64, !ptr
-  %next_stride = llvm.mul %stride, %extent : i64
-  llvm.br ^head(%axis, %next_stride : i64, i64)
-^make:
-  %wrapped = llvm.call @TVMFFITensorFromDLPackVersioned(%block, %ok, %ok, %payload) : (!ptr, i32, i32, !ptr) -> i32
-  %is_wrapped = llvm.icmp "eq" %wrapped, %ok : i32
-  llvm.cond_br %is_wrapped, ^keep, ^drop
-^drop:
-  llvm.call @__relax_device_free(%table, %data) : (!ptr, !ptr) -> ()
-  llvm.call @free(%block) : (!ptr) -> ()
-  llvm.br ^return(%wrapped : i32)
-}
-
-// ---- for the runtime: packed functions (DEVICE_FUNCTIONS of support.py) ----
-
-// The address of what deletes results.
-llvm.func hidden @__relax_device_deleter(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32  %int_kind = llvm.mlir.constant(1 : i64) : i64
-  %deleter = llvm.mlir.addressof @__relax_device_delete : !ptr
-  %address = llvm.ptrtoint %deleter : !ptr to i64
-  %none = llvm.mlir.zero : !any
-  %with_kind = llvm.insertvalue %int_kind, %none[0] : !any
-  %answer = llvm.insertvalue %address, %with_kind[1] : !any
-  llvm.store %answer, %result : !any, !ptr
-  llvm.return %ok : i32
-}
-// Waits for the caller's stream and raises what kernels have asserted.
-llvm.func hidden @__relax_device_synchronize(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %entered = llvm.call @__relax_device_enter(%table) : (!ptr) -> i32
-  %is_in = llvm.icmp "eq" %entered, %ok : i32
-  llvm.cond_br %is_in, ^wait, ^return(%entered : i32)
-^wait:
-  %waited = llvm.call @__relax_device_wait(%table, %ok) : (!ptr, i32) -> i32
-  %is_good = llvm.icmp "eq" %waited, %ok : i32
-  llvm.cond_br %is_good, ^check, ^leave(%waited : i32)
-^check:
-  %checked = llvm.call @__relax_device_check(%table) : (!ptr) -> i32
-  llvm.br ^leave(%checked : i32)
-^leave(%status: i32):
-  llvm.call @__relax_device_leave(%table) : (!ptr) -> ()
-  llvm.br ^return(%status : i32)
-^return(%given: i32):
-  llvm.return %given : i32
-}
-llvm.mlir.global internal constant @__relax_empty_name("__relax_device_empty\00")
-llvm.mlir.global internal constant @__relax_empty_wrong("%s: expected a label, rank, element type, bytes and sizes\00")
-// A new tensor, of integers: the addresses of a text for messages, rank, element type and its bytes, that of the sizes.
-llvm.func hidden @__relax_device_empty(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32  %five = llvm.mlir.constant(5 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %enough = llvm.icmp "eq" %count, %five : i32
-  llvm.cond_br %enough, ^head(%c0 : i64), ^refuse
-^head(%i: i64):
-  %long_count = llvm.sext %count : i32 to i64
-  %more = llvm.icmp "slt" %i, %long_count : i64
-  llvm.cond_br %more, ^look, ^values
-^look:
-  %kind_at = llvm.getelementptr %args[%i] : (!ptr, i64) -> !ptr, !any
-  %given = llvm.load %kind_at : !ptr -> i64
-  %is_int = llvm.icmp "eq" %given, %c1 : i64
-  %next = llvm.add %i, %c1 : i64
-  llvm.cond_br %is_int, ^head(%next : i64), ^refuse
-^refuse:
-  %error = llvm.mlir.addressof @__relax_type_error : !ptr
-  %format = llvm.mlir.addressof @__relax_empty_wrong : !ptr
-  %name = llvm.mlir.addressof @__relax_empty_name : !ptr
-  %refused = llvm.call @__relax_fail(%error, %format, %name, %c0, %c0, %c0, %c0)
-    : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
-  llvm.br ^return(%refused : i32)
-^values:
-  %label_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8
-  %rank_at = llvm.getelementptr %args[24] : (!ptr) -> !ptr, i8
-  %dtype_at = llvm.getelementptr %args[40] : (!ptr) -> !ptr, i8
-  %bytes_at = llvm.getelementptr %args[56] : (!ptr) -> !ptr, i8
-  %shape_at = llvm.getelementptr %args[72] : (!ptr) -> !ptr, i8
-  %label = llvm.load %label_at : !ptr -> !ptr
-  %rank = llvm.load %rank_at : !ptr -> i32
-  %dtype = llvm.load %dtype_at : !ptr -> i32
-  %bytes = llvm.load %bytes_at : !ptr -> i64
-  %shape = llvm.load %shape_at : !ptr -> !ptr
-  %entered = llvm.call @__relax_device_enter(%table) : (!ptr) -> i32
-  %is_in = llvm.icmp "eq" %entered, %ok : i32
-  llvm.cond_br %is_in, ^allocate, ^return(%entered : i32)
-^allocate:
-  %made = llvm.call @__relax_device_allocate(%table, %label, %rank, %dtype, %bytes, %shape, %result)
-    : (!ptr, !ptr, i32, i32, i64, !ptr, !ptr) -> i32
-  llvm.call @__relax_device_leave(%table) : (!ptr) -> ()
-  llvm.br ^return(%made : i32)
-^return(%status: i32):
-  llvm.return %status : i32
 }

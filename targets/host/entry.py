@@ -24,14 +24,17 @@ from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Checked, Tensor
-from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
+from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
-from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, short
+from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
 
 #: On the module of a program for a device: what kind of device, "cuda", and the names of its kernels.
 DEVICE, KERNELS = "relax.device", "relax.kernels"
 #: On what says itself where its errors come from: such functions and, once lowered, those of the graph.
 ENTRY = "relax.entry"
+_COPYING = "; executable.copying() copies arrays to the device"
+#: Bytes of what is kept of copies of arguments, and for each (device_align).
+_COPIES, _COPY = 16, 32
 
 
 def add_entry(support: Support, signature: Signature, kernel: Operation) -> None:
@@ -55,6 +58,14 @@ def add_entry(support: Support, signature: Signature, kernel: Operation) -> None
         with ir.InsertionPoint(block):
             _Entry(support, signature, kernel, list(block.arguments)).emit()
             ir.Operation.create("func.return")
+
+
+def define_device(support: Support) -> None:
+    """Of a program for a device: what its entries and launches find the device by."""
+    attributes = support.module.attributes
+    with support.module.context:
+        kernels = len(attributes[KERNELS]) if KERNELS in attributes else 0
+        support.define(device_text(kernels, CONSTANT_TABLE in support))
 
 
 def is_entry(function: Operation) -> bool:
@@ -94,7 +105,8 @@ class _Entry:
         self._check_arity()
         scope = self._enter_device()
         self._check_constants()
-        checks = ArgumentChecks(self._support, self._sizes, signature.name, on_device=scope is not None)
+        on_device = scope is not None
+        checks = ArgumentChecks(self._support, self._sizes, signature.name, on_device=on_device, hint=_COPYING)
         values: list[Checked] = []
         for position, each in enumerate(signature.inputs):
             values += checks.check(position, each, behind(self._args, position * abi.ANY_SIZE))
@@ -105,16 +117,20 @@ class _Entry:
         results = self._slots(len(outputs))
         for position, info in enumerate(outputs):
             values.append(self._make_result(position, info, shapes[position], results[position]))
+        kept = self._align(checks, values) if checks.places else None
         types = function_type_of(self._kernel).inputs
         operands = [_passed(value, type_) for value, type_ in zip(values, types, strict=True)]
         callee = {"callee": ir.FlatSymbolRefAttr.get(symbol_name(self._kernel))}
         ir.Operation.create("func.call", operands=operands, attributes=callee)
+        if kept is not None:
+            self._support.require("device_restore", address_of(DEVICE_TABLE), kept)
         given = self._grouped(results)
         self._give(given)
         for slot in results if given is results else [*results, *given]:
             tir.ops["release"](slot)
-        if scope is not None:
-            tir.ops["release"](scope)
+        for ended in (kept, scope):
+            if ended is not None:
+                tir.ops["release"](ended)
 
     def _enter_device(self) -> Value | None:
         """Of a program for a device: its context is the thread's until what comes is given back, on every way out."""
@@ -123,8 +139,24 @@ class _Entry:
         table = address_of(DEVICE_TABLE)
         self._support.require("device_enter", table)
         scope = view_of(table)
+        mark_end(scope, "device_leave")
         self._support.require("device_check", scope)
         return scope
+
+    def _align(self, checks: ArgumentChecks, values: list[Checked]) -> Value:
+        """Has tensors that kernels cannot read as they are copied; what is kept of them until the end."""
+        outs, described = zip(*checks.places, strict=True)
+        block = stack(_COPIES + _COPY * len(outs))
+        store(constant(0), block)
+        kept = view_of(block)
+        mark_end(kept, "device_unalign")
+        numbers = self._support.numbers([number for each in described for number in each])
+        operands = address_of(DEVICE_TABLE), constant(len(outs)), stored(outs), numbers, kept
+        self._support.require("device_align", *operands)
+        tensors = [(place, value.sizes) for place, value in enumerate(values) if isinstance(value, Tensor)]
+        for (place, sizes), out in zip(tensors, outs, strict=False):  # results come behind
+            values[place] = Tensor(load(out, 0, type_of("ptr")), sizes)
+        return kept
 
     def _check_arity(self) -> None:
         names = [each.group.name for each in self._signature.inputs]
@@ -186,15 +218,25 @@ class _Entry:
             elif own:
                 call("move", own[0], slot)
             if flag is not None:
-                call("keep_if", flag, slot)
+                self._keep_if(flag, slot)
         return given
+
+    def _keep_if(self, flag: Value, slot: Value) -> None:
+        if DEVICE_TABLE in self._support:
+            self._support.require("device_keep_if", address_of(DEVICE_TABLE), flag, slot)
+        else:
+            self._support.call("keep_if", flag, slot)
 
     def _make_list(self, passed: Passed, position: int, items: list[Value], slot: Value) -> None:
         if passed.rest is None:
             self._support.require("make_array", items[0] if items else slot, constant(len(items), 32), slot)
             return
         label, count = self._support.text(self._label(position)), constant(len(items) - 2)
-        self._support.require("separate", label, items[0], count, *_described(passed.rest), slot)
+        operands = label, items[0], count, *_described(passed.rest), slot
+        if DEVICE_TABLE in self._support:
+            self._support.require("device_separate", address_of(DEVICE_TABLE), *operands)
+        else:
+            self._support.require("separate", *operands)
 
     def _give(self, results: list[Value]) -> None:
         """One result as it is, several as an array."""

@@ -15,6 +15,8 @@ from ...emit.numbers import number, operation
 PTR = "!llvm.ptr"
 #: On a func.func: how its function of LLVM is seen; this way by its module alone.
 LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
+#: On what makes a value: the function that ends it.
+ENDED_BY = "relax.ended_by"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
@@ -160,6 +162,11 @@ def view_of(pointer: Value, offset: int | Value = 0) -> Value:
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
     operands = [pointer] if isinstance(offset, int) else [pointer, offset]
     return operation("llvm.getelementptr", operands, pointer.type, rawConstantIndices=places, elem_type=element).value
+
+
+def mark_end(value: Value, function: str) -> None:
+    """Says which function ends what a view of an address stands for, in the place of __relax_release."""
+    value.owner.attributes[ENDED_BY] = ir.StringAttr.get(function)
 
 
 def _insert(struct: Value, value: Value, *position: int) -> Value:

@@ -24,11 +24,15 @@ from .abi import EXPORT_PREFIX
 MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
-#: The first is what all programs need, and the others of each other nothing.
-_FILES = ("support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir")
+#: The first is what all programs need; each needs at most those before it.
+_FILES = (
+    "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
+    "device_calls.mlir", "device_profile.mlir",
+)  # fmt: skip
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
 _INLINED = "alwaysinline"
+_DECLARATION = re.compile(r"^llvm\.func @__relax_(\w+)\([^%\n]*$", re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
@@ -97,7 +101,7 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
-DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 18
+DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 23
 #: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
 
@@ -250,9 +254,14 @@ def define_support(operation: Operation) -> None:
 
 
 def _needed(declared: Iterable[Operation]) -> list[str]:
-    defining = {_functions()[str(symbol_name(each)).removeprefix(_PREFIX)].string for each in declared}
+    needed = {_functions()[str(symbol_name(each)).removeprefix(_PREFIX)].string for each in declared}
+    if not needed:
+        return []
     first, *others = unit_texts()
-    return [first, *(text for text in others if text in defining)] if defining else []
+    for text in reversed(others):
+        if text in needed:
+            needed |= {_functions()[name].string for name in _DECLARATION.findall(text)}
+    return [first, *(text for text in others if text in needed)]
 
 
 def _declared(module: Operation) -> list[Operation]:

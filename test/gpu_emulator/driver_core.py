@@ -113,6 +113,7 @@ class Core:
         self.refusals: list[str] = []  # why calls failed, in words
         self.log: list[Call] = []
         self.sticky = SUCCESS
+        self.release_thresholds: dict[int, int] = {}  # of devices' memory pools
         self._lock = threading.RLock()
         self._numbers = itertools.count(0x1000_0010, 16)
         self._current = threading.local()

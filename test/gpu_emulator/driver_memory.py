@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy
 
-from .driver_core import INVALID_VALUE, OUT_OF_MEMORY, Core, DriverError, function, put
+from .driver_core import INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Core, DriverError, function, put
 from .driver_streams import Streams
 from .faults import Fault
 from .memory import ALLOCATED, WRITTEN, Allocation, OutOfDeviceMemory
+
+#: Of the first device's memory pool; and what of a pool can be set: how much it keeps of what is given back.
+_POOLS, _RELEASE_THRESHOLD = 0x0500_0000, 4
 
 
 def _allocate(driver: Core, size: int, label: str, is_managed: bool = False) -> Allocation:
@@ -41,6 +44,20 @@ def _alloc_async(driver: Streams, to: int, size: int, stream: int | None) -> Non
     found = _allocate(driver, size, "cuMemAllocAsync")
     driver.keep(stream, found)
     put(to, found.address)
+
+
+@function("cuDeviceGetDefaultMemPool", "pi")
+def _default_pool(driver: Core, to: int, number: int) -> None:
+    put(to, _POOLS + driver.device(number).number)
+
+
+@function("cuMemPoolSetAttribute", "pip")
+def _set_pool(driver: Core, pool: int, which: int, value: int) -> None:
+    if not 0 <= (pool or 0) - _POOLS < driver.devices:
+        raise DriverError(INVALID_HANDLE, f"{pool} is no memory pool")
+    if which != _RELEASE_THRESHOLD:
+        raise DriverError(INVALID_VALUE, f"the emulator knows no attribute {which} of memory pools that can be set")
+    driver.release_thresholds[pool - _POOLS] = ctypes.c_uint64.from_address(value).value
 
 
 @function("cuMemAllocManaged", "pzu")

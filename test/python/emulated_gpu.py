@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs programs for cuda where there is no device: on the emulator, which finds races and wrong addresses too."""
+"""Runs programs for cuda where there is no device: on the emulator, which finds races and wrong addresses too.
+
+RELAX_MLIR_GPU=1 has them run on this machine's device instead (`make gpu`).
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from gpu_emulator.driver import EmulatedCuda
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
+ON_DEVICE = os.environ.get("RELAX_MLIR_GPU") == "1"
 _made: list[EmulatedCuda] = []
 
 
@@ -21,6 +26,8 @@ def emulated() -> EmulatedCuda:
 
 def run_emulated(executable: Executable, *arguments: Any, function: str = "main") -> Any:
     """What a function gives for arrays of the CPU; raises what the emulator has found wrong in kernels."""
+    if ON_DEVICE:
+        return executable.copying()[function](*arguments)
     library = emulated()
     try:
         with use_library(library):

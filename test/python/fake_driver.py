@@ -19,7 +19,7 @@ _P, _I, _S = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
 _OUT = ctypes.c_uint64
 
 
-def _put(place: int, value: int, kind: Any = _OUT) -> int:
+def _put(place: int, value: float, kind: Any = _OUT) -> int:
     kind.from_address(place).value = value
     return 0
 
@@ -29,6 +29,9 @@ class FakeDriver:
 
     def __init__(self, kernels: dict[str, Callable[[int, int, int], None]] | None = None, devices: int = 2) -> None:
         self.devices, self.capability = devices, (8, 6)
+        self.has_pools = True
+        #: Of memory pools: what was set, by pool and attribute.
+        self.pools: dict[tuple[int, int], int] = {}
         self.kernels = kernels or {}
         self._handles = list(self.kernels)
         #: Names of what was called, in order.
@@ -64,6 +67,13 @@ class FakeDriver:
             "cuDeviceGet": ((_P, _I), lambda out, index: _put(out, 40 + index, _I)),
             "cuDeviceGetName": ((_P, _I, _I), lambda out, size, device: ctypes.memmove(out, b"Fake\0", 5) and 0),
             "cuDeviceGetAttribute": ((_P, _I, _I), self._attribute),
+            "cuDeviceGetDefaultMemPool": ((_P, _I), lambda out, device: _put(out, 2000 + device)),
+            "cuMemPoolSetAttribute": ((_P, _I, _P), self._set_pool),
+            "cuEventCreate": ((_P, ctypes.c_uint), self._event),
+            "cuEventRecord": ((_P, _P), lambda event, stream: 0),
+            "cuEventSynchronize": ((_P,), lambda event: 0),
+            "cuEventElapsedTime": ((_P, _P, _P), lambda out, *events: _put(out, 0.25, ctypes.c_float)),
+            "cuEventDestroy_v2": ((_P,), lambda event: self._back("event")),
             "cuDevicePrimaryCtxRetain": ((_P, _I), lambda out, device: _put(out, 1000 + device)),
             "cuCtxPushCurrent_v2": ((_P,), lambda context: self.contexts.append(context) or 0),
             "cuCtxPopCurrent_v2": ((_P,), lambda out: _put(out, self.contexts.pop())),
@@ -94,8 +104,15 @@ class FakeDriver:
         }
 
     def _attribute(self, out: int, which: int, device: int) -> int:
-        known = {75: self.capability[0], 76: self.capability[1], 97: 100 * 1024}
+        known = {75: self.capability[0], 76: self.capability[1], 97: 100 * 1024, 115: int(self.has_pools)}
         return _put(out, known[which], _I)
+
+    def _set_pool(self, pool: int, which: int, value: int) -> None:
+        self.pools[pool, which] = ctypes.c_uint64.from_address(value).value
+
+    def _event(self, out: int, flags: int) -> int:
+        self.held["event"] += 1
+        return _put(out, 3000 + self.held["event"])
 
     def _load(self, out: int, image: int, count: int, options: int, values: int) -> int:
         text = ctypes.string_at(image)

@@ -15,7 +15,6 @@ from gpu_emulator.driver import EmulatedCuda
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.emit.loops import store, when
 from relax_mlir.emit.numbers import number
@@ -24,6 +23,8 @@ from relax_mlir.passes.schedule.plan import Plan, parse_plan
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
 from relax_mlir.targets.gpu.nests import tiles
+
+import relax_mlir as rx
 
 DTYPES: dict[str, Any] = {
     "f16": np.float16,
@@ -103,7 +104,7 @@ class Product:
             load_dialects(context, _DIALECTS)
             module = ir.Module.parse(self._text())
             plan, threads = _written(module.body.operations[0].operation, rule, self.initial is not None)
-            run_upstream(module.operation, DEVICE_PASSES)
+            rx.Pipeline(DEVICE_PASSES).run(module)
             return Kernel(make_ptx(module.body.operations[0].operation, arch, 3), plan, threads, self)
 
     def _text(self) -> str:

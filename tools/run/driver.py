@@ -51,7 +51,9 @@ class Driver:
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        executable = load(path, sha256=arguments["sha256"], verify_key=arguments["verify-key"])
+        executable = load(
+            path, sha256=arguments["sha256"], verify_key=arguments["verify-key"], device=arguments["device"]
+        )
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
@@ -65,7 +67,9 @@ class Driver:
         self._show(results, arguments)
         self._keep(results, arguments)
         if arguments["benchmark"]:
-            seconds = time_calls(call, **_counts(arguments))
+            with _failures_of(name):
+                ready = executable.ready(name, *map(passed, inputs.values()))
+                seconds = time_calls(ready, **_counts(arguments))
             write_text(self.stdout, times_text(seconds))
             self._note(notes_on_calls(seconds, clock_cost()))
         if arguments["profile"] or arguments["profile-json"] is not None:

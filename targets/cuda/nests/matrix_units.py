@@ -27,14 +27,15 @@ from ...gpu.nests.kernel import Kernel, is_plain_product
 from ...gpu.nests.memory import elements, wait_for_block
 from ...gpu.nests.staging import Staged
 from ...gpu.nests.tiles import register_instruction
+from .instructions import COPIED_BYTES, add_products, bytes_of, halves, load_tiles, start_copy, wait_for_copies
 
 _WARP = 32
 #: Of the instruction: rows and columns of a result, and of lanes that hold it.
 _ROWS, _COLUMNS, _LANES_OF_ROWS, _LANES_OF_COLUMNS = 16, 8, 8, 4
 #: A lane has two neighbours in each of so many rows of a tile.
 _ROWS_OF_LANE, _COLUMNS_OF_LANE = 2, 2
-#: Bytes of a row of a tile in shared memory; what may be copied at once.
-_ROW_BYTES, _COPIED_BYTES = 16, (4, 8, 16)
+#: Bytes of a row of a tile in shared memory.
+_ROW_BYTES = 16
 
 
 class Factors(NamedTuple):
@@ -97,7 +98,7 @@ class MatrixKernel(Kernel):
 
     def steps_last(self, operand: int) -> bool | None:
         """Tiles of bytes cannot be transposed on their way to registers."""
-        return True if _bytes(self.op.element(operand)) == 1 else None
+        return True if bytes_of(self.op.element(operand)) == 1 else None
 
     # ---- where a lane's results are ----
 
@@ -132,7 +133,7 @@ class MatrixKernel(Kernel):
             self._copy(memories, as_index(stage), count)
 
         def inside(block: Number, *sums: Value) -> list[Value]:
-            _wait_for_copies(self.stages - 2)
+            wait_for_copies(self.stages - 2)
             wait_for_block()
             self._copy(memories, block + (self.stages - 1), count)
             return self.block(memories, block % self.stages, block, sums)
@@ -149,7 +150,7 @@ class MatrixKernel(Kernel):
             for move in each.moves(self.origin, block * self.tile.depth, self.thread):
                 count = None if move.has_step is None else select(move.has_step, as_index(each.lanes), as_index(0))
                 to = [block % self.stages, *move.target]
-                start = partial(_start_copy, each.memref, move.source, memory, to, each.lanes, count)
+                start = partial(start_copy, each.memref, move.source, memory, to, each.lanes, count)
                 if move.is_some is None:
                     start()
                 else:
@@ -163,7 +164,7 @@ class MatrixKernel(Kernel):
             rows = self._tiles(memories, stage, step, self._of_rows, self._first_row(), self._tiles_of_rows)
             count = self.tile.vectors_of_thread // 2
             columns = self._tiles(memories, stage, step, self._of_columns, self._first_column(), count)
-            self._multiply(rows, [half for each in columns for half in _halves(each)], found)
+            self._multiply(rows, [half for each in columns for half in halves(each)], found)
         return found
 
     def _tiles(
@@ -171,7 +172,7 @@ class MatrixKernel(Kernel):
     ) -> list[Value]:
         """So many pairs of tiles along the rows or columns, two along the steps each."""
         staged, memory, lane = self.staged[which], memories[which], self.lane
-        wide = _ROW_BYTES // _bytes(staged.element)
+        wide = _ROW_BYTES // bytes_of(staged.element)
         # Which of four tiles a lane has a row of: rows have the next along themselves first, columns along steps.
         inner, outer = lane // 8 % 2, lane // 16
         along_side, along_steps = (inner, outer) if which == self._of_rows else (outer, inner)
@@ -181,7 +182,11 @@ class MatrixKernel(Kernel):
         else:
             side, steps = along_side * 8, along_steps * 8 + row
         return [
-            _load_tiles(memory, [stage, *staged.place_in_block(first + side + pair * 16, steps + step)], staged)
+            load_tiles(
+                memory,
+                [stage, *staged.place_in_block(first + side + pair * 16, steps + step)],
+                is_turned=not staged.steps_last,
+            )
             for pair in range(count)
         ]
 
@@ -211,8 +216,7 @@ class HalvesKernel(MatrixKernel):
         total = constant_value(0, type_)
         for half, value in enumerate(sums):
             total = result_of("vector.insert", [value, total], type_, static_position=_position(half))
-        shape = ir.Attribute.parse(f"[{_ROWS}, {_COLUMNS}, {self.steps}]")
-        total = result_of("nvgpu.mma.sync", [left, right, total], type_, mmaShape=shape)
+        total = add_products(left, right, total)
         return [
             result_of("vector.extract", [total], value.type, static_position=_position(half))
             for half, value in enumerate(sums)
@@ -269,60 +273,6 @@ def _word(neighbours: Value, word: Type) -> Value:
     return lane_of(result_of("vector.bitcast", [neighbours], ir.VectorType.get([1], word)), 0)
 
 
-def _bytes(element: Type) -> int:
-    return int(element.width) // 8
-
-
 def _can_be_copied(staged: Staged) -> bool:
     """Whether an input's elements go to shared memory as they lie in memory."""
-    return staged.keeps_neighbours and staged.lanes * _bytes(staged.element) in _COPIED_BYTES
-
-
-def _start_copy(
-    source: Value, at: Sequence[Size], target: Value, to: Sequence[Size], lanes: int, count: Number | None
-) -> None:
-    """Starts to copy neighbours, of which `count` are read: the others become zeros."""
-    counts = [] if count is None else [count]
-    attributes = {
-        "dstElements": ir.IntegerAttr.get(ir.IndexType.get(), lanes),
-        **linalg.segments(1, len(to), 1, len(at), len(counts)),
-    }
-    if lanes * _bytes(source.type.element_type) == max(_COPIED_BYTES):
-        attributes["bypassL1"] = ir.UnitAttr.get()
-    token = ir.Type.parse("!nvgpu.device.async.token")
-    operands = [target, *map(as_index, to), source, *map(as_index, at), *counts]
-    result_of("nvgpu.device_async_copy", operands, token, **attributes)
-
-
-def _wait_for_copies(pending: int) -> None:
-    """Until the thread has at most so many groups of copies on their way."""
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
-    ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": attribute})
-
-
-def _load_tiles(memory: Value, at: Sequence[Size], staged: Staged) -> Value:
-    """Four tiles, of which each lane points to a row and gets its part of each."""
-    per_lane = 4 // _bytes(staged.element)
-    type_ = ir.VectorType.get([4, per_lane], staged.element)
-    attributes = {
-        "transpose": ir.BoolAttr.get(not staged.steps_last),
-        "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
-    }
-    return result_of("nvgpu.ldmatrix", [memory, *map(as_index, at)], type_, **attributes)
-
-
-def _halves(tiles: Value) -> list[Value]:
-    """Of four tiles both pairs."""
-    _, per_lane = tiles.type.shape
-    type_ = ir.VectorType.get([2, per_lane], tiles.type.element_type)
-    return [
-        result_of(
-            "vector.extract_strided_slice",
-            [tiles],
-            type_,
-            offsets=ir.Attribute.parse(f"[{first}]"),
-            sizes=ir.Attribute.parse("[2]"),
-            strides=ir.Attribute.parse("[1]"),
-        )
-        for first in (0, 2)
-    ]
+    return staged.keeps_neighbours and staged.lanes * bytes_of(staged.element) in COPIED_BYTES

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
+import re
 from contextlib import closing
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Operation
@@ -14,25 +18,33 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
+from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
 from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
 from ..arch import Arch, find_arch
 from .wheels import INSTALL, libdevice_path
 
+if TYPE_CHECKING:
+    from ....support.disk_cache import DiskCache
+
 TRIPLE = "nvptx64-nvidia-cuda"
 #: Of the LLVM whose names of architectures are in arch.py.
 LLVM_VERSION = "22"
 _LIBDEVICE = "__nv_"
+_OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
+#: In the cache.
+_KIND = "ptx"
 _KERNEL = "nvvm.kernel"
+_LEAST_BLOCKS, _SHARED_POINTER = "nvvm.minctasm", "!llvm.ptr<3>"
 _DIALECTS = ("llvm.", "nvvm.")
 _CAST = "builtin.unrealized_conversion_cast"
 # What every device has without being linked.
 _OF_DEVICES = frozenset({"vprintf", "__assertfail"})
 
 
-def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
-    """The PTX of a module for an architecture and newer ones; kernels keep their names.
+def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache | None = None) -> str:
+    """The PTX of a module for an architecture and newer ones; kernels keep their names. It is kept in the cache.
 
     The same module gives the same text. Raises RelaxError for what no code can be made of: other dialects, functions
     that nobody has, an unknown architecture, and where llvmlite or libdevice is missing.
@@ -41,17 +53,24 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int) -> str:
     check_opt_level(opt_level)
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
+    _ask_for_registers(gpu_module)
     machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
     text = for_older_llvm(to_llvm_ir(gpu_module))
+    key = "" if cache is None else _key(llvm, text, chosen, opt_level)
+    if cache is not None and (kept := cache.get(_KIND, key)) is not None:
+        return kept.decode()
     # Not left to whoever collects garbage, which may take the context first.
     with closing(parse_llvm_ir(llvm, text, context)) as code:
         _link(llvm, code, machine, context)
         # Without any passes what is linked and not used would stay.
         optimize(llvm, code, machine, max(opt_level, 1))
         _check_defined(code, gpu_module)
-        return str(machine.emit_assembly(code))
+        made = str(machine.emit_assembly(code))
+    if cache is not None:
+        cache.put(_KIND, key, made.encode())
+    return made
 
 
 def kernel_names(gpu_module: Operation) -> list[str]:
@@ -76,6 +95,23 @@ def check_device_code(gpu_module: Operation) -> None:
         raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
 
 
+def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
+    """All that the PTX depends on, hashed."""
+    used = _OF_LIBDEVICE.search(text)
+    makers = _makers(libdevice_path(used[0]) if used else None)
+    told = [list(llvm.llvm_version_info), arch.name, arch.features, opt_level, makers]
+    hashed = hashlib.blake2b(json.dumps(told).encode(), digest_size=20)
+    hashed.update(text.encode())
+    return hashed.hexdigest()
+
+
+@functools.cache
+def _makers(libdevice: Path | None) -> str:
+    """The files by which PTX is made of LLVM's IR, hashed."""
+    files = [Path(__file__), Path(str(llvmlite.__file__)), *([libdevice] if libdevice else [])]
+    return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=20).hexdigest()
+
+
 @functools.cache
 def _prepare(llvm: ModuleType) -> None:
     """Once: LLVM refuses an option that it is told twice."""
@@ -84,6 +120,19 @@ def _prepare(llvm: ModuleType) -> None:
     # What libdevice asks, and is told 0 where nobody answers: whether square roots are rounded correctly. Whether
     # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
     llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
+
+
+def _ask_for_registers(gpu_module: Operation) -> None:
+    """NVIDIA's assembler gives threads fewer registers than they need, for one more block of them, and spills the rest.
+    Kernels whose blocks share memory are planned for what a thread holds: one block is enough for them.
+    """
+    for kernel in operations_of(gpu_module.regions[0].blocks[0]):
+        if _KERNEL in kernel.attributes and any(_is_shared_memory(op) for op in operations_in(kernel)):
+            kernel.attributes[_LEAST_BLOCKS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, kernel.context), 1)
+
+
+def _is_shared_memory(op: Operation) -> bool:
+    return op.name == "llvm.mlir.addressof" and str(op.results[0].type) == _SHARED_POINTER
 
 
 def _check_stored(op: Operation) -> None:

@@ -33,6 +33,7 @@ class TensorRt(Codegen):
         (f"tensorrt.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in RULES
     ]
     options: ClassVar[Mapping[str, CodegenOption]] = OPTIONS
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
     #: Constants first, so that weights are known; batch norms go into them.
     pipeline: ClassVar[str] = "relax-fold-constant,relax-fold-batch-norm"
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_of, symbol_name
+from ....emit.linalg import segments
 from ....emit.numbers import Number, constant, number, operation
 from ....support.names import fresh_name
 
@@ -51,6 +52,14 @@ def shared_memory(kernel: Operation, shape: Sequence[int], element: Type) -> Val
     with ir.InsertionPoint.at_block_begin(block):
         ir.Operation.create("memref.global", attributes=attributes)
     return operation("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name)).value
+
+
+def block_memory(shape: Sequence[int], element: Type) -> Value:
+    """The same in code that is to be a kernel: gpu-share-threads places it."""
+    i64 = ir.IntegerType.get_signless(64)
+    type_ = ir.MemRefType.get(list(shape), element, memory_space=ir.IntegerAttr.get(i64, _SHARED_SPACE))
+    alignment = ir.IntegerAttr.get(i64, _ALIGNMENT)
+    return ir.Operation.create("memref.alloc", [type_], attributes={**segments(0, 0), "alignment": alignment}).result
 
 
 # ---- what a warp's threads tell each other, 32 bits at a time ----

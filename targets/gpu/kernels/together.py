@@ -16,11 +16,11 @@ from ....bindings.navigation import blocks_of, last_of, operations_in, operation
 from ....bindings.rewriting import Decline
 from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when
-from ....emit.numbers import as_index, number
+from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.combiner import Combiner, combiners
 from .joined import join_loops
 from .lanes import Lanes
-from .points import Points
+from .points import Indices, Points
 from .reduced import Reduced
 from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
 from .work import READS, WRITES, has_work, is_shared, is_structured
@@ -106,8 +106,11 @@ class Together:
         loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
 
-    def reduce_row(self, lanes: Lanes, place: Value) -> None:
-        """All threads reduce to the outputs' elements at a point, each its part."""
+    def reduce_row(self, lanes: Lanes, place: Value, is_part: bool = False) -> None:
+        """All threads reduce to the outputs' elements at a point, each its part.
+
+        `is_part`: the last parallel loop says which part of the steps is reduced, without what the outputs hold.
+        """
         points = lanes.points
         indices = points.at(place)
         combining = combiners(points)  # type: ignore[arg-type]
@@ -117,14 +120,23 @@ class Together:
             return points.body({**indices, **points.at(place, points.reductions)}, before)
 
         first = [each.neutral() for each in combining]
-        parts = for_range(thread_id(), count, step, *first, step=self._threads)
+        start, stride = self._stretch(points, indices) if is_part else (thread_id(), as_index(self._threads))
+        parts = for_range(start, count, step, *first, step=stride)
         wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
 
         def finish() -> None:
+            if is_part:
+                lanes.finish(wholes, indices)
+                return
             before = lanes.first(indices)
             lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
         when(thread_id() == 0, finish)
+
+    def _stretch(self, points: Points, indices: Indices) -> tuple[Number, Number]:
+        """Where a thread of a block begins that has one of several parts, and how far its steps are apart."""
+        dim = points.parallels[-1]
+        return number(indices[dim]) * self._threads + thread_id(), as_index(points.size(dim)) * self._threads
 
     def _combined(self, combiner: Combiner, part: Value) -> Value:
         """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""

@@ -38,7 +38,7 @@ def touches(op: Operation) -> bool:
 
 
 def is_for_host(op: Operation) -> bool:
-    """Whether host code runs a loop or a branch: nothing in it reads or writes but in kernels, or it calls what does."""
+    """Whether host code runs a loop or a branch: it reads and writes in kernels alone, or calls what does."""
     others = [each for each in operations_in(op, is_work) if not is_work(each)]
     return any(map(_calls_host, others)) or not any(each.name in READS or each.name in WRITES for each in others)
 

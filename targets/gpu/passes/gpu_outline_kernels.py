@@ -7,8 +7,11 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
     tiles      a planned reduction, with what is done to its results: a block for each rectangle of them
     points     an operation of linalg: a thread for each of its points
     threads    a loop marked `tir.parallel`: a thread for each step
+    written    such a loop with so many threads for each step, whose code says what each of them does (`tir.threads`)
     blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
     rows       an operation that reduces rows: a block for each
+    row_parts, point_parts
+               the first half of a reduction to few results: a block or a thread for a part of each
     block      anything else that reads and writes, in one block
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
@@ -35,6 +38,7 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
+from ....emit.loops import THREADS as THREADS_OF_STEP
 from ....emit.numbers import Number, as_index, maximum, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -45,6 +49,7 @@ from ..kernels.joined import join_loops
 from ..kernels.lanes import lanes_of
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
+from ..kernels.parts import in_parts
 from ..kernels.points import Points
 from ..kernels.reduced import LANES, Reduced, reduced_in
 from ..kernels.threads import WARP
@@ -118,7 +123,7 @@ class _HostCode:
         if op.name == "memref.copy":
             op = _as_structured(op)
         if is_structured(op):
-            self._points(Reduced((), op))
+            self._reduce(Reduced((), op))
         elif is_shared(op):
             self._loop(op)
         elif op.regions and touches(op):
@@ -127,9 +132,23 @@ class _HostCode:
 
     def _kernel(self, group: Planned | Reduced) -> None:
         with group.reduction.location:
-            self._tiles(group) if isinstance(group, Planned) else self._points(group)
+            self._tiles(group) if isinstance(group, Planned) else self._reduce(group)
 
-    def _points(self, reduced: Reduced) -> None:
+    def _reduce(self, reduced: Reduced) -> None:
+        """In parts, or at once. What puts parts together starts and ends as the whole would."""
+        parts = in_parts(reduced.reduction)
+        if parts is None:
+            self._points(reduced)
+            return
+        points = Points(parts.first)
+        with ir.InsertionPoint(parts.first):
+            count = as_index(points.count())
+            blocks = count if parts.by_rows else _ceil_divided(count, THREADS)
+        form = "row_parts" if parts.by_rows else "point_parts"
+        self.kernels.outline([parts.first], self.name, form, blocks.value, THREADS)
+        _end(parts.between, self._points(replace(reduced, reduction=parts.second)))
+
+    def _points(self, reduced: Reduced) -> Operation:
         with ir.InsertionPoint(reduced.ops[-1]):
             count = as_index(Points(reduced.reduction).count())
         reduced = Reduced(reduced.starts, join_loops(reduced.reduction), tuple(map(join_loops, reduced.epilogues)))
@@ -140,7 +159,7 @@ class _HostCode:
         with ir.InsertionPoint(reduced.ops[-1]):
             blocks = count if is_by_rows else _ceil_divided(count, THREADS * lanes)
         form, threads = ("rows", _threads_of_row(points)) if is_by_rows else ("points", THREADS)
-        self.kernels.outline(reduced.ops, self.name, form, blocks.value, threads)
+        return self.kernels.outline(reduced.ops, self.name, form, blocks.value, threads)
 
     def _tiles(self, planned: Planned) -> None:
         with ir.InsertionPoint(planned.ops[-1]):
@@ -152,6 +171,9 @@ class _HostCode:
         first, last, step = loop.operands
         with ir.InsertionPoint(loop):
             steps = _ceil_divided(maximum(number(last) - number(first), 0), number(step))
+        if THREADS_OF_STEP in loop.attributes:
+            self.kernels.outline([loop], self.name, "written", steps.value, loop.attributes[THREADS_OF_STEP].value)
+            return
         form = "blocks" if has_work(loop) else "threads"
         own = own_memory(loop, steps, form)
         with ir.InsertionPoint(loop):

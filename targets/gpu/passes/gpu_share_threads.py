@@ -19,8 +19,9 @@ from ..kernels.groups import planned_of
 from ..kernels.joined import join_loops
 from ..kernels.lanes import Lanes
 from ..kernels.outline import FORM
+from ..kernels.parts import reduce_part
 from ..kernels.points import Points
-from ..kernels.reduced import LANES, reduced_of
+from ..kernels.reduced import LANES, Reduced, reduced_of
 from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
 from ..kernels.together import Together
 from ..kernels.work import is_shared, is_structured
@@ -72,6 +73,21 @@ def _erase(ops: Sequence[Operation]) -> None:
         op.erase()
 
 
+def _row_parts(kernel: Operation) -> None:
+    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
+    with op.location, ir.InsertionPoint(op):
+        Together(kernel).reduce_row(Lanes(Reduced((), op), 1), block_id(), is_part=True)
+    op.erase()
+
+
+def _point_parts(kernel: Operation) -> None:
+    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
+    with op.location, ir.InsertionPoint(op):
+        points, thread = Points(op), _thread_of_grid(kernel)
+        when(thread < as_index(points.count()), lambda: reduce_part(points, thread))
+    op.erase()
+
+
 def _threads(kernel: Operation) -> None:
     loop = _loop_of(kernel)
     first, last, step = map(number, loop.operands)
@@ -81,12 +97,16 @@ def _threads(kernel: Operation) -> None:
     loop.erase()
 
 
-def _blocks(kernel: Operation) -> None:
+def _written(kernel: Operation) -> None:
     loop = _loop_of(kernel)
     first, _, step = map(number, loop.operands)
     with loop.location, ir.InsertionPoint(loop):
         _take_body(loop, first + block_id() * step)
     loop.erase()
+
+
+def _blocks(kernel: Operation) -> None:
+    _written(kernel)
     Together(kernel).share(body_of(kernel))
 
 
@@ -98,7 +118,10 @@ _FORMS: dict[str, Callable[[Operation], None]] = {
     "tiles": _tiles,
     "points": _points,
     "rows": _rows,
+    "row_parts": _row_parts,
+    "point_parts": _point_parts,
     "threads": _threads,
+    "written": _written,
     "blocks": _blocks,
     "block": _block_alone,
 }
@@ -139,4 +162,5 @@ def _place_memory(kernel: Operation) -> None:
         type_ = op.results[0].type
         with op.location, ir.InsertionPoint.at_block_begin(body_of(kernel)):
             shared = shared_memory(kernel, type_.shape, type_.element_type)
-            replace_op(op, [operation("memref.memory_space_cast", [shared], type_).value])
+            is_same = shared.type == type_
+            replace_op(op, [shared if is_same else operation("memref.memory_space_cast", [shared], type_).value])

@@ -29,10 +29,10 @@ from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.stated import memory_of
 from ....passes.lower_calls.written import WRITTEN
 from ....support.errors import RelaxError
-from ..entry import DEVICE, KERNELS, add_entry, is_entry
+from ..entry import DEVICE, add_entry, define_device, is_entry
 from ..llvm_ops import INTERNAL, LINKAGE
 from ..signature import Passed, Signature, given_outputs, passed_inputs
-from ..support import CONSTANT_TABLE, Support, device_text
+from ..support import Support
 from .host_name_functions import name_in_program
 from .host_profile_kernels import profile_of
 
@@ -56,7 +56,7 @@ class AddEntries(Pass):
         signatures = [signature_of(function) for function in public]
         support = Support(op)
         if DEVICE in op.attributes:
-            _define_table(support)
+            define_device(support)
         for signature, function in zip(signatures, public, strict=True):
             add_entry(support, signature, function)
         with op.context:
@@ -78,14 +78,6 @@ def _refuse_nested(module: Operation) -> None:
             name = f" @{symbol_name(op)}" if symbol_name(op) else ""
             reason = "is not for this target: whoever compiles it must take it out before"
             raise located_error(f"the nested module{name} {reason}", op.location)
-
-
-def _define_table(support: Support) -> None:
-    """Of a program for a device: what its entries and launches find the device by."""
-    attributes = support.module.attributes
-    with support.module.context:
-        kernels = len(attributes[KERNELS]) if KERNELS in attributes else 0
-        support.define(device_text(kernels, CONSTANT_TABLE in support))
 
 
 def _hide(function: Operation) -> None:

@@ -35,8 +35,8 @@ from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..entry import ENTRY, is_entry
-from ..llvm_ops import PTR, constant
-from ..support import DEVICE_TABLE, Support, cut
+from ..llvm_ops import ENDED_BY, PTR, constant
+from ..support import Support, cut
 from .host_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
@@ -292,11 +292,10 @@ _GIVES_BACK = ("memref.dealloc", "tir.release")
 
 
 def _ended_by(value: Value) -> str:
-    """What gives back a value, or leaves the device whose table it is (entry.py)."""
+    """What gives back a value."""
     view = defining_op(value, "llvm.getelementptr")
-    table = None if view is None else defining_op(view.operation.operands[0], "llvm.mlir.addressof")
-    is_device = table is not None and table.operation.attributes["global_name"].value == DEVICE_TABLE
-    return "device_leave" if is_device else "release"
+    attributes = {} if view is None else view.operation.attributes
+    return string_value(attributes[ENDED_BY]) if ENDED_BY in attributes else "release"
 
 
 # What passes memory on to a block that gives it back.

@@ -8,20 +8,24 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import operations_in
-from ....bindings.rewriting import replace_op
+from ....bindings.navigation import operations_in, text_in
+from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir
 from ....emit.arithmetic import convert
 from ....emit.numbers import as_i64, as_index, number
 from ....passes.core.base import Pass
+from ....passes.core.external import CODEGENS, EXTERNAL_MODS
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.scalars import passed, received
 from ....passes.lower_calls.sizes import Sizes
+from ....passes.partition.codegen import Codegen, find_codegen
+from ....support.errors import RelaxError
 from .. import abi
 from ..arguments import ArgumentChecks, Tensor
+from ..entry import DEVICE
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
 from ..signature import single
 from ..support import DEVICE_TABLE, Support, native_function_text, table_text
@@ -46,7 +50,10 @@ class LowerPacked(Pass):
             lower = _LOWERINGS.get(inside.name)
             if lower is not None:
                 with op.context, inside.location, ir.InsertionPoint(inside):
-                    results = lower(support, inside)
+                    try:
+                        results = lower(support, inside)
+                    except RelaxError as error:
+                        raise located_error(error.message, inside.location) from None
                 replace_op(inside, results)
         with op.context, op.location:
             support.add_table()
@@ -59,13 +66,32 @@ class _Program(Support):
     def __init__(self, module: Operation) -> None:
         super().__init__(module)
         self._functions: list[str] = []
+        self._device = text_in(module, DEVICE)
+        parts = module.attributes.get(EXTERNAL_MODS, ())
+        #: The codegens of parts, by the parts' names.
+        self._codegens = {string_value(each["name"]): string_value(each["codegen"]) for each in parts}
 
     def function(self, name: str) -> list[Value]:
         """The place of a function in the table, its name, and the name's length."""
+        self._check_part(name)
         if name not in self._functions:
             self._functions.append(name)
         place = behind(address_of(FUNCTION_TABLE), 8 * self._functions.index(name))
         return [place, self.text(name), constant(len(name))]
+
+    def _check_part(self, name: str) -> None:
+        """Refuses what cannot have the program's tensors: it would follow addresses of the device."""
+        part = name.rpartition(".")[0]
+        codegen = self._codegens.get(part) if self._device else None
+        if codegen is None:
+            return
+        devices = find_codegen(codegen).devices if CODEGENS.find(codegen) else Codegen.devices
+        if self._device not in devices:
+            raise RelaxError(
+                f"part '{part}' is of codegen '{codegen}', which works on memory of {' and '.join(devices)}, and the "
+                f"program's tensors are on {self._device}: leave the codegen out for this target, or give it "
+                f"devices = ('{self._device}',) where its functions take such tensors"
+            )
 
     def add_table(self) -> None:
         if self._functions:
@@ -92,10 +118,14 @@ def _call(support: _Program, op: Operation, infos: list[Info], result: Info | No
     """Calls a function with the operands, after a text where the operation has one (__relax_call)."""
     name = string_value(op.attributes["func"])
     kinds, words = [], []
+    borrowed: list[Value] = []
     if "tir.text" in op.attributes:
         kinds.append((abi.RAW_STRING, 0, 0))
         words.append(support.text(string_value(op.attributes["tir.text"])))
     for value, info in zip(op.operands, infos, strict=True):
+        if isinstance(info, TensorInfo) and DEVICE_TABLE in support:
+            borrowed.append(_borrow(support, value, info))
+            value, info = borrowed[-1], ObjectInfo()
         kinds.append(_kind(info))
         words += _words(value, info)
     any_ = stored([0, 0])
@@ -103,6 +133,9 @@ def _call(support: _Program, op: Operation, infos: list[Info], result: Info | No
     support.require("call", *support.function(name), *numbers, stored(words), any_)
     # A value of its own: whoever gives back what is alive must not find the place before there is an object in it.
     given = view_of(any_)
+    for each in borrowed:
+        support.require("device_end_borrow", support.text(name), each)
+        tir.ops["release"](each)
     if isinstance(result, ObjectInfo):
         return [given]
     taken = [] if result is None else [_take(support, op, name, result, given)]
@@ -110,16 +143,30 @@ def _call(support: _Program, op: Operation, infos: list[Info], result: Info | No
     return taken
 
 
+def _borrow(support: Support, memref: Value, info: TensorInfo) -> Value:
+    """A tensor on the device for the time of a call, an object."""
+    any_ = stored([0, 0])
+    described = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
+    operands = *described, stored(_sizes(memref)), pointer_of(memref), any_
+    support.require("device_borrow", address_of(DEVICE_TABLE), *operands)
+    return view_of(any_)
+
+
 def _take(support: Support, op: Operation, name: str, result: Info, any_: Value) -> Value:
     """What a function has returned, checked; a tensor is copied into memory of our own, for memref.dealloc."""
     asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
-    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, single(asked), any_)
+    on_device = DEVICE_TABLE in support
+    checks = ArgumentChecks(support, Sizes(), name, "result", on_device=on_device)
+    (value,) = checks.check(0, single(asked), any_)
     type_ = op.results[0].type
     if not isinstance(value, Tensor):
         return _scalar(value, type_)
     assert isinstance(asked, TensorInfo)
-    copy = stack(8)
-    support.require("take_tensor", any_, constant(abi.element_bytes(asked.dtype)), copy)
+    copy, bytes_ = stack(8), constant(abi.element_bytes(asked.dtype))
+    if on_device:
+        support.require("device_take_tensor", address_of(DEVICE_TABLE), support.text(name), any_, bytes_, copy)
+    else:
+        support.require("take_tensor", any_, bytes_, copy)
     return memref_at(load(copy, 0, type_of("ptr")), type_, value.sizes)
 
 

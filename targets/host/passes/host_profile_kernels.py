@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.ir import Attribute, Operation
+from ....bindings.ir import Attribute, Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import callee_of, functions_in, operations_in, symbol_name
 from ....passes.core.base import Pass
@@ -17,8 +17,9 @@ from ....passes.lower_calls.function import INPUTS
 from ....passes.lower_calls.sites import SITE
 from ....runtime.manifest import Site, profile_content
 from ..abi import EXPORT_PREFIX
+from ..entry import DEVICE, define_device
 from ..llvm_ops import address_of, constant
-from ..support import Support, named_in
+from ..support import DEVICE_TABLE, Support, named_in
 from .host_name_functions import name_in_program
 
 #: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
@@ -40,6 +41,17 @@ llvm.func @{EXPORT_PREFIX}{_SWITCH}(%handle: !ptr, %args: !ptr, %count: i32, %re
   llvm.return %status : i32
 }}
 """
+#: Where kernels run on a device: what has the runtime told of those that are under way.
+_TELL = f"""
+llvm.mlir.global external @{DEVICE_TABLE}() : !llvm.ptr
+llvm.func hidden @__relax_device_tell_profile(!ptr, !ptr) -> i32
+llvm.func @{EXPORT_PREFIX}__relax_tell_profile(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %device = llvm.mlir.addressof @{DEVICE_TABLE} : !ptr
+  %table = llvm.mlir.addressof @{_TABLE} : !ptr
+  %status = llvm.call @__relax_device_tell_profile(%device, %table) : (!ptr, !ptr) -> i32
+  llvm.return %status : i32
+}}
+"""
 
 
 @register_pass
@@ -53,7 +65,10 @@ class ProfileKernels(Pass):
     def run(self, op: Operation) -> None:
         graphs = {symbol_name(each): each for each in functions_in(op) if INPUTS in each.attributes}
         kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
-        sites = _Sites(kernels, Support(op))
+        support = Support(op)
+        if DEVICE in op.attributes:
+            define_device(support)
+        sites = _Sites(kernels, support)
         with op.context:
             for name, function in kernels.items():
                 sites.pass_through(name, function)
@@ -78,6 +93,7 @@ class _Sites:
     def __init__(self, kernels: Mapping[str, Operation], support: Support):
         self.count = 0
         self._support = support
+        self._on_device = DEVICE_TABLE in support
         self._kernels = kernels
         self._sites: dict[str, list[Site]] = {}
         self._callees: dict[str, list[str]] = {}
@@ -99,16 +115,21 @@ class _Sites:
 
     def _time(self, op: Operation) -> None:
         with op.location:
+            prefix = "device_" if self._on_device else ""
             with ir.InsertionPoint(op):
-                start = self._support.value("profile_begin", address_of(_TABLE))
+                start = self._support.value(f"{prefix}profile_begin", *self._tables())
             with ir.InsertionPoint.after(op):
-                self._support.call("profile_end", address_of(_TABLE), constant(self.count), start)
+                self._support.call(f"{prefix}profile_end", *self._tables(), constant(self.count), start)
         del op.attributes[SITE]
+
+    def _tables(self) -> list[Value]:
+        return [address_of(each) for each in ((DEVICE_TABLE,) if self._on_device else ()) + (_TABLE,)]
 
     def define_table(self) -> None:
         """Adds the table, and the exported function that the runtime gets its address from."""
-        self._support.define(_DEFINITIONS.replace("COUNT", str(2 + 2 * self.count)))
-        if self.count > _MOST_INLINED:
+        definitions = _DEFINITIONS.replace("COUNT", str(2 + 2 * self.count))
+        self._support.define(definitions + (_TELL if self._on_device else ""))
+        if self.count > _MOST_INLINED and not self._on_device:
             functions = named_in(self._support.module)
             for name in ("__relax_profile_begin", "__relax_profile_end"):
                 functions[name].attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])

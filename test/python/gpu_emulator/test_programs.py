@@ -332,8 +332,8 @@ _CALLED = """
   mov.u32 %r1, %tid.x;
   mul.wide.u32 %rd2, %r1, 4;
   add.s64 %rd3, %rd1, %rd2;
-  { .reg .b32 tmp; .param .b32 p; .param .b32 q; st.param.b32 [p], %r1; call.uni (q), twisted, (p); ld.param.b32 tmp, [q];
-    st.global.b32 [%rd3], tmp; }
+  { .reg .b32 tmp; .param .b32 p; .param .b32 q; st.param.b32 [p], %r1;
+    call.uni (q), twisted, (p); ld.param.b32 tmp, [q]; st.global.b32 [%rd3], tmp; }
   ret;
 }
 """

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.special
+from attention_oracle import in_doubles, mask, normal, operands
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,23 +25,6 @@ TOLERANCES = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 3e-6, "float64": 3e-
 
 def ran(name: str, *arguments: Any, **options: Any) -> Any:
     return run_op(f"relax.nn.{name}", *arguments, **options)
-
-
-def normal(*shape: int, dtype: Any = "float32", seed: int = 3) -> Any:
-    return numpy.random.default_rng(seed).normal(size=shape).astype(dtype)
-
-
-def operands(batch: int, queries: int, keys: int, heads: Any, size: int, value_size: int, dtype: Any) -> list[Any]:
-    shapes = ((queries, heads[0], size), (keys, heads[1], size), (keys, heads[2], value_size))
-    return [normal(batch, *shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
-
-
-def mask(queries: int, keys: int, causal_mask: str | None = None, window_size: int | None = None) -> Any:
-    """Which key each query sees. One that sees none is not for onnxruntime."""
-    own = numpy.arange(queries)[:, None] + (keys - queries if causal_mask == "BottomRight" else 0)
-    distance = numpy.arange(keys) - own
-    seen = distance <= (0 if causal_mask else keys)
-    return seen if window_size is None else seen & (distance > -window_size)
 
 
 def of_onnx(query: Any, key: Any, value: Any, bias: Any = None, scale: float | None = None, **masked: Any) -> Any:
@@ -235,16 +219,6 @@ def test_sequences_in_number() -> None:
 # ---- blocks of queries and keys ----
 
 LONG_SYMBOLS = (("b", "q", 2, 4), ("b", "k", 1, 4), ("b", "k", 1, 3))
-
-
-def in_doubles(query: Any, key: Any, value: Any, bias: Any = 0.0, **masked: Any) -> Any:
-    """By its definition; a query that sees no key gives zeros."""
-    heads = query.shape[2]
-    q, k, v = (numpy.repeat(each, heads // each.shape[2], 2).astype("float64") for each in (query, key, value))
-    scores = numpy.einsum("bqhd,bkhd->bhqk", q, k) / numpy.sqrt(q.shape[3]) + bias
-    scores = numpy.where(mask(query.shape[1], key.shape[1], **masked), scores, -numpy.inf)
-    powers = numpy.exp(scores - numpy.maximum(scores.max(3, keepdims=True), -1e300))
-    return numpy.einsum("bhqk,bkhd->bqhd", powers / numpy.maximum(powers.sum(3, keepdims=True), 1e-300), v)
 
 
 WINDOW = {"causal_mask": "TopLeft", "window_size": 90}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -91,9 +92,11 @@ def test_columns_go_together(symbols: Any) -> None:
         x = numpy.random.default_rng(5).normal(size=shape)
         x[..., 1::7] = numpy.nan
         expected = numpy.cumsum(x, axis=1)
-        numpy.testing.assert_array_equal(ran("cumsum", x, axis=1, symbols=symbols), expected)
+        # A GPU's threads put elements together in another order.
+        close = functools.partial(numpy.testing.assert_allclose, rtol=1e-13, atol=1e-14)
+        close(ran("cumsum", x, axis=1, symbols=symbols), expected)
         after = exclusive("cumsum", expected, 1)
-        numpy.testing.assert_array_equal(ran("cumsum", x, axis=1, exclusive=True, symbols=symbols), after)
+        close(ran("cumsum", x, axis=1, exclusive=True, symbols=symbols), after)
 
 
 def test_nan_and_infinity_go_on() -> None:

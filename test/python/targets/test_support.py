@@ -11,6 +11,7 @@ import numpy
 import pytest
 from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.dialects.context import create_context
 from relax_mlir.targets.host.support import Support, define_support, needed_texts, unit_texts
 from relax_mlir.targets.llvm.objects import native_code
@@ -82,14 +83,25 @@ def test_what_is_declared_is_what_the_unit_defines() -> None:
         assert declared == {name: defined[name] for name in declared} and len(declared) == len(shared) + 2
 
 
-def test_files_need_the_first_one_and_declare_what_it_defines() -> None:
+def test_files_need_those_before_them_and_declare_what_these_define() -> None:
     """Each is a unit of its own: a declaration of another type would be found by a crash alone."""
     with new_context(("llvm",)), ir.Location.unknown():
-        first, *others = (types(ir.Module.parse(text)) for text in unit_texts())
-    for each in others:
-        bodies = {name for name in each if name.startswith("__relax_")} - {*first}
-        assert not bodies & {name for other in others if other is not each for name in other}
-        assert all(first[name] == each[name] for name in first if name in each)
+        modules = [ir.Module.parse(text) for text in unit_texts()]
+        seen: dict[str, str] = {}
+        for module in modules:
+            own = {name: each for name, each in types(module).items() if name.startswith("__relax_")}
+            with_body = {symbol_name(op) for op in operations_of(module.body) if has_body(op)}
+            assert {name: seen[name] for name in {*own} - with_body} == {name: own[name] for name in {*own} - with_body}
+            assert not with_body & {*seen}
+            seen |= own
+
+
+def test_units_come_with_those_that_they_need() -> None:
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse("llvm.func hidden @__relax_device_keep_if(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32")
+        needed = needed_texts(module)
+    names = [re.search(r"hidden @__relax_(\w+)", each)[1] for each in needed]  # type: ignore[index]
+    assert names == ["fail", "give_tensor", "set_device", "device_check_tensor", "device_borrow"]
 
 
 def test_a_program_has_the_units_that_it_needs(made: list[bytes]) -> None:

@@ -38,10 +38,16 @@ def test_files_in_and_out(program: str, tmp_path: Path) -> None:
     assert (numpy.load(tmp_path / "y.npy") == 2 * x).all()
 
 
-def test_profiles_and_missing_drivers_are_errors(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with use_library(FakeDriver(KERNELS)):
-        code, _, errors = ran(program, "--shape=x:4", "--random=0", "--profile")
-    assert code == 1 and "'main' cannot be profiled: its kernels run on cuda:0" in errors
+def test_another_device(program: str) -> None:
+    library = FakeDriver(KERNELS)
+    with use_library(library):
+        assert ran(program, "--shape=x:4", "--random=0", "--device=cuda:1")[0] == 0
+        code, _, errors = ran(program, "--shape=x:4", "--random=0", "--device=cuda:2")
+    assert code == 1 and "no device cuda:2: there is cuda:0 to cuda:1" in errors
+    assert [*library.pools] == [(2041, 4)]  # nobody has asked for the other one
+
+
+def test_a_missing_driver_is_an_error(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "LIBRARY", "libof_another_name.so.1")
     driver_module._of_system.cache_clear()
     code, _, errors = ran(program, "--shape=x:4", "--random=0")

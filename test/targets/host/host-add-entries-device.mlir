@@ -13,13 +13,19 @@ module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "sof
 // CHECK-NEXT: "tir.return_unless_ok"(%[[CHECKED]])
 // CHECK: llvm.call @__relax_device_check_tensor(
 // CHECK: llvm.call @__relax_device_allocate(
+// What kernels cannot read as it is has a copy by now, which goes in the end, after what was written is where it belongs.
+// CHECK: %[[KEPT:.*]] = llvm.getelementptr %{{.*}}[0] {relax.ended_by = "device_unalign"}
+// CHECK: %[[ALIGNED:.*]] = llvm.call @__relax_device_align(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[KEPT]])
+// CHECK-NEXT: "tir.return_unless_ok"(%[[ALIGNED]])
 // CHECK: call @main(
+// CHECK: llvm.call @__relax_device_restore(%{{.*}}, %[[KEPT]])
+// CHECK: "tir.release"(%[[KEPT]])
 // CHECK: "tir.release"(%[[SCOPE]])
 // CHECK-NEXT: return
 
 // A place for each of what the host code calls, then one for each kernel; and the constants' setter, though there are none,
 // which keeps what is on the device.
-// CHECK: llvm.mlir.global internal @__relax_device() {{.*}} : !llvm.array<21 x ptr>
+// CHECK: llvm.mlir.global internal @__relax_device() {{.*}} : !llvm.array<26 x ptr>
 // CHECK: llvm.func @__tvm_ffi___relax_set_device(
 // CHECK: llvm.func @__tvm_ffi___relax_set_constants(
 // CHECK: llvm.func @__tvm_ffi___relax_device_synchronize(
@@ -31,7 +37,8 @@ module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "sof
 // LEFT: ^[[IN]]:
 // LEFT: llvm.call @__relax_device_check(
 // LEFT: cf.cond_br %{{.*}}, ^{{.*}}, ^[[LEAVE:bb[0-9]+]]
-// LEFT: llvm.call @__relax_device_leave(
+// LEFT: llvm.call @__relax_device_unalign(
+// LEFT-NEXT: llvm.call @__relax_device_leave(
 // LEFT-NEXT: %[[GOOD:.*]] = arith.constant 0 : i32
 // LEFT-NEXT: return %[[GOOD]]
 // LEFT: ^[[END]]:

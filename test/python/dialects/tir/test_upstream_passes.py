@@ -35,6 +35,7 @@ SPECIAL = {
     "packed": '(%m) {func = "f", tir.dtypes = ["f32"], tir.types = []} : (memref<4xf32>) -> ()',
     "release": "(%p) : (!llvm.ptr) -> ()",
     "give_tensor": "(%m, %p) {dtype = f32} : (memref<4xf32>, !llvm.ptr) -> ()",
+    "place": "() : () -> !llvm.ptr",
     "give_object": "(%p, %p) : (!llvm.ptr, !llvm.ptr) -> ()",
     "return_unless_ok": "(%i) : (i32) -> ()",
     **{name: "(%i, %x, %j) : (i32, f32, i32) -> f32" for name in OPS if "shuffle" in name},

@@ -36,9 +36,8 @@ def fake() -> Iterator[FakeDriver]:
 
 def on_device(program: Executable, array: Any) -> Any:
     """A tensor of an array's elements where the program has its own."""
-    call: Any = program.copying()["main"].packed
-    with call._copies.on_device():
-        return call._copies.upload(array if isinstance(array, tvm_ffi.Tensor) else tensor(array))
+    copying: Any = program.copying()
+    return copying.upload(array if isinstance(array, tvm_ffi.Tensor) else tensor(array))
 
 
 @pytest.mark.parametrize(

@@ -217,13 +217,20 @@ def test_what_is_not_set_is_refused(fake: FakeDriver, doubling: Artifact) -> Non
     module = _load_objects(doubling.objects, doubling)
     with pytest.raises(ValueError, match=r"the program's device is not set: call __relax_set_device first"):
         _find(module, "main")(X)
-    with pytest.raises(ValueError, match=r"__relax_set_device: expected, once, a pointer to 20 addresses"):
+    with pytest.raises(ValueError, match=r"__relax_set_device: expected, once, a pointer to 25 addresses"):
         _find(module, "__relax_set_device")(1, 2)
 
 
-def test_profiles_are_refused(fake: FakeDriver, doubling: Artifact) -> None:
-    with pytest.raises(ArtifactError, match="'main' cannot be profiled: its kernels run on cuda:0"):
-        Executable(doubling).profile("main", X)
+def test_what_is_given_back_stays_with_the_process(fake: FakeDriver, doubling: Artifact) -> None:
+    """Said once for each device: else the pool gives all of it to the system whenever somebody waits."""
+    programs = [Executable(doubling, device=device) for device in ("cuda:1", "cuda:1", "cuda:0")]
+    assert fake.pools == {(2041, 4): 2**64 - 1, (2040, 4): 2**64 - 1} and programs
+    assert fake.calls.count("cuMemPoolSetAttribute") == 2
+
+
+def test_a_device_without_memory_pools(fake: FakeDriver, doubling: Artifact) -> None:
+    fake.has_pools = False
+    assert "the device has no memory pools (cuMemAllocAsync)" in refusal(doubling)
 
 
 def test_it_tells_what_it_is_for(doubling: Artifact) -> None:

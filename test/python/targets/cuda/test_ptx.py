@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
+from relax_mlir.support.disk_cache import DiskCache
+from relax_mlir.targets.core import llvmlite
 from relax_mlir.targets.cuda.arch import ARCHS
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
-from relax_mlir.targets.cuda.objects import wheels
+from relax_mlir.targets.cuda.objects import ptx, wheels
 from relax_mlir.targets.cuda.objects.cubin import Resources, cubin, resources
 from relax_mlir.targets.cuda.objects.ptx import kernel_names, make_ptx
 from relax_mlir.targets.cuda.objects.wheels import ptxas_path
@@ -236,6 +239,52 @@ def test_spills_are_told() -> None:
     assert told.spills > 0 and told.stack >= told.spills
     with pytest.raises(rx.RelaxError, match=r"ptxas refuses the PTX for sm_80: .*mulx"):
         resources(text.replace("ld.global", "mulx.global"), "sm_80")
+
+
+def test_kernels_that_share_memory_may_have_all_registers() -> None:
+    """Without it ptxas spills some of theirs, to have room for one more block."""
+    global_ = 'memref.global "private" @shared : memref<128xf32, 3>\n'
+    body = """%t = gpu.thread_id x
+      %s = memref.get_global @shared : memref<128xf32, 3>
+      %x = memref.load %a[%t] : memref<4096xf32>
+      memref.store %x, %s[%t] : memref<128xf32, 3>
+      gpu.barrier
+      %c0 = arith.constant 0 : index
+      %y = memref.load %s[%c0] : memref<128xf32, 3>
+      memref.store %y, %a[%t] : memref<4096xf32>"""
+    text = made(global_ + kernel(body, name="sharing") + kernel("", name="alone"))
+    sharing, alone = (text.partition(f".entry {name}(")[2].partition("{")[0] for name in ("sharing", "alone"))
+    assert ".minnctapersm 1" in sharing and ".maxntid 128" in sharing and ".minnctapersm" not in alone
+
+
+# ---- the cache ----
+
+
+def test_what_was_made_before_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sine = on_elements("f32", "%z = math.sin %x : f32", "k")
+    cache, optimized = DiskCache(tmp_path), []
+
+    def optimize(*arguments: Any) -> None:
+        optimized.append(arguments)
+        llvmlite.optimize(*arguments)
+
+    monkeypatch.setattr(ptx, "optimize", optimize)
+
+    def ptx_of(text: str, arch: str = "sm_80", opt_level: int = 3) -> str:
+        module = lowered(text)
+        return make_ptx(module.body.operations[0].operation, arch, opt_level, cache)
+
+    first = ptx_of(sine)
+    assert first == made(sine) and len(optimized) == 2
+    assert ptx_of(sine) == first and len(optimized) == 2
+    # What the code depends on makes another entry.
+    others = [ptx_of(sine, "sm_90a"), ptx_of(sine, opt_level=0), ptx_of(sine.replace("math.sin", "math.cos"))]
+    assert len({first, *others}) == 4 and len(optimized) == 5
+    calls = "func.func private @mine(f32) -> f32\n"
+    calls += on_elements("f32", "%z = func.call @mine(%x) : (f32) -> f32", "k")
+    for _ in range(2):  # what fails is not kept
+        with pytest.raises(rx.RelaxError, match="which nobody defines"):
+            ptx_of(calls)
 
 
 # ---- what is refused ----

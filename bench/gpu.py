@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators and exported models on a GPU, beside torch (cuBLAS, cuDNN) as it is and compiled, where it is installed.
+
+    python bench/gpu.py build/models       prints the tables; where there is no device it says so
+    python bench/gpu.py --only product     the cases whose names have this in them
+    python bench/gpu.py --must             fails where there is no device
+
+All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
+"to" is ours to the one on its left, below 1 where this project is faster. "peak" is the share of what the device can
+do: by tensor cores for f16, bf16 and int8, without them for f32, or of its memory's speed where bytes are the work.
+Operators' results are compared with this project's CPU code, models' with onnxruntime.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy
+from gpu_cases import Case, cases, small_cases
+from relax_mlir.runtime import to_numpy
+from relax_mlir.runtime.cuda.driver import Device, driver
+from relax_mlir.runtime.cuda.timing import device_seconds
+from relax_mlir.runtime.errors import DeviceError
+
+import relax_mlir as rx
+
+_MODELS = Path(__file__).parent / "models"
+OURS, EAGER, COMPILED = "ours", "torch", "torch.compile"
+#: Turns, and how long one is, in seconds.
+_TURNS, _OF_A_TURN = 9, 0.02
+#: How far from the others, of the largest number of a result.
+_TOLERANCE = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2, "int8": 0.0}
+#: Operations on numbers that a multiprocessor ends in a cycle, by compute capability, all sums in 32 bits.
+_PER_CYCLE = {
+    (8, 0): {"float32": 128, "float16": 2048, "bfloat16": 2048, "int8": 4096},
+    (8, 6): {"float32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
+    (8, 9): {"float32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
+    (9, 0): {"float32": 256, "float16": 4096, "bfloat16": 4096, "int8": 8192},
+    (10, 0): {"float32": 256, "float16": 8192, "bfloat16": 8192, "int8": 16384},
+    (12, 0): {"float32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
+}
+#: CUdevice_attribute.
+_CLOCK_KHZ, _MULTIPROCESSORS, _MEMORY_KHZ, _MEMORY_BITS = 13, 16, 36, 37
+
+Run = Callable[[], Any]
+
+
+class Row(NamedTuple):
+    name: str
+    #: Seconds of a call, by who.
+    found: Mapping[str, float]
+    #: Work of a second, of what the device can do; 0 where nobody knows.
+    share: float
+    wrong: str = ""
+
+
+class Peak(NamedTuple):
+    """What a device can do in a second, by the unit of the work."""
+
+    by_unit: Mapping[str, float]
+
+    def share(self, unit: str, work: float, seconds: float) -> float:
+        most = self.by_unit.get(unit, 0.0)
+        return work / seconds / most if most else 0.0
+
+
+def peak_of(device: Device) -> Peak:
+    """By the device's own clocks; empty for devices that the table above does not have."""
+    told = {which: driver().attribute(device.handle, which) for which in (13, 16, 36, 37)}
+    cycles = told[_MULTIPROCESSORS] * told[_CLOCK_KHZ] * 1e3
+    found = {unit: each * cycles for unit, each in _PER_CYCLE.get((device.major, device.minor), {}).items()}
+    # Twice a cycle.
+    return Peak({**found, "bytes": 2e3 * told[_MEMORY_KHZ] * told[_MEMORY_BITS] / 8})
+
+
+def measured(runs: Mapping[str, Run], turns: int = _TURNS, of_a_turn: float = _OF_A_TURN) -> dict[str, float]:
+    """Seconds of a call of each, in turns."""
+    counts = {}
+    for who, run in runs.items():
+        device_seconds(run)  # what is made at the first call
+        counts[who] = max(1, min(1000, int(of_a_turn / max(device_seconds(run), 1e-6))))
+    found: dict[str, list[float]] = {who: [] for who in runs}
+    for _ in range(turns):
+        for who, run in runs.items():
+            found[who].append(device_seconds(lambda run=run, count=counts[who]: _often(run, count)) / counts[who])  # type: ignore[misc]
+    return {who: statistics.median(each) for who, each in found.items()}
+
+
+def _often(run: Run, count: int) -> None:
+    for _ in range(count):
+        run()
+
+
+# ---- operators ----
+
+
+def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int = _TURNS) -> Row:
+    module = case.module()
+    target = f"cuda{{arch={_arch(device)}}}"
+    program = rx.compile(module, target)
+    main, given = program["main"], _uploaded(program, case.arrays)
+    wrong = _difference(program.copying()["main"](*case.arrays), rx.compile(module)["main"](*case.arrays))
+    limit = _TOLERANCE[case.arrays[0].dtype.name]
+    runs: dict[str, Run] = {OURS: lambda: main(*given)}
+    if torch is not None and case.in_torch is not None:
+        runs |= _torch_runs(torch, case.in_torch, case.arrays)
+    found = measured(runs, turns)
+    share = peak_of(device).share(case.unit, case.work, found[OURS])
+    return Row(case.name, found, share, "" if wrong <= limit else f"is wrong by {wrong:.1e} of the largest number")
+
+
+def _arch(device: Device) -> str:
+    """What code is best for: architecture-specific features where the compiler knows them."""
+    from relax_mlir.targets.cuda.arch import ARCHS, USUAL
+
+    names = (f"{device.arch}a", device.arch)
+    return next((name for name in names if name in ARCHS), USUAL)
+
+
+def _uploaded(program: rx.runtime.Executable, arrays: Sequence[Any]) -> list[Any]:
+    copying: Any = program.copying()
+    return [copying.upload(rx.runtime.tensor(each)) for each in arrays]
+
+
+def _difference(result: Any, expected: Any) -> float:
+    got, right = (to_numpy(each).astype("float64") for each in (result, expected))
+    worst = numpy.max(numpy.abs(got - right), initial=0.0)
+    return float(worst / (numpy.max(numpy.abs(right), initial=0.0) or 1.0))
+
+
+def _torch_runs(torch: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> dict[str, Run]:
+    tensors = [_in_torch(torch, each) for each in arrays]
+    compiled = torch.compile(lambda *given: function(torch, *given))
+    return {EAGER: lambda: function(torch, *tensors), COMPILED: lambda: compiled(*tensors)}
+
+
+def _in_torch(torch: Any, array: Any) -> Any:
+    if array.dtype.name != "bfloat16":
+        return torch.from_numpy(array).cuda()
+    return torch.from_numpy(array.view("int16")).cuda().view(torch.bfloat16)
+
+
+# ---- models ----
+
+
+def rows_of_models(folder: Path, device: Device, torch: ModuleType | None, turns: int = _TURNS) -> list[Row]:
+    """Whole models as they are exported; decoders with a token behind 64 others."""
+    sys.path.insert(0, str(_MODELS))
+    from zoo import DECODERS, ZOO
+
+    wanted = [each for each in ZOO if each.name in ("resnet50", "bert", "gpt2", "llama")]
+    there = [each for each in (*wanted, *DECODERS) if (folder / f"{each.name}.onnx").exists()]
+    return [_row_of_model(each, folder / f"{each.name}.onnx", device, torch, turns) for each in there]
+
+
+def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int) -> Row:
+    from compare import apart, onnxruntime_session, random_inputs
+    from floors import work_of_model
+
+    inputs = random_inputs(model, model.sizes[0])
+    given = list(inputs.values())
+    module = rx.from_onnx(path)
+    program = rx.compile(module, f"cuda{{arch={_arch(device)}}}")
+    expected = onnxruntime_session(path).run(None, inputs)
+    results = program.copying()["main"](*given)
+    wrong = apart(results if len(expected) > 1 else [results], expected)
+    main, uploaded = program["main"], _uploaded(program, given)
+    runs: dict[str, Run] = {OURS: lambda: main(*uploaded)}
+    if torch is not None:
+        built = model.build().cuda()
+        tensors = [_in_torch(torch, each) for each in given]
+        compiled = torch.compile(built)
+        runs |= {
+            EAGER: _without_gradients(torch, built, tensors),
+            COMPILED: _without_gradients(torch, compiled, tensors),
+        }
+    found = measured(runs, turns)
+    work = work_of_model(module)
+    share = peak_of(device).share("float32", work.flops, found[OURS]) if work else 0.0
+    gc.collect()
+    return Row(model.name, found, share, "" if wrong <= 1e-3 else f"differs from onnxruntime by {wrong:.1e}")
+
+
+def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequence[Any]) -> Run:
+    def run() -> Any:
+        with torch.no_grad():
+            return function(*tensors)
+
+    return run
+
+
+# ---- tables ----
+
+
+def head() -> str:
+    return f"{'':<44}{'ours us':>10}{'peak':>7}{EAGER:>10}{'to':>7}{COMPILED:>15}{'to':>7}"
+
+
+def told(row: Row) -> str:
+    ours = row.found[OURS]
+    cells = [f"{row.name:<44}{1e6 * ours:10.1f}", f"{row.share:7.0%}" if row.share else f"{'-':>7}"]
+    for who, width in ((EAGER, 10), (COMPILED, 15)):
+        other = row.found.get(who)
+        cells.append(f"{1e6 * other:{width}.1f}{ours / other:7.2f}" if other else f"{'-':>{width}}{'-':>7}")
+    return "".join(cells) + (f"  {row.wrong}" if row.wrong else "")
+
+
+def find_torch() -> ModuleType | None:
+    """torch, if it has the device too."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/models"))
+    parser.add_argument("--only", default="", help="the cases with this in their names")
+    parser.add_argument("--small", action="store_true", help="tiny cases, to see whether all works; no models")
+    parser.add_argument("--turns", type=int, default=_TURNS)
+    parser.add_argument("--must", action="store_true", help="fail where there is no device")
+    options = parser.parse_args(arguments)
+    try:
+        device = driver().device(0)
+    except DeviceError as error:
+        print(f"nothing is measured: {error}")
+        return 1 if options.must else 0
+    torch = find_torch()
+    beside = (
+        f"beside torch {torch.__version__}" if torch else "torch with CUDA is not installed: nothing to compare with"
+    )
+    print(f"{device.name} ({device.arch}), code for {_arch(device)}; {beside}\n{head()}", flush=True)
+    rows = []
+    for case in small_cases() if options.small else cases():
+        if options.only in case.name:
+            rows.append(row_of_case(case, device, torch, options.turns))
+            print(told(rows[-1]), flush=True)
+    if not options.small:
+        for row in rows_of_models(options.folder, device, torch, options.turns):
+            rows.append(row)
+            print(told(row), flush=True)
+    return 1 if any(row.wrong for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

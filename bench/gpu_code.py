@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the exported models' kernels take of NVIDIA's GPUs, as NVIDIA's assembler says; no device is needed.
+
+    python bench/gpu_code.py build/models                        a row for each model and architecture
+    python bench/gpu_code.py build/models --models bert --kernels    a row for each product and attention too
+    python bench/gpu_code.py build/models --strict               fails on spills and on what the assembler refuses
+
+"launches" are a call's, what is in loops counted once. "forms" are what kernels are by gpu-outline-kernels, "registers"
+the most of a thread, "shared" the most bytes of a block, "spills" bytes of a thread that registers have no room for, of
+all kernels. "compile" is seconds on the CPU in one process without a cache, of these "ptx" LLVM's for the device.
+"peak" is the most of the planned memory that is alive at a time; it is unknown where the run tells sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+from unittest import mock
+
+from relax_mlir.bindings.mlir import string_value
+from relax_mlir.bindings.navigation import (
+    callee_of,
+    functions_in,
+    has_body,
+    operations_in,
+    symbol_name,
+)
+from relax_mlir.passes.schedule.plan import PLAN, Plan, plan_of
+from relax_mlir.support.byte_sizes import byte_text
+from relax_mlir.targets.cuda.objects import ptx as ptx_maker
+from relax_mlir.targets.cuda.objects.cubin import Resources, resources
+from relax_mlir.targets.gpu.kernels.outline import FORM
+
+import relax_mlir as rx
+
+ARCHS = ("sm_80", "sm_90a", "sm_100")
+_HEAD = (
+    f"{'':<24}{'arch':>8}{'kernels':>9}{'launches':>10}{'registers':>11}{'shared':>8}{'spills':>8}{'PTX':>9}"
+    f"{'compile':>9}{'ptx':>6}{'peak':>10}  forms"
+)
+
+
+class Kernel(NamedTuple):
+    """What a kernel is: its form, and the plan of the product in it; empty where there is none."""
+
+    form: str
+    plan: str
+
+
+@dataclass(frozen=True)
+class NoteKernels(rx.Pass):
+    """Looks what kernels there are, and how often a call launches one."""
+
+    name: ClassVar[str] = "bench-note-kernels"
+
+    kernels: dict[str, Kernel] = field(default_factory=dict, compare=False)
+    launches: list[int] = field(default_factory=list, compare=False)
+
+    def run(self, op: Any) -> None:
+        for each in operations_in(op):
+            if each.name == "gpu.func":
+                self.kernels[symbol_name(each)] = Kernel(string_value(each.attributes[FORM]), _plan_in(each))
+        hosts = {symbol_name(each): each for each in functions_in(op) if has_body(each)}
+        called = {
+            callee_of(each) for host in hosts.values() for each in operations_in(host) if each.name == "func.call"
+        }
+        self.launches.append(sum(_launches(host, hosts) for name, host in hosts.items() if name not in called))
+
+
+def _plan_in(kernel: Any) -> str:
+    planned = (each for each in operations_in(kernel) if PLAN in each.attributes)
+    return next((string_value(each.attributes[PLAN]) for each in planned if isinstance(plan_of(each), Plan)), "")
+
+
+def _launches(host: Any, hosts: dict[str, Any]) -> int:
+    own = sum(each.name == "gpu.launch_func" for each in operations_in(host))
+    return own + sum(_launches(hosts[callee], hosts) for callee in _callees(host) if callee in hosts)
+
+
+def _callees(host: Any) -> list[str]:
+    return [callee_of(each) for each in operations_in(host) if each.name == "func.call"]
+
+
+@dataclass
+class Code:
+    """A model's code for an architecture."""
+
+    model: str
+    arch: str
+    kernels: dict[str, Kernel]
+    launches: int
+    ptx: str
+    #: Seconds on the CPU: of all, and of the device's code.
+    compiled: float
+    translated: float
+    peak: int | str
+    taken: dict[str, Resources] = field(default_factory=dict)
+    #: What the assembler says to PTX that it refuses.
+    refused: str = ""
+
+    @property
+    def spilling(self) -> list[str]:
+        return [name for name, each in self.taken.items() if each.spills]
+
+
+def code_of(model: Path, arch: str) -> Code:
+    """Compiles a model without a cache in this process, and has its kernels assembled."""
+    module, noted, clock = rx.from_onnx(model), NoteKernels(), _Clock()
+    target = f"cuda{{arch={arch}}}"
+    stages = rx.stages(target).insert_before("threads", "note", noted)
+    start = time.process_time()
+    with mock.patch.object(ptx_maker, "make_ptx", clock.timing(ptx_maker.make_ptx)):
+        program = rx.compile(module, target, pipeline=stages, cache=False, jobs=1)
+    seconds = time.process_time() - start
+    artifact = program._artifact
+    text = bytes(artifact.devices[0].data).decode().rstrip("\0")
+    memory = artifact.entries[0]["memory"]
+    peak = "unknown" if memory["slots"] else memory["peak"]
+    kernels = {name: noted.kernels[name] for name in artifact.devices[0].kernels}
+    code = Code(model.stem, arch, kernels, noted.launches[0], text, seconds, clock.seconds, peak)
+    try:
+        code.taken = resources(text, arch)
+    except rx.RelaxError as error:
+        code.refused = error.message
+    return code
+
+
+class _Clock:
+    """How long the device's code takes."""
+
+    seconds = 0.0
+
+    def timing(self, make: Any) -> Any:
+        def timed(*arguments: Any, **options: Any) -> Any:
+            start = time.process_time()
+            try:
+                return make(*arguments, **options)
+            finally:
+                self.seconds += time.process_time() - start
+
+        return timed
+
+
+def row(code: Code) -> str:
+    forms = ", ".join(f"{count} {form}" for form, count in Counter(each.form for each in code.kernels.values()).items())
+    peak = code.peak if isinstance(code.peak, str) else byte_text(code.peak)
+    taken = code.taken.values()
+    most = [max((each[place] for each in taken), default=0) for place in (0, 1)]
+    spilled = "refused" if code.refused else sum(each.spills for each in taken)
+    return (
+        f"{code.model:<24}{code.arch:>8}{len(code.kernels):>9}{code.launches:>10}{most[0]:>11}{most[1]:>8}{spilled:>8}"
+        f"{byte_text(len(code.ptx)):>9}{code.compiled:>9.2f}{code.translated:>6.2f}{peak:>10}  {forms}"
+    )
+
+
+def rows_of_products(code: Code) -> Iterator[str]:
+    """A row for each kernel that has a plan, and for each that spills."""
+    for name, kernel in code.kernels.items():
+        taken = code.taken.get(name)
+        if taken is not None and (kernel.plan or taken.spills):
+            figures = f"{taken.registers:>5} registers {taken.shared:>6} shared {taken.spills:>4} spills"
+            yield f"    {name:<56}{figures}  {kernel.form}: {kernel.plan}"
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/models"))
+    parser.add_argument("--models", nargs="+", help="only these, by the names of their files")
+    parser.add_argument("--arch", nargs="+", default=ARCHS)
+    parser.add_argument("--kernels", action="store_true", help="what each product and attention takes")
+    parser.add_argument("--strict", action="store_true", help="fail on spills, and on what the assembler refuses")
+    arguments = parser.parse_args(given)
+    paths = _paths(arguments.folder, arguments.models)
+    if not paths:
+        print(f"no models in {arguments.folder}: make models", file=sys.stderr)
+        return 1 if arguments.strict else 0
+    print(_HEAD, flush=True)
+    wrong = list[str]()
+    for path in paths:
+        for arch in arguments.arch:
+            wrong += _told(path, arch, with_kernels=arguments.kernels)
+    for each in wrong:
+        print(each, file=sys.stderr)
+    return 1 if wrong and arguments.strict else 0
+
+
+def _paths(folder: Path, names: Sequence[str] | None) -> list[Path]:
+    """int8 variants are what onnxruntime's tools have made beside the models."""
+    if names:
+        return [folder / f"{name}.onnx" for name in names]
+    return sorted(each for each in folder.glob("*.onnx") if not each.stem.endswith("_int8"))
+
+
+def _told(path: Path, arch: str, *, with_kernels: bool) -> list[str]:
+    """Prints a model's rows, and says what is wrong with it."""
+    try:
+        code = code_of(path, arch)
+    except rx.RelaxError as error:
+        print(f"{path.stem:<24}{arch:>8}  {error.message.splitlines()[0]}", flush=True)
+        return [f"{path.stem} for {arch} is not compiled: {error}"]
+    print(row(code), flush=True)
+    for each in rows_of_products(code) if with_kernels else ():
+        print(each, flush=True)
+    wrong = [f"{path.stem} for {arch}: {code.refused}"] if code.refused else []
+    return wrong + [f"{path.stem} for {arch}: kernel '{name}' spills {code.taken[name].spills} bytes of a thread"
+                    for name in code.spilling]  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention of numbers of 16 bits by matrix units (nests/attention.py); all else is as on any GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import by_name
+from ...passes.legalize.rules import register_legalize
+from ..gpu import legalize_attention as by_threads
+from .nests.attention import MatrixTile, reason_against
+
+_RULES = {
+    "relax.nn.attention": by_threads.attention,
+    "relax.nn.attention_bias": by_threads.attention,
+    "relax.nn.attention_cached": by_threads.attention_cached,
+    "relax.nn.attention_var_len": by_threads.attention_var_len,
+}
+
+
+@register_legalize(list(_RULES), target="cuda", by_types=True)
+def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    tensors = by_name(op, operands)
+    query, value = (builder.info(tensors[name]) for name in ("query", "value"))
+    reason = reason_against(query, value)
+    if reason:
+        return builder.decline(reason)
+    return _RULES[op.operation.name](op, operands, builder, MatrixTile.of)

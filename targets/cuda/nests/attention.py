@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention of numbers of 16 bits by matrix units, from sm_80 on.
+
+A warp has sixteen queries of a head, in registers as the instruction wants them, scores of some keys, and totals. Keys
+and values come to shared memory by asynchronous copies: values while keys are met, the next keys while values are.
+What has been computed of scores is, as it lies in registers, a factor of the next product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ....bindings.ir import Type, Value
+from ....bindings.mlir import ir
+from ....dialects.core.infos import Info, TensorInfo
+from ....emit import loops
+from ....emit.arithmetic import constant_value, element, result_of
+from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
+from ....passes.schedule.vector_body import from_elements, lane_of
+from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
+from ...gpu.kernels.threads import block_memory, thread_id
+from ...gpu.nests.attention_rows import Part, based_on, bias_at, of_threads, only_if
+from ...gpu.nests.memory import load, store, wait_for_block
+from ...gpu.nests.places import is_multiple
+from .instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
+
+_WARP = 32
+#: Of the instruction: rows, columns, and what it adds up; a row's columns are in so many lanes, two in each.
+_ROWS, _COLUMNS, _DEPTH, _LANES = 16, 8, 16, 4
+#: Keys of a block at a time, and its warps where there are queries enough.
+_KEYS, _WARPS = 64, 8
+#: Elements that are copied at once, and between rows in shared memory, for the sake of banks.
+_COPIED = 8
+#: Elements of a head: with more, a thread has not enough registers.
+_MOST = 128
+_LOG2_E = math.log2(math.e)
+
+
+def reason_against(query: Info, value: Info) -> str:
+    """Why matrix units are not for such operands."""
+    assert isinstance(query, TensorInfo) and isinstance(value, TensorInfo)
+    if query.dtype not in ("f16", "bf16"):
+        return f"matrix units are for f16 and bf16, not {query.dtype}"
+    sizes = [None if each.shape is None else each.shape[-1] for each in (query, value)]
+    if not all(isinstance(size, int) and 0 < size <= _MOST and size % _COPIED == 0 for size in sizes):
+        return f"matrix units are for heads of known sizes, multiples of {_COPIED} up to {_MOST}"
+    return ""
+
+
+class MatrixTile(NamedTuple):
+    """What a block has: so many warps, heads of so many elements, of results so many."""
+
+    warps: int
+    size: int
+    width: int
+
+    @staticmethod
+    def of(what: Blocks, queries: Size, size: Size, width: Size) -> MatrixTile:
+        assert isinstance(size, int) and isinstance(width, int)
+        warps = min(_WARPS, max(-(-queries // _ROWS), 1)) if isinstance(queries, int) else _WARPS
+        return MatrixTile(warps, size, width)
+
+    @property
+    def queries(self) -> int:
+        return self.warps * _ROWS
+
+    @property
+    def threads(self) -> int:
+        return self.warps * _WARP
+
+    def rectangle(self, what: Blocks, *operands: Any) -> MatrixRectangle:
+        return MatrixRectangle(what, self, *operands)
+
+
+class _State(NamedTuple):
+    """Of both of a lane's rows the largest score and the sum, and totals: of each eight columns two in both rows."""
+
+    most: Sequence[Number]
+    sums: Sequence[Number]
+    totals: Sequence[Value]
+
+    @staticmethod
+    def of(values: Sequence[Value]) -> _State:
+        return _State(list(map(number, values[:2])), list(map(number, values[2:4])), list(values[4:]))
+
+
+class MatrixRectangle:
+    """What a thread does for some queries of a head."""
+
+    def __init__(
+        self,
+        what: Blocks,
+        tile: MatrixTile,
+        query: Part,
+        key: Part,
+        value: Part,
+        out: Part,
+        biases: Sequence[Value],
+        sequence: Size,
+        head: Size,
+    ):
+        self.what, self.tile, self.biases = what, tile, biases
+        self.query, self.key, self.value, self.out = query, key, value, out
+        self.sequence, self.head = sequence, head
+        self.queries, self.keys = query.rows.length, key.rows.length
+        self.element = element(what.dtype)
+        self.of_keys, self.of_values = (
+            block_memory([_KEYS, _padded(size) + _COPIED], self.element) for size in (tile.size, tile.width)
+        )
+        self.thread = thread_id()
+        self.lane = self.thread % _WARP
+        #: Its first column of eight.
+        self.column = self.lane % _LANES * 2
+
+    def write(self, start: Size, column: Size) -> None:
+        """Of the queries from `start` on; `column` is 0: all of their results."""
+        self.row = as_index(start) + self.thread // _WARP * _ROWS + self.lane // _LANES
+        self.rows = [self.row, self.row + _ROWS // 2]
+        first, self.last = seen_keys(self.what, start, self.tile.queries, self.keys)
+        queries = self._queries()
+        self._copy_keys(as_index(first))
+        zero = constant_value(0, ir.VectorType.get([2, 2], element("f32")))
+        nothing = [*[constant(-math.inf, "f32")] * 2, *[constant(0, "f32")] * 2]
+        totals = [zero] * (_padded(self.tile.width) // _COLUMNS)
+
+        def some_keys(key: Number, *carried: Value) -> list[Value]:
+            wait_for_copies(0)
+            wait_for_block()
+            self._copy(self.value, self.of_values, self.tile.width, key)
+            scores = self._scores(queries)
+            wait_for_block()
+            self._copy_keys(key + _KEYS)
+            state, powers = self._powers(self._adjusted(scores, key), _State.of(carried))
+            wait_for_copies(1)
+            wait_for_block()
+            return [*state.most, *state.sums, *self._weighted(powers, state.totals)]
+
+        found = loops.for_range(first, self.last, some_keys, *nothing, *totals, step=_KEYS)
+        self._put(_State.of(found))
+
+    # ---- from memory ----
+
+    def _queries(self) -> list[Value]:
+        """The lane's parts of the queries: two rows, and of each sixteen elements two pairs."""
+        pair = ir.VectorType.get([2], self.element)
+        rows = [minimum(row, as_index(self.queries) - 1) for row in self.rows]
+        tiles = []
+        for first in range(0, self.tile.size, _DEPTH):
+            parts = []
+            for begin in (first, first + _DEPTH // 2):
+                for row in rows:
+                    at = self.query.at(self.sequence, row, self.head, self.column + begin)
+                    is_there = begin < self.tile.size
+                    parts.append(load(self.query.rows.tensor, at, 2) if is_there else constant_value(0, pair))
+            tiles.append(_stacked(parts))
+        return tiles
+
+    def _copy_keys(self, key: Number) -> None:
+        """Where there are more."""
+        loops.when(key < as_index(self.last), lambda: self._start(self.key, self.of_keys, self.tile.size, key))
+        ir.Operation.create("nvvm.cp.async.commit.group")
+
+    def _copy(self, part: Part, memory: Value, size: int, key: Number) -> None:
+        self._start(part, memory, size, key)
+        ir.Operation.create("nvvm.cp.async.commit.group")
+
+    def _start(self, part: Part, memory: Value, size: int, key: Number) -> None:
+        """Starts to copy rows of keys or values; beyond the last one it is that one, beyond its end there are zeros."""
+        head = part.rows.head_for(self.head, self.query.rows.sizes[2])
+        across = _padded(size) // _COPIED
+        for begin in range(0, _KEYS * across, self.tile.threads):
+            unit = self.thread + begin
+            row, column = unit // across, unit % across * _COPIED
+            count = None
+            inside = column
+            if size % _DEPTH:
+                inside = minimum(column, size - _COPIED)
+                count = select(column < size, as_index(_COPIED), as_index(0))
+            at = part.at(self.sequence, minimum(key + row, as_index(self.last) - 1), head, inside)
+            start = partial(start_copy, part.rows.tensor, at, memory, [row, column], _COPIED, count)
+            only_if(None if begin + self.tile.threads <= _KEYS * across else unit < _KEYS * across, start)
+
+    # ---- scores ----
+
+    def _scores(self, queries: Sequence[Value]) -> list[Value]:
+        scores = [constant_value(0, ir.VectorType.get([2, 2], element("f32")))] * (_KEYS // _COLUMNS)
+        # Tiles of eight elements of eight keys: those of the next elements come first, then of the next keys.
+        row = self.lane // 16 * 8 + self.lane % 8
+        place = self.lane // 8 % 2 * 8
+        for step, query in enumerate(queries):
+            for pair in range(_KEYS // 16):
+                tiles = load_tiles(self.of_keys, [row + pair * 16, place + step * _DEPTH], is_turned=False)
+                for half, keys in enumerate(halves(tiles)):
+                    scores[pair * 2 + half] = add_products(query, keys, scores[pair * 2 + half])
+        return scores
+
+    def _adjusted(self, scores: Sequence[Value], key: Number) -> list[list[list[Number]]]:
+        """Scaled for powers of two, with the bias, and -inf where a key is not seen: by rows, tiles and columns."""
+        what = self.what
+        scale = what.scale * _LOG2_E
+        # Of the keys' places numbers of 32 bits are enough, counted from what they are compared with.
+        place = key + self.column
+        from_end = None if self._is_whole else (place - as_index(self.last)).to("i32")
+        adjusted = []
+        for half, row in enumerate(self.rows):
+            from_own = None if what.offset is None else (place - (row + as_index(what.offset))).to("i32")
+            tiles = []
+            for tile, each in enumerate(scores):
+                columns = []
+                for column in range(2):
+                    far = tile * _COLUMNS + column
+                    score = _element(each, half, column) * scale
+                    for bias in self.biases:
+                        at = minimum(row, as_index(self.queries) - 1), minimum(place + far, as_index(self.keys) - 1)
+                        score = fma(bias_at(what, bias, self.sequence, self.head, *at), constant(_LOG2_E, "f32"), score)
+                    seen = None if from_end is None else from_end < -far
+                    if from_own is not None:
+                        near = sees(what.is_causal, what.window, from_own + far)
+                        seen = near if seen is None else seen & near
+                    columns.append(score if seen is None else select(seen, score, -math.inf))
+                tiles.append(columns)
+            adjusted.append(tiles)
+        return adjusted
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether no block of keys goes beyond the last one."""
+        return self.what.window is None and is_multiple(self.keys, _KEYS)
+
+    def _powers(self, scores: list[list[list[Number]]], before: _State) -> tuple[_State, list[Value]]:
+        """What is carried on, but for these keys' values, and what these are multiplied by."""
+        most, sums, factors, powers = [], [], [], []
+        for row, tiles in enumerate(scores):
+            own = [score for columns in tiles for score in columns]
+            largest = maximum(before.most[row], of_threads(maximum, own, _LANES))
+            base = based_on(largest)
+            factor = intrinsic("exp2", before.most[row] - base)
+            found = [[intrinsic("exp2", score - base) for score in columns] for columns in tiles]
+            flat = [each for columns in found for each in columns]
+            most.append(largest)
+            sums.append(fma(before.sums[row], factor, sum(flat[1:], flat[0])))
+            factors.append(from_elements([factor, factor]))
+            powers.append(found)
+        by_rows = _stacked(factors)
+        totals = [number(each) * number(by_rows) for each in before.totals]
+        weights = []
+        for first in range(0, _KEYS // _COLUMNS, 2):
+            parts = [powers[row][tile] for tile in (first, first + 1) for row in range(2)]
+            weights.append(_stacked([number(from_elements(each)).to(self.what.dtype).value for each in parts]))
+        return _State(most, sums, totals), weights
+
+    # ---- totals ----
+
+    def _weighted(self, weights: Sequence[Value], totals: Sequence[Value]) -> list[Value]:
+        found = list(totals)
+        # Tiles of eight keys of eight columns: those of the next keys come first, then of the next columns.
+        row = self.lane // 8 % 2 * 8 + self.lane % 8
+        place = self.lane // 16 * 8
+        for step, weight in enumerate(weights):
+            for pair in range(len(found) // 2):
+                tiles = load_tiles(self.of_values, [row + step * _DEPTH, place + pair * 16], is_turned=True)
+                for half, values in enumerate(halves(tiles)):
+                    found[pair * 2 + half] = add_products(weight, values, found[pair * 2 + half])
+        return found
+
+    def _put(self, state: _State) -> None:
+        """The results, of what there is."""
+        result = quotient(self.what, self.keys)
+        for half, row in enumerate(self.rows):
+            divisor = of_threads(lambda x, y: x + y, [state.sums[half]], _LANES)
+
+            def put(half: int = half, row: Number = row, divisor: Number = divisor) -> None:
+                for tile in range(self.tile.width // _COLUMNS):
+                    pair = [result(_element(state.totals[tile], half, column), divisor) for column in range(2)]
+                    at = self.out.at(self.sequence, row, self.head, self.column + tile * _COLUMNS)
+                    store(from_elements(pair), self.out.rows.tensor, at)
+
+            only_if(None if is_multiple(self.queries, self.tile.queries) else row < as_index(self.queries), put)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _DEPTH) * _DEPTH
+
+
+def _stacked(rows: Sequence[Value]) -> Value:
+    """Vectors as the rows of one."""
+    type_: Type = ir.VectorType.get([len(rows), *rows[0].type.shape], rows[0].type.element_type)
+    whole = constant_value(0, type_)
+    for place, row in enumerate(rows):
+        whole = result_of("vector.insert", [row, whole], type_, static_position=ir.DenseI64ArrayAttr.get([place]))
+    return whole
+
+
+def _element(pairs: Value, row: int, column: int) -> Number:
+    type_ = ir.VectorType.get([2], pairs.type.element_type)
+    pair = result_of("vector.extract", [pairs], type_, static_position=ir.DenseI64ArrayAttr.get([row]))
+    return number(lane_of(pair, column))

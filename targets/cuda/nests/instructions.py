@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Instructions of NVIDIA's GPUs from sm_80 on: asynchronous copies, tiles from shared memory, products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....bindings.ir import Type, Value
+from ....bindings.mlir import ir
+from ....emit import linalg
+from ....emit.arithmetic import result_of
+from ....emit.numbers import Number, Size, as_index
+
+#: What may be copied at once.
+COPIED_BYTES = (4, 8, 16)
+#: Of a product of numbers of 16 bits: rows, columns, and what is added up.
+_SHAPE = (16, 8, 16)
+
+
+def bytes_of(element: Type) -> int:
+    return int(element.width) // 8
+
+
+def start_copy(
+    source: Value, at: Sequence[Size], target: Value, to: Sequence[Size], lanes: int, count: Number | None
+) -> None:
+    """Starts to copy neighbours, of which `count` are read: the others become zeros."""
+    counts = [] if count is None else [count]
+    attributes = {
+        "dstElements": ir.IntegerAttr.get(ir.IndexType.get(), lanes),
+        **linalg.segments(1, len(to), 1, len(at), len(counts)),
+    }
+    if lanes * bytes_of(source.type.element_type) == max(COPIED_BYTES):
+        attributes["bypassL1"] = ir.UnitAttr.get()
+    token = ir.Type.parse("!nvgpu.device.async.token")
+    operands = [target, *map(as_index, to), source, *map(as_index, at), *counts]
+    result_of("nvgpu.device_async_copy", operands, token, **attributes)
+
+
+def wait_for_copies(pending: int) -> None:
+    """Until the thread has at most so many groups of copies on their way."""
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
+    ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": attribute})
+
+
+def load_tiles(memory: Value, at: Sequence[Size], *, is_turned: bool) -> Value:
+    """Four tiles, of which each lane points to a row and gets its part of each."""
+    own = memory.type.element_type
+    type_ = ir.VectorType.get([4, 4 // bytes_of(own)], own)
+    attributes = {
+        "transpose": ir.BoolAttr.get(is_turned),
+        "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+    }
+    return result_of("nvgpu.ldmatrix", [memory, *map(as_index, at)], type_, **attributes)
+
+
+def halves(tiles: Value) -> list[Value]:
+    """Of four tiles both pairs."""
+    _, per_lane = tiles.type.shape
+    type_ = ir.VectorType.get([2, per_lane], tiles.type.element_type)
+    return [
+        result_of(
+            "vector.extract_strided_slice",
+            [tiles],
+            type_,
+            offsets=ir.Attribute.parse(f"[{first}]"),
+            sizes=ir.Attribute.parse("[2]"),
+            strides=ir.Attribute.parse("[1]"),
+        )
+        for first in (0, 2)
+    ]
+
+
+def add_products(left: Value, right: Value, total: Value) -> Value:
+    """The total with products of numbers of 16 bits added: of parts of tiles, which a warp's lanes have."""
+    shape = ir.Attribute.parse(str(list(_SHAPE)))
+    return result_of("nvgpu.mma.sync", [left, right, total], total.type, mmaShape=shape)

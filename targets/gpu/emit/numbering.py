@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits numbers of what is found among places in a row: a scan of whether each is."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from ....bindings.ir import Value
+from ....emit.loops import store
+from ....emit.numbers import Number
+from .scanning import Scan
+
+#: Of a place: how many were found before it, and with it. Both are i64.
+Number_ = Callable[[Number, Number, Number], object]
+
+
+def numbering(is_found: Callable[[Number], Number], write: Number_, total: Value) -> Scan:
+    """The scan of one row of places; how many are found goes into the first element of `total`."""
+    return Scan(
+        "i64",
+        operator.add,
+        0,
+        lambda _, place: is_found(place).to("i64"),
+        lambda _, place, before, behind: write(place, before, behind),
+        lambda _, count: store(count, total, 0),
+    )

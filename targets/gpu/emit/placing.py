@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits writes to places that tensors tell, of which several may be to one: as if they came one after the other.
+
+Places are numbers from 0 on. Whatever the threads do first, results are always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....bindings.ir import Value
+from ....bindings.mlir import ir
+from ....emit.loops import and_then, for_range, load, repeat_while, scratch, scratches, store, when
+from ....emit.numbers import Number, Size, as_i64, as_index, maximum
+from ....passes.schedule.sharing import share_places
+from .sorting import sort_rows
+
+#: What the place of a write is that has none.
+NOWHERE = -1
+#: arith's AtomicRMWKind.
+_MAX_SIGNED = 6
+
+
+class Writes:
+    """So many writes, and where each goes."""
+
+    def __init__(self, count: Size, places: Size, place: Callable[[Number], tuple[Number, Callable[[], None]]]):
+        """`place(write)`: where it goes, below `places` or NOWHERE, and what raises an error in that case."""
+        self._count, self._places, self._place = count, places, place
+
+    def last_stays(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
+        """`put(write, place, *at)` for all indices below the inner sizes, for the last write to each place."""
+
+        if isinstance(self._count, int) and self._count == 1:
+            share_places([1, *inner], self._only(put))
+            return
+
+        def with_last(last: Value) -> None:
+            def note(write: Number) -> None:
+                place, check = self._place(write)
+                when(place >= 0, lambda: _raise_to(last, maximum(place, 0), as_i64(write)))
+                check()
+
+            def write_one(write: Number, *at: Number) -> None:
+                place, _ = self._place(write)
+                is_last = and_then(place >= 0, lambda: load(last, maximum(place, 0)) == as_i64(write))
+                when(is_last, lambda: put(write, place, *at))
+
+            for_range(0, self._places, lambda place: store(-1, last, place), grain=1)
+            for_range(0, self._count, note, grain=1)
+            share_places([self._count, *inner], write_one)
+
+        scratch([self._places], ir.IntegerType.get_signless(64), with_last)
+
+    def _only(self, put: Callable[..., None]) -> Callable[..., None]:
+        def write(number: Number, *at: Number) -> None:
+            place, check = self._place(number)
+            check()
+            put(number, place, *at)
+
+        return write
+
+    def in_order(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
+        """`put(writes, place, *at)` for each place that is written; `writes(step, initial)` goes through its writes:
+        `step(write, *values)` gives the next values, `initial` the first ones, and what comes back are the last."""
+        i64 = ir.IntegerType.get_signless(64)
+
+        def with_order(places: Value, numbers: Value) -> None:
+            count = as_index(self._count)
+
+            def keep(_: Number, at: Number, record: Sequence[Number]) -> None:
+                store(record[0], places, at)
+                store(record[1], numbers, at)
+
+            def check(write: Number) -> None:
+                self._place(write)[1]()
+
+            def record(_: Number, write: Number) -> list[Number]:
+                return [as_i64(self._place(write)[0]), as_i64(write)]
+
+            def write_all(first: Number, *at: Number) -> None:
+                place = load(places, first)
+                is_first = (first == 0) | (load(places, maximum(first - 1, 0)) != place)
+
+                def goes_on(next_: Number, *_: Number) -> Number:
+                    return and_then(next_ < count, lambda: load(places, next_) == place)
+
+                def writes(step: Callable[..., Sequence[Value]], *initial: Value) -> list[Number]:
+                    def advance(now: Number, *values: Number) -> list[Value]:
+                        return [now + 1, *step(load(numbers, now).to("index"), *values)]
+
+                    return repeat_while([first, *initial], goes_on, advance)[1:]
+
+                when(is_first & (place >= 0), lambda: put(writes, place.to("index"), *at))
+
+            for_range(0, count, check, grain=1)
+            sort_rows(1, self._count, [i64, i64], lambda one, other: one[0] < other[0], record, keep)
+            share_places([self._count, *inner], write_all)
+
+        scratches([self._count], [i64, i64], with_order)
+
+
+def _raise_to(memory: Value, place: Number, value: Number) -> None:
+    """An element becomes the larger of what it is and a value, whoever else does so at once."""
+    kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _MAX_SIGNED)
+    ir.Operation.create(
+        "memref.atomic_rmw", results=[value.type], operands=[value, memory, place], attributes={"kind": kind}
+    )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions to few results, of which each is of much: parts of it at first, then the parts put together.
+
+How many parts there are depends on sizes alone: results are the same at each run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ....bindings.ir import AffineMap, Operation, Value
+from ....bindings.mlir import ir
+from ....emit.linalg import PARALLEL, REDUCTION, generic, product
+from ....emit.loops import for_range
+from ....emit.numbers import Number, Size, as_index, maximum, minimum
+from ....passes.lower_calls import memrefs
+from ....passes.schedule.combiner import combiners
+from .points import Points
+from .together import is_combined
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Which reductions are worth two launches: how many steps, for fewer results than so many."""
+
+    results: int
+    steps: int
+    #: Of a part, at least; and all parts of all results, at most.
+    steps_of_part: int
+    parts_of_all: int
+
+
+#: A block of threads for each part, of elements side by side; a thread for each.
+_OF_BLOCKS, _OF_THREADS = _Kind(128, 1 << 13, 1 << 12, 256), _Kind(1 << 12, 1 << 10, 64, 1 << 14)
+#: Parts of one result.
+_MOST_PARTS = 512
+
+
+@dataclass(frozen=True)
+class InParts:
+    """An operation as two, by the memory between them."""
+
+    first: Operation
+    second: Operation
+    between: list[Value]
+    by_rows: bool
+
+
+def in_parts(op: Operation) -> InParts | None:
+    """The operation in parts, in its place; None where it stays as it is."""
+    points = Points(op)
+    by_rows, parts = points.reduces_rows(), _parts(points)
+    if parts is None:
+        return None
+    with op.location, ir.InsertionPoint(op):
+        sizes = [points.size(dim) for dim in points.parallels]
+        count = parts if isinstance(parts, int) else as_index(parts)
+        shape = _values([*sizes, count])
+        between = [memrefs.allocate(shape, each.type.element_type) for each in points.outputs]
+        # First what reads the operation's body, which then moves.
+        second = _together(points, between)
+        with ir.InsertionPoint(second):
+            first = _apart(points, between)
+    op.erase()
+    return InParts(first, second, between, by_rows)
+
+
+def _values(sizes: list[Size]) -> list[int | Value]:
+    return [size if isinstance(size, int) else as_index(size).value for size in sizes]
+
+
+def _parts(points: Points) -> Size | None:
+    """How many; a size computed at the insertion point where only the run tells."""
+    if not is_combined(points):
+        return None
+    kind = _OF_BLOCKS if points.reduces_rows() else _OF_THREADS
+    results = math.prod(points.known_size(dim) for dim in points.parallels)
+    known = [points.known_size(dim) for dim in points.reductions]
+    are_open = any(size < 0 for size in (*known, *(points.known_size(dim) for dim in points.parallels)))
+    if any(points.known_size(dim) < 0 for dim in points.parallels) or not 0 < results < kind.results:
+        return None
+    most = min(math.ceil(kind.parts_of_all / results), _MOST_PARTS)
+    if not are_open:
+        steps = math.prod(known)
+        return min(math.ceil(steps / kind.steps_of_part), most) if steps >= kind.steps else None
+    with points.operation.location, ir.InsertionPoint(points.operation):
+        steps_ = as_index(product([points.size(dim) for dim in points.reductions]))
+        wanted = (steps_ + kind.steps_of_part - 1).shift_right_unsigned(kind.steps_of_part.bit_length() - 1)
+        return maximum(minimum(wanted, most), 1)
+
+
+def _apart(points: Points, between: list[Value]) -> Operation:
+    """The operation with a loop for the parts behind its own; it says what all of them together would be."""
+    op, dims = points.operation, points.maps[0].n_dims
+    part, kept = ir.AffineDimExpr.get(dims), [ir.AffineDimExpr.get(dim) for dim in points.parallels]
+    inputs = [ir.AffineMap.get(dims + 1, 0, list(map_.results)) for map_ in points.maps[: points.input_count]]
+    maps = [*inputs, *[ir.AffineMap.get(dims + 1, 0, [*kept, part])] * len(between)]
+    iterators = [*op.attributes["iterator_types"], ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")]
+    made = ir.Operation.create(
+        "linalg.generic",
+        operands=[*list(op.operands)[: points.input_count], *between],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
+            "iterator_types": ir.ArrayAttr.get(iterators),
+            "operandSegmentSizes": op.attributes["operandSegmentSizes"],
+        },
+        regions=1,
+    )
+    points.block.append_to(made.regions[0])
+    return made
+
+
+def _together(points: Points, between: list[Value]) -> Operation:
+    """What puts the parts together with what the outputs hold."""
+    kept, combining = len(points.parallels), combiners(points)  # type: ignore[arg-type]
+    zero = ir.AffineConstantExpr.get(0)
+    places = {dim: ir.AffineDimExpr.get(place) for place, dim in enumerate(points.parallels)}
+    own = ir.AffineMap.get(kept + 1, 0, [places.get(dim, zero) for dim in range(points.maps[0].n_dims)])
+    outputs = [_composed(map_, own) for map_ in points.maps[points.input_count :]]
+    maps = [*[ir.AffineMap.get_identity(kept + 1)] * len(between), *outputs]
+
+    def body(*scalars: Value) -> list[Value]:
+        pairs = zip(combining, scalars[: len(between)], scalars[len(between) :], strict=True)
+        return [each.apply(part, before) for each, part, before in pairs]
+
+    generic(between, points.outputs, maps, [*[PARALLEL] * kept, REDUCTION], body)
+    place = ir.InsertionPoint.current.ref_operation
+    block = place.operation.block
+    ops = [each.operation for each in block.operations]
+    return ops[ops.index(place.operation) - 1]
+
+
+def _composed(map_: AffineMap, inner: AffineMap) -> AffineMap:
+    return ir.AffineMap.get(inner.n_dims, 0, [expr.compose(inner) for expr in map_.results])
+
+
+def reduce_part(points: Points, thread: Number) -> None:
+    """Of points made apart: one part, by one thread."""
+    *parallels, part_dim = points.parallels
+    parts = as_index(points.size(part_dim))
+    results = as_index(product([points.size(dim) for dim in parallels]))
+    # Results side by side are of threads side by side.
+    indices = {**points.at(thread % results, parallels), part_dim: (thread // results).value}
+    count = product([points.size(dim) for dim in points.reductions])
+
+    def step(place: Value, *before: Value) -> list[Value]:
+        return points.body({**indices, **points.at(place, points.reductions)}, before)
+
+    first = [each.neutral() for each in combiners(points)]  # type: ignore[arg-type]
+    points.store(for_range(indices[part_dim], count, step, *first, step=parts), indices)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention on GPUs: kernels that need no memory for scores (nests/attention.py), for any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...emit import linalg, loops
+from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import by_name
+from ...passes.legalize.rules import register_legalize
+from ..default.attention import (
+    Cached,
+    attention_of,
+    blocks_of,
+    check_biases,
+    check_sequences,
+    check_sizes,
+    sequence_count,
+    sequence_range,
+)
+from ..default.attention_blocks import Blocks, Rows
+from .nests.attention import Tiles, attend, attend_to_sequences, attend_together
+from .nests.attention_rows import Part, Tile
+
+#: The tiles of what is computed, by how many queries there are, and the sizes of a head's elements and results.
+TileOf = Callable[[Blocks, Size, Size, Size], Tiles]
+#: With more, there is enough to do for all blocks, or more than one block of queries.
+_FEW_QUERIES = 16
+
+
+@register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], target="gpu", by_types=True)
+def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
+    what = attention_of(op, by_name(op, operands), builder)
+
+    def body(*parameters: Value) -> None:
+        *tensors, out = parameters
+        query, key, value = map(Rows.of, tensors[:3])
+        check_sizes(what, query, key, value)
+        check_biases(tensors[3:], query, key)
+        _attend_by_count(tile_of, blocks_of(what, query, key), query, key, value, tensors[3:], out)
+
+    return builder.loops(body)
+
+
+@register_legalize("relax.nn.attention_cached", target="gpu", by_types=True)
+def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
+    """Keys and values are read where they lie."""
+    cached = Cached.of(op, operands, builder)
+
+    def body(*parameters: Value) -> None:
+        *tensors, count, out = parameters
+        query, key, value = cached.rows(*tensors, count=count)
+        _attend_by_count(tile_of, blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
+
+    return builder.loops(body, cached.operands)
+
+
+@register_legalize("relax.nn.attention_var_len", target="gpu", by_types=True)
+def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
+    """All sequences at once. Queries that are in none give zeros."""
+    given = by_name(op, operands)
+    what = attention_of(op, given, builder)
+    names = ("query", "key", "value", "seqstart_q", "seqstart_k")
+
+    def body(query: Value, key: Value, value: Value, *rest: Value) -> None:
+        (of_queries, *others), out = rest[:-1], rest[-1]
+        of_keys = others[0] if others else of_queries
+        check_sequences(what, (query, key, value), of_queries, of_keys, grain=1)
+        zero = constant(0, what.dtype)
+        linalg.generic([], [out], [linalg.identity(4)], [linalg.PARALLEL] * 4, lambda _: zero)
+        _, rows, heads, size = linalg.sizes(query)
+        width = linalg.sizes(value)[3]
+
+        def sequence(position: Number) -> tuple[Blocks, Part, Part, Part, Part]:
+            queries, keys = _range(of_queries, query, position), _range(of_keys, key, position)
+            own, others = Rows(query, queries[1]), Rows(key, keys[1])
+            parts = Part(own, queries[0]), Part(others, keys[0]), Part(Rows(value, keys[1]), keys[0])
+            return blocks_of(what, own, others), *parts, Part(Rows(out, queries[1]), queries[0])
+
+        tile = tile_of(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
+        attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)
+
+    return builder.loops(body, [given[name] for name in names if given[name] is not None])
+
+
+def _attend_by_count(
+    tile_of: TileOf, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value
+) -> None:
+    """Few queries meet parts of the keys; the run tells where nobody knows before."""
+    operands = what, query, key, value, biases, out
+
+    def attend_to_many() -> None:
+        attend(tile_of(what, query.length, query.sizes[3], value.sizes[3]), *operands)
+
+    if not isinstance(query.length, int):
+        is_few = as_index(query.length) <= _FEW_QUERIES
+        loops.when(is_few, lambda: attend_together(*operands), attend_to_many)
+    elif query.length <= _FEW_QUERIES:
+        attend_together(*operands)
+    else:
+        attend_to_many()
+
+
+def _range(starts: Value, tensor: Value, position: Number) -> tuple[Number, Number]:
+    """Where a sequence starts, and its length, inside of the tensor: what is wrong is told by another kernel."""
+    total = linalg.size(tensor, 1)
+    start, length = sequence_range(starts, position)
+    inside = minimum(maximum(start, 0), total)
+    return inside, maximum(minimum(start + length, total) - inside, 0)

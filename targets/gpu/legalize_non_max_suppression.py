@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Suppression of overlapping boxes, a block of threads for each image: each box that stays has those behind it go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...bindings.mlir import ir
+from ...emit.loops import for_range, load, repeat_while, scratch, store, when
+from ...emit.numbers import Number, constant, select
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+from ..default.legalize_non_max_suppression import Image, suppressed
+from .emit.sorting import with_merge_sorter
+
+#: Threads that look for the best score.
+_THREADS = 256
+
+
+@register_legalize("relax.vision.non_max_suppression", target="gpu")
+def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    return suppressed(op, builder, _Image, with_merge_sorter)
+
+
+class _Image(Image):
+    """The boxes of an image, which threads go through together."""
+
+    def suppress(self, batch: Number, looked_at: Number) -> Number:
+        def goes_on(place: Number, count: Number) -> Number:
+            return (place < looked_at) & self.has_room(count)
+
+        def step(place: Number, count: Number) -> list[Number]:
+            stays = load(self.is_alive, place) & (self.score(place) > 0.0)
+
+            def keep() -> None:
+                store(place, self.places, count)
+                for_range(place + 1, looked_at, lambda other: self._suppress_one(batch, place, other), grain=1)
+
+            when(stays, keep)
+            return [place + 1, count + stays.to("index")]
+
+        return repeat_while([0, 0], goes_on, step)[1]
+
+    def _suppress_one(self, batch: Number, place: Number, other: Number) -> None:
+        goes = self.are_rivals(batch, place, other) & (self.shared(batch, place, other) >= self.op.iou_threshold)
+        when(goes, lambda: store(constant(False, "i1"), self.is_alive, other))
+
+    def best(self, start: Any, end: Any) -> Any:
+        """Each thread looks for its best one, then pairs of these are compared."""
+        dtype = self.scores.type.element_type
+        found: list[Any] = []
+        indices = ir.IndexType.get()
+
+        def look(places: Value, scores: Value) -> None:
+            def own(thread: Number) -> None:
+                place, score = self.best_of(start + thread, end, _THREADS)
+                store(place, places, thread)
+                store(score, scores, thread)
+
+            def compare(one: Number, distance: int) -> None:
+                other = one + distance
+                first, second = load(places, one), load(places, other)
+                score, rival = load(scores, one), load(scores, other)
+                # Nobody's place is -1, with the score that all are compared to at first.
+                comes_first = (second >= 0) & ((first < 0) | (rival > score) | ((rival == score) & (second < first)))
+                store(select(comes_first, second, first), places, one)
+                store(select(comes_first, rival, score), scores, one)
+
+            for_range(0, _THREADS, own, grain=1)
+            distance = _THREADS // 2
+            while distance:
+                for_range(0, distance, lambda one: compare(one, distance), grain=1)  # noqa: B023
+                distance //= 2
+            found.append(load(places, 0))
+
+        scratch([_THREADS], indices, lambda places: scratch([_THREADS], dtype, lambda scores: look(places, scores)))
+        return found[0]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running totals, by blocks of threads. Elements of a row are put together in another order than one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...dialects.relax import dialect as relax
+from ...emit import linalg
+from ...emit.conversions import accumulator
+from ...emit.loops import for_range, load, store
+from ...emit.numbers import Number, constant
+from ...emit.sorting import around_axis
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+from ..default.legalize_reduction import STEPS
+from .emit.scanning import Scan, scan_rows
+
+#: Elements that a thread goes through alone where there are many rows.
+_SHORT, _LONG, _MANY_ROWS = 64, 1024, 1 << 13
+
+
+@register_legalize([f"relax.{name}" for name in STEPS], target="gpu", by_types=True)
+def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    (data,) = operands
+    name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
+    if op.axis is None:
+        return relax.ops[name](relax.ops["flatten"](data), axis=0, dtype=op.dtype, exclusive=op.exclusive)
+    axis, is_exclusive, wide = op.axis % linalg.rank_of(data), op.exclusive, accumulator(result)
+    combine, start = STEPS[name]
+
+    def body(*buffers: Value) -> None:
+        sizes = linalg.sizes(buffers[0])
+        count, after = sizes[axis], linalg.product(sizes[axis + 1 :])
+        x, output = (around_axis(buffer, axis) for buffer in buffers)
+        rows = linalg.product([*sizes[:axis], after])
+
+        def read(row: Number, place: Number) -> Number:
+            return load(x, row // after, place, row % after).of(source).to(wide)
+
+        def write(row: Number, place: Number, before: Number, total: Number) -> None:
+            value = before if is_exclusive else total
+            store(value.of(wide).to(result), output, row // after, place, row % after)
+
+        def alone(row: Number) -> None:
+            def step(place: Number, before: Number) -> Number:
+                total = combine(before, read(row, place))
+                write(row, place, before, total)
+                return total
+
+            for_range(0, count, step, constant(start, wide))
+
+        if _is_for_each(rows, count, is_across=not (isinstance(after, int) and after == 1)):
+            for_range(0, rows, alone, grain=1)
+        else:
+            scan_rows(rows, count, Scan(wide, combine, start, read, write))
+
+    return builder.loops(body)
+
+
+def _is_for_each(rows: Any, count: Any, *, is_across: bool) -> bool:
+    """Whether each row is a thread's: short ones, and many of which elements lie side by side."""
+    if not isinstance(count, int):
+        return False
+    return count <= _SHORT or (is_across and count <= _LONG and isinstance(rows, int) and rows >= _MANY_ROWS)

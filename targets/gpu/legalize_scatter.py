@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that write elements at indices, at once, with what comes out of writing one after the other.
+
+An index outside is an IndexError, one below 0 counts from the end; nothing is written at one outside.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...dialects.core.infos import is_bool
+from ...emit import loops
+from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
+from ...emit.indices import as_position, from_end, require_index
+from ...emit.linalg import indices_at, place_at, product
+from ...emit.loops import load, require_same, sizes, store
+from ...emit.numbers import Number, Size, as_index, constant, select
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+from ..default.legalize_scatter import check_elements, combine_of, in_wide, quotient, wide_dtype
+from .emit.placing import NOWHERE, Writes
+
+
+class _Places:
+    """Where updates go: those of some sizes, to places of some sizes."""
+
+    def __init__(self, updates: Sequence[Size], places: Sequence[Size], axes: Sequence[int], dtypes: Sequence[str]):
+        """`axes`: of the places those that indices of these types tell."""
+        self.updates, self.places = updates, places
+        self._axes, self._dtypes = axes, dtypes
+
+    def writes(self, read: Callable[..., Sequence[Number]], target: Callable[..., Sequence[Number]]) -> Writes:
+        """`read(*update)`: its indices, `target(update, found)` the place's with these in it."""
+        limits = [as_index(self.places[axis]) for axis in self._axes]
+
+        def place(write: Number) -> tuple[Number, Callable[[], None]]:
+            update = indices_at(write, self.updates)
+            given = [as_position(each, dtype) for each, dtype in zip(read(*update), self._dtypes, strict=True)]
+            inside = [(at >= 0 - limit) & (at < limit) for at, limit in zip(given, limits, strict=True)]
+            found = [from_end(at, limit) for at, limit in zip(given, limits, strict=True)]
+
+            def check() -> None:
+                for axis, at, limit in zip(self._axes, given, limits, strict=True):
+                    require_index(at, axis, limit)
+
+            whole = place_at(target(update, found), self.places)
+            are_inside = functools.reduce(operator.and_, inside, constant(True, "i1"))
+            return select(are_inside, whole, NOWHERE), check
+
+        return Writes(product(self.updates), product(self.places), place)
+
+
+class _Update:
+    """What is done at a place with its updates: elements of `dtype`, at some indices behind it."""
+
+    def __init__(self, reduction: str, dtype: str, output: Value, places: _Places, read: Callable[..., Number]):
+        """`read(update, at)`: the update's element at indices behind the place."""
+        self._reduction, self._dtype, self._output = reduction, dtype, output
+        self._places, self._read = places, read
+
+    def run(self, writes: Writes, inner: Sequence[Size]) -> None:
+        if self._reduction == "update":
+            writes.last_stays(inner, self._put)
+        else:
+            writes.in_order(inner, self._reduce)
+
+    def _element(self, write: Number, at: Sequence[Number]) -> Number:
+        return self._read(indices_at(write, self._places.updates), at)
+
+    def _put(self, write: Number, place: Number, *at: Number) -> None:
+        store(self._element(write, at), self._output, *indices_at(place, self._places.places), *at)
+
+    def _reduce(self, writes: Callable[..., list[Number]], place: Number, *at: Number) -> None:
+        is_mean = self._reduction == "mean"
+        combine = combine_of("add" if is_mean else self._reduction, self._dtype)
+        target = [*indices_at(place, self._places.places), *at]
+
+        def step(write: Number, total: Number, *count: Number) -> list[Number]:
+            return [combine(total, self._element(write, at)), *(each + 1 for each in count)]
+
+        first = [load(self._output, *target), *([constant(1, "i64")] if is_mean else [])]
+        total, *count = writes(step, *first)
+        store(quotient(self._dtype)(total, count[0]) if is_mean else total, self._output, *target)
+
+
+@register_legalize("relax.scatter_elements", target="gpu")
+def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    """The mean is of what was there and all updates of the place; of integers it is rounded down."""
+    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
+    if is_bool(dtype) and reduction == "mean":
+        return builder.decline("there is no mean of booleans; convert with relax.astype")
+    wide = wide_dtype(dtype, reduction)
+    if wide != dtype:
+        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+
+    def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
+        axis = op.axis % len(data.type.shape)
+        check_elements(axis, data, indices, updates)
+        loops.copy(data, output)
+        places = _Places(sizes(indices), sizes(data), [axis], [index_dtype])
+        writes = places.writes(
+            lambda *at: [load(indices, *at)], lambda at, found: [*at[:axis], *found, *at[axis + 1 :]]
+        )
+        _Update(reduction, dtype, output, places, lambda at, _: load(updates, *at)).run(writes, [])
+
+    return builder.loops(body)
+
+
+@register_legalize("relax.scatter_nd", target="gpu")
+def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
+    depth = builder.shape(operands[1])[-1]
+    if not isinstance(depth, int):
+        return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
+    wide = wide_dtype(dtype, reduction)
+    if wide != dtype:
+        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+
+    def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
+        *outer, _ = sizes(indices)
+        inner = sizes(data)[depth:]
+        for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
+            require_same(one, other, f"updates, axis {axis}")
+        loops.copy(data, output)
+        places = _Places(outer, sizes(data)[:depth], range(depth), [index_dtype] * depth)
+        writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
+        _Update(reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
+
+    return builder.loops(body)
+
+
+@register_legalize("relax.index_put", target="gpu")
+def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
+    reduction = "add" if op.accumulate else "update"
+    wide = wide_dtype(dtype, reduction)
+    if wide != dtype:
+        return in_wide(op, operands, ("data", "values"), dtype, wide)
+
+    def body(data: Value, *others: Value) -> None:
+        *indices, values, output = others
+        count = len(indices)
+        outer, inner = broadcast_sizes(indices), sizes(data)[count:]
+        require_broadcast(values, [*outer, *inner])
+        loops.copy(data, output)
+        places = _Places(outer, sizes(data)[:count], range(count), dtypes)
+        writes = places.writes(lambda *at: [load_broadcast(each, at) for each in indices], lambda _, found: found)
+        read = lambda at, rest: load_broadcast(values, [*at, *rest])  # noqa: E731
+        _Update(reduction, dtype, output, places, read).run(writes, inner)
+
+    return builder.loops(body)

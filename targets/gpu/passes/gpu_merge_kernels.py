@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has equal kernels be one, which is launched from several places: layers are alike, and so are copies in them.
+
+Kernels of a function of which one asserts something stay as they are: each is told where it stands, and whether one
+before it may have found something wrong (gpu-lower-asserts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir, print_asm, string_value
+from ....bindings.navigation import functions_in, operations_in, symbol_name
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ...host.entry import KERNELS
+
+_ASSERT = "tir.assert"
+
+
+@register_pass
+@dataclass(frozen=True)
+class MergeKernels(Pass):
+    """Has equal kernels be one, which is launched from several places."""
+
+    name: ClassVar[str] = "gpu-merge-kernels"
+
+    def run(self, op: Operation) -> None:
+        kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
+        asserting = {name for name, each in kernels.items() if any(op.name == _ASSERT for op in operations_in(each))}
+        launches: list[Operation] = []
+        for function in functions_in(op):
+            own = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
+            launches += own if asserting.isdisjoint(map(_launched, own)) else []
+        instead = _merged([kernels[name] for name in dict.fromkeys(map(_launched, launches))])
+        with op.context:
+            for launch in launches:
+                module, name = launch.attributes["kernel"].value
+                launch.attributes["kernel"] = ir.SymbolRefAttr.get([module, instead.get(name, name)])
+            if instead:
+                names = [string_value(each) for each in op.attributes[KERNELS]]
+                kept = [ir.StringAttr.get(name) for name in names if name not in instead]
+                op.attributes[KERNELS] = ir.ArrayAttr.get(kept)
+
+
+def _launched(launch: Operation) -> str:
+    return str(launch.attributes["kernel"].value[-1])
+
+
+def _merged(kernels: list[Operation]) -> dict[str, str]:
+    """The kernels that are gone, each with its equal."""
+    first: dict[str, Operation] = {}
+    instead: dict[str, str] = {}
+    for kernel in kernels:
+        kept = first.setdefault(_content(kernel), kernel)
+        if kept != kernel:
+            instead[symbol_name(kernel)] = symbol_name(kept)
+            kernel.erase()
+    return instead
+
+
+def _content(kernel: Operation) -> str:
+    """All of a kernel but its name, and where it comes from."""
+    text = print_asm(kernel, assume_verified=True, enable_debug_info=False)
+    return text.replace(f"@{symbol_name(kernel)}(", "@(", 1)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole models for cuda give what the CPU's programs give, on the emulator of GPUs, and leave no memory behind."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from gpu_emulator.driver import EmulatedCuda
+from relax_mlir.runtime.cuda.driver import use_library
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+_DIGITS = Path(__file__).parents[4] / "examples" / "digits" / "digits.onnx"
+_WIDTH, _HEADS, _HIDDEN, _WORDS, _PLACES = 16, 2, 24, 11, 12
+
+
+@pytest.fixture
+def device() -> Iterator[EmulatedCuda]:
+    """One of its own: others' programs have nothing on it."""
+    device = EmulatedCuda()
+    with use_library(device):
+        yield device
+
+
+def checked(module: rx.Module, device: EmulatedCuda, calls: Sequence[Sequence[Any]], atol: float = 1e-5) -> int:
+    """Compares the programs' results; says how many kernels were launched."""
+    on_cpu, on_device = rx.compile(module), rx.compile(module, "cuda")
+    for arguments in calls:
+        expected = on_cpu["main"](*arguments)
+        found = on_device.copying()["main"](*arguments)
+        device.check()
+        assert numpy.abs(numpy.asarray(expected)).max() > 1e-3
+        numpy.testing.assert_allclose(numpy.asarray(found), numpy.asarray(expected), rtol=0, atol=atol)
+    launched = len(device.calls("cuLaunchKernel"))
+    on_device.synchronize()
+    del on_device, found
+    gc.collect()
+    assert device.leaks() == []
+    return launched
+
+
+@pytest.mark.slow
+def test_digits(device: EmulatedCuda) -> None:
+    pictures = numpy.random.default_rng(3).random((2, 1, 8, 8), "float32")
+    module = rx.from_onnx(_DIGITS)
+    assert checked(module, device, [[pictures]], 1e-6) > 4
+
+
+# ---- a transformer of two layers ----
+
+
+def transformer(*sizes: int | str, masked: bool = False) -> rx.Module:
+    """Ids of (batch, sequence) become words of `_WORDS`; each layer with its own weights, which are constants."""
+    random = numpy.random.default_rng(5)
+
+    def weight(*shape: int, around: float = 0.0) -> Any:
+        return relax.const((around + random.normal(size=shape) / numpy.sqrt(shape[0])).astype("float32"))
+
+    def normed(x: Any) -> Any:
+        return relax.nn.layer_norm(x, weight(_WIDTH, around=1.0), weight(_WIDTH), axes=[-1], epsilon=1e-5)
+
+    def linear(x: Any, inputs: int, outputs: int) -> Any:
+        return relax.add(relax.matmul(x, weight(inputs, outputs)), weight(outputs))
+
+    batch, length = sizes
+    module = rx.Module()
+    with module.function("main", [rx.tensor((batch, length), "int64")]) as f:
+        (ids,) = f
+        heads = (batch, length, _HEADS, _WIDTH // _HEADS)
+        x = relax.take(weight(_WORDS, _WIDTH), ids, axis=0)
+        for _ in range(2):
+            before = normed(x)
+            query, key, value = (relax.reshape(linear(before, _WIDTH, _WIDTH), heads) for _ in range(3))
+            attended = relax.nn.attention(query, key, value, causal_mask="TopLeft" if masked else None)
+            x = relax.add(x, linear(relax.reshape(attended, (batch, length, _WIDTH)), _WIDTH, _WIDTH))
+            x = relax.add(x, linear(relax.nn.gelu(linear(normed(x), _WIDTH, _HIDDEN)), _HIDDEN, _WIDTH))
+        f.returns(linear(normed(x), _WIDTH, _WORDS))
+    return module
+
+
+def words(*shape: int) -> Any:
+    return numpy.random.default_rng(shape).integers(0, _WORDS, shape)
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["all", "causal"])
+def test_transformer(masked: bool, device: EmulatedCuda) -> None:
+    launched = checked(transformer(2, 5, masked=masked), device, [[words(2, 5)]])
+    assert launched >= 2 * 6
+
+
+@pytest.mark.slow
+def test_transformer_of_any_size(device: EmulatedCuda) -> None:
+    module = transformer("batch", "length", masked=True)
+    checked(module, device, [[words(2, 3)], [words(1, 1)], [words(1, 6)]])
+
+
+def test_ids_that_no_row_has_are_told_and_nothing_leaks(device: EmulatedCuda) -> None:
+    program = rx.compile(transformer("batch", "length"), "cuda")
+    with pytest.raises(IndexError, match=r"relax\.take.*index 11 is out of range"):
+        program.copying()["main"](numpy.full((2, 3), _WORDS))
+        program.synchronize()
+    found = program.copying()["main"](words(2, 3))
+    assert numpy.isfinite(numpy.asarray(found)).all()
+    device.check()
+    del program, found
+    gc.collect()
+    assert device.leaks() == []
+
+
+def test_results_outlive_the_program(device: EmulatedCuda) -> None:
+    module = transformer(1, 4)
+    expected = numpy.asarray(rx.compile(module)["main"](words(1, 4)))
+    program = rx.compile(module, "cuda")
+    found = program.copying()["main"](words(1, 4))
+    del program
+    gc.collect()
+    numpy.testing.assert_allclose(numpy.asarray(found), expected, rtol=0, atol=1e-5)
+    assert device.leaks() == []

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products, convolutions and attention keep what they work on in registers, as NVIDIA's assembler says.
+
+`make gpu-code` asks the same of the exported models' kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from relax_mlir.targets.cuda.arch import REGISTERS, STATIC_SHARED
+from relax_mlir.targets.cuda.objects.cubin import resources
+from relax_mlir.targets.cuda.objects.wheels import ptxas_path
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+pytestmark = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+ARCHS = ("sm_80", "sm_90a", "sm_100")
+Build = Callable[..., Any]
+Shape = tuple[int | str, ...]
+
+
+def product(x: Any, w: Any, b: Any) -> Any:
+    return relax.nn.gelu(relax.add(relax.matmul(x, w), b))
+
+
+def wide(x: Any, w: Any) -> Any:
+    return relax.matmul(x, w, out_dtype="int32")
+
+
+def convolution(x: Any, w: Any) -> Any:
+    return relax.nn.relu(relax.nn.conv2d(x, w, padding=(1, 1, 1, 1)))
+
+
+def depthwise(x: Any, w: Any) -> Any:
+    return relax.nn.conv2d(x, w, padding=(1, 1, 1, 1), groups=64)
+
+
+def attention(query: Any, key: Any, value: Any) -> Any:
+    return relax.nn.attention(query, key, value, causal_mask="TopLeft")
+
+
+_HEADS: Shape = (2, "length", 8, 64)
+#: By name: the element type, the shapes, what is computed.
+CASES: dict[str, tuple[str, tuple[Shape, ...], Build]] = {
+    "rows": ("float32", ((256, 512), (512, 384), (384,)), product),
+    "rows_halves": ("float16", ((256, 512), (512, 384), (384,)), product),
+    "rows_bfloats": ("bfloat16", ((256, 512), (512, 384), (384,)), product),
+    "rows_bytes": ("int8", ((256, 512), (512, 384)), wide),
+    "any_rows": ("float32", (("n", 512), (512, 384), (384,)), product),
+    "one_row": ("float32", ((1, 512), (512, 384), (384,)), product),
+    "batches": ("float32", ((8, 64, 32), (8, 32, 64)), relax.matmul),
+    "taps": ("float32", ((1, 64, 28, 28), (64, 64, 3, 3)), convolution),
+    "taps_halves": ("float16", ((1, 64, 28, 28), (64, 64, 3, 3)), convolution),
+    "taps_of_channels": ("float32", ((1, 64, 28, 28), (64, 1, 3, 3)), depthwise),
+    # Of vit, where sm_80's assembler spilled.
+    "many_columns": ("float32", ((1, 197, 768), (768, 3072), (3072,)), product),
+    "heads": ("float32", ((1, 128, 8, 64),) * 3, attention),
+    "heads_halves": ("float16", ((1, 128, 8, 64),) * 3, attention),
+    "heads_of_any_length": ("float32", (_HEADS,) * 3, attention),
+}
+#: Those whose factors warps multiply by instructions of their own.
+BY_WARPS = ("rows_halves", "rows_bfloats", "rows_bytes")
+
+
+@cache
+def ptx_of(arch: str) -> str:
+    """All in one program; optimized as programs are, whatever other tests do."""
+    module = rx.Module()
+    for name, (dtype, shapes, build) in CASES.items():
+        with module.function(name, [rx.tensor(shape, dtype) for shape in shapes]) as f:
+            f.returns(build(*f))
+    program = rx.compile(module, f"cuda{{arch={arch}}}", opt_level=3)
+    return bytes(program._artifact.devices[0].data).decode().rstrip("\0")
+
+
+def entries(text: str) -> dict[str, str]:
+    """The kernels' code by name."""
+    pieces = re.split(r"\.entry (\w+)\(", text)[1:]
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_nothing_spills(arch: str) -> None:
+    text = ptx_of(arch)
+    told = resources(text, arch)
+    assert told.keys() == entries(text).keys()
+    threads = {name: int(re.search(r"\.(?:req|max)ntid (\d+)", code)[1]) for name, code in entries(text).items()}  # type: ignore[index]
+    for name, each in told.items():
+        assert each.spills == 0, f"{name} for {arch}: {each}"
+        assert each.registers * threads[name] <= REGISTERS, f"{name} for {arch}: no block has so many: {each}"
+        assert each.shared <= STATIC_SHARED, f"{name} for {arch}: {each}"
+    # The point of planning: what many results need is read once by a block.
+    sharing = [name for name, each in told.items() if each.shared >= 4096]
+    assert len(sharing) >= 8, f"for {arch} only these share memory: {sharing}"
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_warps_multiply(arch: str) -> None:
+    assert sum("mma.sync" in code or "wgmma" in code for code in entries(ptx_of(arch)).values()) >= len(BY_WARPS)
