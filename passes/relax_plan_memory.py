@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import outermost
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions, knows_at_entry
-from .lower_calls.overwriting import Kernels
+from .lower_calls.overwriting import ANY_ORDER, Kernels
 from .lower_calls.stated import make_plan, state_plan
 
 
@@ -22,7 +24,13 @@ class PlanMemory(Pass):
     name: ClassVar[str] = "relax-plan-memory"
     anchor: ClassVar[str] = "any"
 
+    #: Kernels' points run in any order and at the same time, as on GPUs: where a result may lie over an operand.
+    any_order: bool = False
+
     def run(self, op: Operation) -> None:
+        if self.any_order:
+            # Who follows the plan looks at kernels again.
+            outermost(op).attributes[ANY_ORDER] = ir.UnitAttr.get(op.context)
         kernels: Kernels = {}
         for function in graph_functions(op):
             state_plan(function, make_plan(function, knows_at_entry(function), kernels))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of
+from ...bindings.navigation import body_of, operations_of, outermost, users_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...dialects.tir.prim_func import NOALIAS
@@ -26,6 +26,10 @@ from .linear import NONE, Linear, Term
 
 #: So many pairs of accesses are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096
+
+
+#: On a module whose kernels' points run in any order and at the same time: a GPU's.
+ANY_ORDER = "relax.any_order"
 
 
 class Move(NamedTuple):
@@ -44,7 +48,9 @@ class Kernel:
     """What is known of a PrimFunc on memrefs; found out when it is asked."""
 
     def __init__(self, function: Operation):
+        self._function = function
         self._is_apart = NOALIAS in function.attributes
+        self._is_any_order = ANY_ORDER in outermost(function).attributes
         self._accesses = Accesses(function)
         self._overwrites: dict[tuple[int, int, bool], bool] = {}
         self._parameters = list(body_of(function).arguments)
@@ -61,12 +67,28 @@ class Kernel:
         known = self._accesses
         if self._is_apart or {read, written} & known.unknown or read in known.writes:
             return False
+        if self._is_any_order:
+            return is_alike and self._is_pointwise(read, written)
         reads, writes = known.reads.get(read, []), known.writes.get(written, [])
         # What writes nothing leaves to somebody else what happens to its output.
         if not writes or len(reads) * len(writes) > _MOST_PAIRS:
             return False
         test = _is_read_before if is_alike else _is_all_read_before
         return all(test(*pair) for pair in distinct_pairs(reads, writes))
+
+    def _is_pointwise(self, read: int, written: int) -> bool:
+        """Whether all that is done is one operation, each point of which reads the element that it writes."""
+        ops = [op for op in operations_of(body_of(self._function)) if op.name.startswith("linalg.")]
+        users = [
+            [user for user in users_of(self._parameters[each]) if user.name != "memref.dim"] for each in (read, written)
+        ]
+        if len(ops) != 1 or users != [ops, ops] or ops[0].name != "linalg.generic":
+            return False
+        (op,) = ops
+        operands, maps = list(op.operands), list(op.attributes["indexing_maps"])
+        first, second = (maps[operands.index(self._parameters[each])] for each in (read, written))
+        kinds = [str(each) for each in op.attributes["iterator_types"]]
+        return first == second and all("parallel" in kind for kind in kinds) and first.value.is_permutation
 
     @functools.cached_property
     def pairs(self) -> Sequence[tuple[Access, Access]]:

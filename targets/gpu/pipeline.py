@@ -15,6 +15,7 @@ _COMMON = frozenset(
 )
 
 
+_PLAN_MEMORY = "relax-plan-memory"
 _PLAN = Stage(
     "plan",
     ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
@@ -26,7 +27,7 @@ _PLAN = Stage(
 def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of."""
     of_host = tuple(stages_of("llvm", 3))
-    common = tuple(stage for stage in of_host if stage.name in _COMMON)
+    common = tuple(_in_any_order(stage) for stage in of_host if stage.name in _COMMON)
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage(
@@ -52,6 +53,12 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
     )
     before = [stage.name for stage in common].index("bufferize")
     return (*common[:before], _PLAN, *common[before:], *own)
+
+
+def _in_any_order(stage: Stage) -> Stage:
+    """A result lies over an operand only where each point reads what it writes: others run at the same time."""
+    passes = tuple(f"{_PLAN_MEMORY}{{any-order=true}}" if str(each) == _PLAN_MEMORY else each for each in stage.passes)
+    return replace(stage, passes=passes)
 
 
 def _to_llvm(of_host: Sequence[Stage]) -> Stage:
