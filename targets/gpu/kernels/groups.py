@@ -16,6 +16,7 @@ from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, Start, plan_of
 from ...host.llvm_ops import memref_at, type_of
 from ..nests.group import Group
 from ..nests.tiles import check
+from .points import Points
 from .work import touches
 
 
@@ -105,7 +106,8 @@ def without_memory_between(ops: Sequence[Operation]) -> None:
     """What a reduction and its epilogues tell each other stays in registers: nothing is allocated for it."""
     for op in ops[:-1]:
         alloc = made_by(list(op.operands)[-1], "memref.alloc")
-        if alloc is None or list(ops[-1].operands)[-1] == alloc.results[0]:
+        # Of several results one may be for nobody, which is written all the same.
+        if alloc is None or alloc.results[0] in Points(ops[-1]).outputs:
             continue
         if any(user not in ops and user.name != "memref.dealloc" for user in users_of(alloc.results[0])):
             continue
