@@ -103,7 +103,7 @@ def copy(source: Value, target: Value) -> None:
     """As a loop nest, which every target can lower; memref.copy calls a library of MLIR's where strides are unusual."""
     if target.type.rank > 1 and is_dense(source.type) and is_dense(target.type):
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
-        source, target = _flat(source), _flat(target)
+        source, target = flat(source), flat(target)
     rank = target.type.rank
     maps = [linalg.identity(rank)] * 2
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
@@ -114,7 +114,7 @@ def is_dense(type_: Type) -> bool:
     return bool(type_.affine_map == linalg.identity(type_.rank))
 
 
-def _flat(memref: Value) -> Value:
+def flat(memref: Value) -> Value:
     """All elements of a dense memref in a row."""
     type_ = memref.type
     count = math.prod(type_.shape) if type_.has_static_shape else ir.ShapedType.get_dynamic_size()
@@ -137,9 +137,9 @@ def view(arena: Value, offset: Extent, extents: Sequence[Extent], element: Type)
 
 def as_bytes(memref: Value) -> Value:
     """The memory of a dense memref for views of parts. To LLVM both are the same: where it begins, and one size."""
-    flat = memref if memref.type.rank == 1 else _flat(memref)
-    type_ = ir.MemRefType.get([DYNAMIC], ir.IntegerType.get_signless(8), memory_space=flat.type.memory_space)
-    return result_of("builtin.unrealized_conversion_cast", [flat], type_)
+    whole = memref if memref.type.rank == 1 else flat(memref)
+    type_ = ir.MemRefType.get([DYNAMIC], ir.IntegerType.get_signless(8), memory_space=whole.type.memory_space)
+    return result_of("builtin.unrealized_conversion_cast", [whole], type_)
 
 
 def dims(memref: Value) -> list[Extent]:

@@ -16,6 +16,7 @@ from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, Start, plan_of
 from ...host.llvm_ops import memref_at, type_of
 from ..nests.group import Group
 from ..nests.tiles import check
+from .points import Points
 from .work import touches
 
 
@@ -92,24 +93,28 @@ def _epilogues_of(reduction: Operation, behind: Sequence[Operation]) -> tuple[Op
 
 
 def _is_between(memory: Value, reduction: Operation, reader: Operation) -> bool:
-    """Whether memory is only for what one operation tells the next one."""
+    """Whether memory is only for what one operation tells the next one, which may put something else there."""
+    if list(reader.operands).count(memory) == 2 and list(reader.operands)[-1] == memory:
+        return True
     if made_by(memory, "memref.alloc") is None:
         return False
     others = [user for user in users_of(memory) if user.name != "memref.dealloc" and user != reader]
     return all(user == reduction or PLAN in user.attributes for user in others)
 
 
-def without_memory_between(planned: Planned) -> None:
+def without_memory_between(ops: Sequence[Operation]) -> None:
     """What a reduction and its epilogues tell each other stays in registers: nothing is allocated for it."""
-    for op in planned.ops[:-1]:
+    for op in ops[:-1]:
         alloc = made_by(list(op.operands)[-1], "memref.alloc")
-        if alloc is None or list(planned.ops[-1].operands)[-1] == alloc.results[0]:
+        # Of several results one may be for nobody, which is written all the same.
+        if alloc is None or alloc.results[0] in Points(ops[-1]).outputs:
+            continue
+        if any(user not in ops and user.name != "memref.dealloc" for user in users_of(alloc.results[0])):
             continue
         for user in [user for user in users_of(alloc.results[0]) if user.name == "memref.dealloc"]:
             user.erase()
-        if all(user in planned.ops for user in users_of(alloc.results[0])):
-            with alloc.location, ir.InsertionPoint(alloc):
-                _replace_by_nothing(alloc)
+        with alloc.location, ir.InsertionPoint(alloc):
+            _replace_by_nothing(alloc)
 
 
 def _replace_by_nothing(alloc: Operation) -> None:

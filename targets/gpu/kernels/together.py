@@ -18,7 +18,10 @@ from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.combiner import Combiner, combiners
-from .points import Points
+from .joined import join_loops
+from .lanes import Lanes
+from .points import Indices, Points
+from .reduced import Reduced
 from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
 from .work import READS, WRITES, has_work, is_shared, is_structured
 
@@ -76,15 +79,17 @@ class Together:
     # ---- what is shared ----
 
     def _share_points(self, op: Operation) -> None:
+        op = join_loops(op)
         points = Points(op)
-        if self._is_for_all(points):
-            for_range(0, points.count(), lambda place: self._one_row(points, place))
-        else:
-            for_range(thread_id(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
+        with ir.InsertionPoint(op):
+            if self._is_for_all(points):
+                for_range(0, points.count(), lambda place: self._one_row(points, place))
+            else:
+                for_range(thread_id(), points.count(), lambda place: points.write(points.at(place)), step=self._threads)
         op.erase()
 
     def _one_row(self, points: Points, place: Value) -> None:
-        self.reduce_row(points, points.at(place))
+        self.reduce_row(Lanes(Reduced((), points.operation), 1), place)
         ir.Operation.create("gpu.barrier")
 
     def _is_for_all(self, points: Points) -> bool:
@@ -101,11 +106,13 @@ class Together:
         loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
 
-    def reduce_row(self, points: Points, indices: dict[int, Value], part: tuple[Number, Number] | None = None) -> None:
-        """All threads reduce to the outputs' elements at these indices, each its part.
+    def reduce_row(self, lanes: Lanes, place: Value, is_part: bool = False) -> None:
+        """All threads reduce to the outputs' elements at a point, each its part.
 
-        `part`: which one of how many is reduced alone, without what the outputs hold.
+        `is_part`: the last parallel loop says which part of the steps is reduced, without what the outputs hold.
         """
+        points = lanes.points
+        indices = points.at(place)
         combining = combiners(points)  # type: ignore[arg-type]
         count = product([points.size(dim) for dim in points.reductions])
 
@@ -113,22 +120,23 @@ class Together:
             return points.body({**indices, **points.at(place, points.reductions)}, before)
 
         first = [each.neutral() for each in combining]
-        start, stride = (thread_id(), as_index(self._threads)) if part is None else self._stretch(*part)
+        start, stride = self._stretch(points, indices) if is_part else (thread_id(), as_index(self._threads))
         parts = for_range(start, count, step, *first, step=stride)
         wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
 
         def finish() -> None:
-            if part is not None:
-                points.store(wholes, indices)
+            if is_part:
+                lanes.finish(wholes, indices)
                 return
-            before = points.first(indices)
-            points.store([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
+            before = lanes.first(indices)
+            lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
         when(thread_id() == 0, finish)
 
-    def _stretch(self, part: Number, parts: Number) -> tuple[Number, Number]:
+    def _stretch(self, points: Points, indices: Indices) -> tuple[Number, Number]:
         """Where a thread of a block begins that has one of several parts, and how far its steps are apart."""
-        return part * self._threads + thread_id(), parts * self._threads
+        dim = points.parallels[-1]
+        return number(indices[dim]) * self._threads + thread_id(), as_index(points.size(dim)) * self._threads
 
     def _combined(self, combiner: Combiner, part: Value) -> Value:
         """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""

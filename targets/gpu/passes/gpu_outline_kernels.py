@@ -17,8 +17,9 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
@@ -29,6 +30,7 @@ from ....bindings.navigation import (
     body_of,
     functions_in,
     has_body,
+    operations_in,
     operations_of,
     symbol_name,
     used_by,
@@ -43,16 +45,21 @@ from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ...host.entry import DEVICE, KERNELS
 from ..kernels.groups import Planned, planned_in, without_memory_between
+from ..kernels.joined import join_loops
+from ..kernels.lanes import lanes_of
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.parts import in_parts
 from ..kernels.points import Points
+from ..kernels.reduced import LANES, Reduced, reduced_in
+from ..kernels.threads import WARP
 from ..kernels.together import is_combined
-from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, touches
+from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 from ..nests import tiles
 
-#: Threads of a block.
+#: Threads of a block, at most, and how many steps each of them is to have before there are more.
 THREADS = 256
+_STEPS = 4
 
 
 @register_pass
@@ -84,14 +91,18 @@ class _HostCode:
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
         planned = planned_in(block)
-        for each in planned:
-            without_memory_between(each)
+        reduced = reduced_in(block, [op for each in planned for op in each.ops])
+        groups: list[Planned | Reduced] = [*planned, *reduced]
+        for each in groups:
+            without_memory_between(each.ops)
         for op in operations_of(block):
-            mine = next((each for each in planned if op in each.ops), None)
+            mine = next((each for each in groups if op in each.ops), None)
             if mine is not None:
                 self._end_group(group)
                 if op == mine.ops[-1]:
-                    self._tiles(mine)
+                    # Its operations may be others from here on.
+                    groups.remove(mine)
+                    self._kernel(mine)
                 continue
             if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
                 group.append(op)
@@ -112,17 +123,22 @@ class _HostCode:
         if op.name == "memref.copy":
             op = _as_structured(op)
         if is_structured(op):
-            self._reduce(op)
+            self._reduce(Reduced((), op))
         elif is_shared(op):
             self._loop(op)
         elif op.regions and touches(op):
             for inner in blocks_of(op):
                 self.outline(inner)
 
-    def _reduce(self, op: Operation) -> None:
-        parts = in_parts(op)
+    def _kernel(self, group: Planned | Reduced) -> None:
+        with group.reduction.location:
+            self._tiles(group) if isinstance(group, Planned) else self._reduce(group)
+
+    def _reduce(self, reduced: Reduced) -> None:
+        """In parts, or at once. What puts parts together starts and ends as the whole would."""
+        parts = in_parts(reduced.reduction)
         if parts is None:
-            self._points(op)
+            self._points(reduced)
             return
         points = Points(parts.first)
         with ir.InsertionPoint(parts.first):
@@ -130,22 +146,26 @@ class _HostCode:
             blocks = count if parts.by_rows else _ceil_divided(count, THREADS)
         form = "row_parts" if parts.by_rows else "point_parts"
         self.kernels.outline([parts.first], self.name, form, blocks.value, THREADS)
-        _end(parts.between, self._points(parts.second))
+        _end(parts.between, self._points(replace(reduced, reduction=parts.second)))
 
-    def _points(self, op: Operation) -> Operation:
-        points = Points(op)
+    def _points(self, reduced: Reduced) -> Operation:
+        with ir.InsertionPoint(reduced.ops[-1]):
+            count = as_index(Points(reduced.reduction).count())
+        reduced = Reduced(reduced.starts, join_loops(reduced.reduction), tuple(map(join_loops, reduced.epilogues)))
+        points = Points(reduced.reduction)
         is_by_rows = points.reduces_rows() and is_combined(points)
-        with ir.InsertionPoint(op):
-            count = as_index(points.count())
-            blocks = count if is_by_rows else _ceil_divided(count, THREADS)
-        return self.kernels.outline([op], self.name, "rows" if is_by_rows else "points", blocks.value, THREADS)
+        lanes = 1 if is_by_rows else lanes_of(points, [Points(each) for each in reduced.epilogues])
+        points.operation.attributes[LANES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes)
+        with ir.InsertionPoint(reduced.ops[-1]):
+            blocks = count if is_by_rows else _ceil_divided(count, THREADS * lanes)
+        form, threads = ("rows", _threads_of_row(points)) if is_by_rows else ("points", THREADS)
+        return self.kernels.outline(reduced.ops, self.name, form, blocks.value, threads)
 
     def _tiles(self, planned: Planned) -> None:
-        with planned.reduction.location:
-            with ir.InsertionPoint(planned.ops[-1]):
-                group = planned.group()
-                count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
-            self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
+        with ir.InsertionPoint(planned.ops[-1]):
+            group = planned.group()
+            count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
+        self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
 
     def _loop(self, loop: Operation) -> None:
         first, last, step = loop.operands
@@ -158,7 +178,9 @@ class _HostCode:
         own = own_memory(loop, steps, form)
         with ir.InsertionPoint(loop):
             blocks = steps if form == "blocks" else _ceil_divided(steps, THREADS)
-        launch = self.kernels.outline([loop], self.name, form, blocks.value, THREADS)
+        shared = [op for op in operations_in(loop, is_work) if is_work(op)]
+        threads = _threads_for(shared) if form == "blocks" else THREADS
+        launch = self.kernels.outline([loop], self.name, form, blocks.value, threads)
         _end(own, launch)
 
     def _block(self, group: Sequence[Operation]) -> None:
@@ -175,6 +197,29 @@ class _HostCode:
         threads = THREADS if any(map(has_work, group)) else 1
         launch = self.kernels.outline(ops, self.name, "block", one, threads)
         _end(own, read or launch)
+
+
+def _threads_of_row(points: Points) -> int:
+    return _threads_for_steps([[points.known_size(dim) for dim in points.reductions]])
+
+
+def _threads_for(ops: Sequence[Operation]) -> int:
+    """How many threads of a block share operations: a warp, or more where each has some steps to do."""
+    if not all(map(is_structured, ops)):
+        return THREADS
+    return _threads_for_steps(
+        [[points.known_size(dim) for dim in range(points.maps[0].n_dims)] for points in map(Points, ops)]
+    )
+
+
+def _threads_for_steps(counts: Sequence[Sequence[int]]) -> int:
+    """The same for loops of these sizes, -1 where nobody knows."""
+    if any(-1 in sizes for sizes in counts):
+        return THREADS
+    threads, longest = WARP, max(math.prod(sizes) for sizes in counts)
+    while threads < THREADS and threads * _STEPS < longest:
+        threads *= 2
+    return threads
 
 
 def _through_memory(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,9 +16,12 @@ from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..kernels.groups import planned_of
+from ..kernels.joined import join_loops
+from ..kernels.lanes import Lanes
 from ..kernels.outline import FORM
 from ..kernels.parts import reduce_part
 from ..kernels.points import Points
+from ..kernels.reduced import LANES, Reduced, reduced_of
 from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
 from ..kernels.together import Together
 from ..kernels.work import is_shared, is_structured
@@ -31,7 +34,7 @@ class ShareThreads(Pass):
     """Says in kernels what each thread does."""
 
     name: ClassVar[str] = "gpu-share-threads"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("affine", "arith", "gpu", "memref", "scf")
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("affine", "arith", "gpu", "memref", "scf", "vector")
 
     def run(self, op: Operation) -> None:
         with op.context:
@@ -44,36 +47,36 @@ class ShareThreads(Pass):
 
 
 def _points(kernel: Operation) -> None:
-    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
-    with op.location, ir.InsertionPoint(op):
-        points, thread = Points(op), _thread_of_grid(kernel)
-        when(thread < as_index(points.count()), lambda: points.write(points.at(thread)))
-    op.erase()
+    reduced = reduced_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
+    with reduced.reduction.location, ir.InsertionPoint(reduced.ops[-1]):
+        lanes = Lanes(reduced, reduced.reduction.attributes[LANES].value)
+        lanes.write(_thread_of_grid(kernel) * lanes.count, as_index(lanes.points.count()))
+    _erase(reduced.ops)
 
 
 def _tiles(kernel: Operation) -> None:
     planned = planned_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
     with planned.reduction.location, ir.InsertionPoint(planned.ops[-1]):
         tiles.write(planned.group(), block_id(), thread_id())
-    for op in reversed(planned.ops):
-        op.erase()
+    _erase(planned.ops)
 
 
 def _rows(kernel: Operation) -> None:
-    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
-    with op.location, ir.InsertionPoint(op):
-        points = Points(op)
-        Together(kernel).reduce_row(points, points.at(block_id()))
-    op.erase()
+    reduced = reduced_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
+    with reduced.reduction.location, ir.InsertionPoint(reduced.ops[-1]):
+        Together(kernel).reduce_row(Lanes(reduced, 1), block_id())
+    _erase(reduced.ops)
+
+
+def _erase(ops: Sequence[Operation]) -> None:
+    for op in reversed(ops):
+        op.erase()
 
 
 def _row_parts(kernel: Operation) -> None:
     (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
     with op.location, ir.InsertionPoint(op):
-        points = Points(op)
-        indices, part = points.at(block_id()), points.parallels[-1]
-        which = number(indices[part]), as_index(points.size(part))
-        Together(kernel).reduce_row(points, indices, which)
+        Together(kernel).reduce_row(Lanes(Reduced((), op), 1), block_id(), is_part=True)
     op.erase()
 
 
@@ -140,7 +143,7 @@ def _take_body(loop: Operation, place: Value) -> None:
 
 def _write_the_rest(kernel: Operation) -> None:
     """What one thread does alone, or all of them alike: as loops."""
-    for op in [each for each in operations_in(kernel) if is_structured(each)]:
+    for op in [join_loops(each) for each in operations_in(kernel) if is_structured(each)]:
         with op.location, ir.InsertionPoint(op):
             Points(op).write_all()
         op.erase()

@@ -21,7 +21,6 @@ from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.scalars import passed, received
 from ....passes.lower_calls.sizes import Sizes
-from ....passes.partition.codegen import Codegen, find_codegen
 from ....support.errors import RelaxError
 from .. import abi
 from ..arguments import ArgumentChecks, Tensor
@@ -85,6 +84,9 @@ class _Program(Support):
         codegen = self._codegens.get(part) if self._device else None
         if codegen is None:
             return
+        # Programs without such parts import nothing of them.
+        from ....passes.partition.codegen import Codegen, find_codegen
+
         devices = find_codegen(codegen).devices if CODEGENS.find(codegen) else Codegen.devices
         if self._device not in devices:
             raise RelaxError(

@@ -54,6 +54,35 @@ func.func @at_once(%x: memref<8000xf32>, %y: memref<f32>, %z: memref<200x9000xf3
   return
 }
 
+// What a reduction starts from, and what is done to its result, goes with what puts the parts together.
+// CHECK-LABEL: func.func @of_fill_and_epilogue
+// CHECK: memref.alloc() : memref<f32>
+// CHECK-NOT: memref.alloc() : memref<f32>
+// CHECK: gpu.launch_func @kernels::@of_fill_and_epilogue blocks in (%c5
+// CHECK: gpu.launch_func @kernels::@of_fill_and_epilogue_1
+// CHECK-NOT: gpu.launch_func
+// CHECK: return
+func.func @of_fill_and_epilogue(%x: memref<20000xf32>) -> memref<f32> {
+  %zero = arith.constant 3.0 : f32
+  %sum = memref.alloc() : memref<f32>
+  %y = memref.alloc() : memref<f32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<f32>)
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : memref<20000xf32>) outs(%sum : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%sum : memref<f32>) outs(%y : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.sqrt %a : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %sum : memref<f32>
+  return %y : memref<f32>
+}
+
 // CHECK: gpu.func @of_blocks({{.*}}gpu.form = "row_parts"
 // CHECK: gpu.func @of_blocks_1({{.*}}gpu.form = "points"
 // CHECK: gpu.func @of_threads({{.*}}gpu.form = "point_parts"
@@ -69,3 +98,10 @@ func.func @at_once(%x: memref<8000xf32>, %y: memref<f32>, %z: memref<200x9000xf3
 // THREADS: scf.for
 // THREADS-NOT: gpu.barrier
 // THREADS: gpu.func @of_threads_1(
+// THREADS: gpu.func @of_fill_and_epilogue(
+// THREADS-NOT: 3.000000e+00
+// THREADS-NOT: math.sqrt
+// THREADS: gpu.func @of_fill_and_epilogue_1(
+// THREADS: arith.constant 3.000000e+00 : f32
+// THREADS: %[[SUM:.*]] = scf.for
+// THREADS: math.sqrt

@@ -1,12 +1,12 @@
 // RUN: relax-opt %s --gpu-outline-kernels | FileCheck %s
 
 // What host code is told of the device, and the kernels in the order of its table.
-// CHECK: module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["points", "rows", "steps", "inside", "ordered", "planned"]}
+// CHECK: module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["points", "rows", "steps", "inside", "ordered", "planned", "mean", "two_readers", "two_readers_1"]}
 
-// A thread for each point; what is launched is passed addresses, and sizes that are not known.
+// A thread for each vector of 16 bytes; what is launched is passed addresses, and sizes that are not known.
 // CHECK-LABEL: func.func @points
 // CHECK: %[[N:.*]] = memref.dim %arg0
-// CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[N]], %c256
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[N]], %c1024
 // CHECK: gpu.launch_func @kernels::@points blocks in (%[[BLOCKS]], {{.*}}) threads in (%c256{{.*}} args(%{{.*}} : !llvm.ptr, %{{.*}} : index, %{{.*}} : !llvm.ptr, %{{.*}} : index)
 func.func @points(%x: memref<?xf32>, %y: memref<?xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
@@ -134,6 +134,68 @@ func.func @planned(%x: memref<128x64xf32>, %w: memref<64x128xf32>, %y: memref<12
     linalg.yield %0 : f32
   }
   memref.dealloc %t : memref<128x128xf32>
+  return
+}
+
+// So are a reduction that no plan is for, what its results start from, and what is done to each of them, be it in place.
+// CHECK-LABEL: func.func @mean
+// CHECK-NOT: memref.alloc
+// CHECK-COUNT-1: gpu.launch_func @kernels::@mean
+func.func @mean(%x: memref<8x40xf32>, %y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %count = arith.constant 40.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%zero : f32) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x40xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%y : memref<8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.divf %a, %count : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%y : memref<8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// What somebody else reads, too, stays in memory.
+// CHECK-LABEL: func.func @two_readers
+// CHECK: memref.alloc
+// CHECK: gpu.launch_func @kernels::@two_readers
+// CHECK: gpu.launch_func @kernels::@two_readers_1
+func.func @two_readers(%x: memref<8x40xf32>, %y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%zero : f32) outs(%t : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x40xf32>) outs(%t : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (7 - i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%t, %t : memref<8xf32>, memref<8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %t : memref<8xf32>
   return
 }
 

