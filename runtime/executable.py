@@ -58,7 +58,7 @@ class Executable:
         self._artifact = artifact
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
-        self._profiling = threading.Lock()
+        self._profiling, self._loading = threading.Lock(), threading.Lock()
         self._limit = ThreadLimit(usual_threads())
         self._module: Any = None
         self._on_device: DeviceProgram | None = None
@@ -72,8 +72,10 @@ class Executable:
         return self._functions[name]
 
     def _load(self) -> None:
-        if self._module is None:
-            self._module, self._on_device = _load(self._artifact, self._limit, self.device)
+        # Once: what one thread's call leaves for its end must not be looked for in another one's program.
+        with self._loading:
+            if self._module is None:
+                self._module, self._on_device = _load(self._artifact, self._limit, self.device)
 
     def _packed(self, name: str) -> tvm_ffi.Function:
         if name not in self._signatures:

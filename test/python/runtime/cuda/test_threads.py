@@ -74,6 +74,28 @@ def test_each_gets_its_own_results(device: EmulatedCuda) -> None:
     assert at_once(call) == [True] * THREADS
 
 
+def test_an_error_is_that_of_the_thread_whose_call_it_was(device: EmulatedCuda) -> None:
+    run = program(picked)
+    x = numpy.random.default_rng(0).normal(size=(6, 8)).astype("float32")
+    expected = numpy.exp(x[[1, 2, 3]]) / numpy.exp(x[[1, 2, 3]]).sum(1, keepdims=True)
+
+    def call(number: int) -> str:
+        told = ""
+        is_bad = number % 2 == 1
+        places = numpy.array([1, 2, 60 + number if is_bad else 3])
+        for _ in range(4):
+            try:
+                y = run.copying()["main"](x, places)
+                told += "good " if numpy.allclose(y, expected, rtol=1e-4) else "wrong "
+            except IndexError as error:
+                told += "raised " if f" {60 + number} is out of range" in str(error) else f"{error} "
+        return told + ("" if not device.stack() else "kept")
+
+    assert at_once(call) == ["good " * 4, "raised " * 4] * (THREADS // 2)
+    good = run.copying()["main"](x, numpy.array([1, 2, 3]))
+    assert numpy.allclose(good, expected, rtol=1e-4)
+
+
 def test_what_a_thread_has_begun_it_alone_is_told() -> None:
     """Between a call whose kernel asserts something and the time when its thread looks, another one waits and looks."""
     told: list[str] = []
