@@ -121,8 +121,7 @@ def _is_between(memory: Value, reader: Operation) -> bool:
     """Whether memory is only for what some operations tell the next one, which may put something else there."""
     if list(reader.operands)[-1] == memory:
         return True
-    # An argument may be where the reduction's inputs are, which other threads still read.
-    if made_by(memory, "memref.alloc") is None or made_by(root(list(reader.operands)[-1]), "memref.alloc") is None:
+    if made_by(memory, "memref.alloc") is None:
         return False
     return all(
         user == reader or user.name == "memref.dealloc" or (is_structured(user) and memory in Points(user).outputs)
