@@ -12,10 +12,10 @@ from ....emit.numbers import Number
 from .scanning import Scan
 
 #: Of a place: how many were found before it, and with it. Both are i64.
-Number_ = Callable[[Number, Number, Number], object]
+Write = Callable[[Number, Number, Number], object]
 
 
-def numbering(is_found: Callable[[Number], Number], write: Number_, total: Value) -> Scan:
+def numbering(is_found: Callable[[Number], Number], write: Write, total: Value) -> Scan:
     """The scan of one row of places; how many are found goes into the first element of `total`."""
     return Scan(
         "i64",

@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import enclosing, symbol_name
+from ....bindings.navigation import enclosing
 from ....emit import loops
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Size, as_index
 from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.vector_body import from_elements, lane_of
+from ..kernels import threads
 
-#: Of memrefs that all threads of a block share.
-SHARED_SPACE = 3
 _VECTOR_BYTES = 16
 
 
@@ -69,27 +68,10 @@ def _alignment(vector: Type) -> ir.Attribute:
 
 
 def shared_memory(inside: Operation, shape: Sequence[int], element: Type) -> Value:
-    """Memory of each block of the kernel that an operation is in: a global of its module, which is made here."""
+    """Memory of each block of the kernel that an operation is in."""
     kernel = enclosing(inside, "gpu.func")
     assert kernel is not None, "blocks of threads run kernels"
-    module = kernel.parent
-    block = module.regions[0].blocks[0]
-    taken = {symbol_name(each.operation) for each in block.operations if "sym_name" in each.operation.attributes}
-    stem = f"{symbol_name(kernel)}_shared"
-    name = next(name for number in range(len(taken) + 1) if (name := f"{stem}{number}") not in taken)
-    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), SHARED_SPACE)
-    type_ = ir.MemRefType.get(shape, element, memory_space=space)
-    i64 = ir.IntegerType.get_signless(64)
-    with ir.InsertionPoint.at_block_begin(block):
-        attributes = {
-            "sym_name": ir.StringAttr.get(name),
-            "sym_visibility": ir.StringAttr.get("private"),
-            "type": ir.TypeAttr.get(type_),
-            "initial_value": ir.UnitAttr.get(),
-            "alignment": ir.IntegerAttr.get(i64, _VECTOR_BYTES),
-        }
-        ir.Operation.create("memref.global", attributes=attributes)
-    return result_of("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name))
+    return threads.shared_memory(kernel, shape, element)
 
 
 def wait_for_block() -> None:
