@@ -11,6 +11,7 @@ from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_of
 from ...passes.core.stages import Stage
+from ...support.errors import RelaxError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
@@ -51,18 +52,32 @@ class CudaBackend(Backend):
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
-        from .objects.ptx import make_ptx
 
+        if options.one_object:
+            raise RelaxError(
+                f"target '{target}': an object file has no place for kernels",
+                notes=["--emit=artifact, the default, makes a program with them"],
+            )
+        if KERNELS not in module.operation.attributes:
+            raise RelaxError("the module has no kernels: the stage 'kernels' did not run")
         arch = arch_of(target)
         names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
-        ptx = _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
+        ptx = self.assembly(module, target, options)
         for kernels in _kernel_modules(module):
-            ptx = make_ptx(kernels, arch.name, options.opt_level, options.cache)
             kernels.erase()
         host = find_backend("llvm").build(module, _host(target), options)
         # The driver reads it as a text of C.
         code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
         return replace(host, devices=(code,))
+
+    def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
+        """The kernels' PTX."""
+        from .objects.ptx import make_ptx
+
+        arch = arch_of(target)
+        for kernels in _kernel_modules(module):
+            return make_ptx(kernels, arch.name, options.opt_level, options.cache)
+        return _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
 
 
 def _kernel_modules(module: Module) -> list[Operation]:

@@ -134,6 +134,14 @@ def test_an_object_file(tanh: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out.o").read_bytes().startswith(b"\x7fELF")
 
 
+def test_kernels_of_a_device_are_shown_and_not_left_behind(tanh: Path, tmp_path: Path) -> None:
+    assert ".visible .entry" in made(tanh, "--target=cuda", "--emit=asm")
+    path = tmp_path / "m.o"
+    problem = refused(tanh, "--target=cuda", "--emit=obj", "-o", path)
+    assert "target 'cuda': an object file has no place for kernels" in problem
+    assert not path.exists()
+
+
 def test_shapes_of_inputs(tanh: Path) -> None:
     assert "%arg0: tensor<5x4xf32>" in made(tanh, "--emit=relax", "--shape", "x:5,4")
     text = made(tanh, "--emit=relax", "--shape=x:rows,4", "--shape=w:?")
