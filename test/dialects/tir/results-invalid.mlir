@@ -21,3 +21,11 @@ func.func @f(%p: !llvm.ptr) {
   "tir.give_tensor"(%p, %p) {dtype = f32} : (!llvm.ptr, !llvm.ptr) -> ()
   return
 }
+
+// -----
+
+func.func @place() {
+  // expected-error @+1 {{'tir.place' op gives an address, an !llvm.ptr}}
+  %0 = "tir.place"() : () -> i64
+  return
+}

@@ -14,5 +14,7 @@ func.func @f(%m: memref<?xf32>, %s: i32, %p: !llvm.ptr) {
   "tir.give_object"(%p, %p) : (!llvm.ptr, !llvm.ptr) -> ()
   // CHECK: "tir.release"(%arg2) : (!llvm.ptr) -> ()
   "tir.release"(%p) : (!llvm.ptr) -> ()
+  // CHECK: "tir.place"() : () -> !llvm.ptr
+  %place = "tir.place"() : () -> !llvm.ptr
   return
 }

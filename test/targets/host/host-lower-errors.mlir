@@ -163,5 +163,17 @@ func.func private @affine(%x: memref<8xf32>, %n: index) attributes {tir.prim_fun
   return
 }
 
+// The place, where something else is to be told of it: a kernel of a device for instance.
+// CHECK-LABEL: func.func private @told(%arg0: i32, %arg1: !llvm.ptr) -> i32
+// CHECK-NOT: tir.place
+// CHECK: llvm.call @tell(%arg1) : (!llvm.ptr) -> ()
+llvm.func @tell(!llvm.ptr)
+func.func private @told(%status: i32) attributes {tir.prim_func} {
+  %place = "tir.place"() : () -> !llvm.ptr
+  llvm.call @tell(%place) : (!llvm.ptr) -> ()
+  "tir.return_unless_ok"(%status) : (i32) -> ()
+  return
+}
+
 // CHECK-DAG: llvm.mlir.global internal constant @[[TEXT]]("relax.take \22Gather_7\22 at model.onnx:3:1\00")
 // CHECK-DAG: ("%s: index %lld is out of range\00")
