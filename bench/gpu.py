@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators and exported models on a GPU, beside torch (cuBLAS, cuDNN) as it is and compiled, where it is installed.
+"""Operators and exported models on a GPU, beside NVIDIA's libraries and torch, as it is and compiled, where installed.
 
     python bench/gpu.py build/models       prints the tables; where there is no device it says so
     python bench/gpu.py --only product     the cases whose names have this in them
     python bench/gpu.py --must             fails where there is no device
 
 All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
-"to" is ours to the one on its left, below 1 where this project is faster. "peak" is the share of what the device can
-do: by tensor cores for f16, bf16 and int8, without them for f32, or of its memory's speed where bytes are the work.
+"libraries" is this project's program with parts for cuDNN and cuBLAS, by their codegens. "to" is ours to the one on its
+left, below 1 where this project is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16
+and int8, without them for f32, or of its memory's speed where bytes are the work.
 Operators' results are compared with this project's CPU code, models' with onnxruntime.
 """
 
@@ -18,6 +19,7 @@ import gc
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -28,15 +30,20 @@ from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.cuda.driver import Device, driver
 from relax_mlir.runtime.cuda.timing import device_seconds
 from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.external.cublas import CUBLAS
+from relax_mlir.runtime.external.cudnn import CUDNN
+from relax_mlir.runtime.external.nvidia import Product, library_of
 
 import relax_mlir as rx
 
+_LIBRARIES = {"cudnn": CUDNN, "cublas": CUBLAS}
 _MODELS = Path(__file__).parent / "models"
-OURS, EAGER, COMPILED = "ours", "torch", "torch.compile"
+OURS, LIBRARIES, EAGER, COMPILED = "ours", "libraries", "torch", "torch.compile"
 #: Turns, and how long one is, in seconds.
 _TURNS, _OF_A_TURN = 9, 0.02
 #: How far from the others, of the largest number of a result.
 _TOLERANCE = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2, "int8": 0.0}
+_OF_A_MODEL = 1e-3
 #: Operations on numbers that a multiprocessor ends in a cycle, by compute capability, all sums in 32 bits.
 _PER_CYCLE = {
     (8, 0): {"float32": 128, "float16": 2048, "bfloat16": 2048, "int8": 4096},
@@ -103,17 +110,18 @@ def _often(run: Run, count: int) -> None:
 
 def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int = _TURNS) -> Row:
     module = case.module()
-    target = f"cuda{{arch={_arch(device)}}}"
-    program = rx.compile(module, target)
-    main, given = program["main"], _uploaded(program, case.arrays)
-    wrong = _difference(program.copying()["main"](*case.arrays), rx.compile(module)["main"](*case.arrays))
+    programs = _programs(module, device)
+    given = _uploaded(programs[OURS], case.arrays)
+    expected = rx.compile(module)["main"](*case.arrays)
+    apart = {who: _difference(each.copying()["main"](*case.arrays), expected) for who, each in programs.items()}
     limit = _TOLERANCE[case.arrays[0].dtype.name]
-    runs: dict[str, Run] = {OURS: lambda: main(*given)}
+    wrong = [f"{who}: wrong by {each:.1e} of the largest number" for who, each in apart.items() if not each <= limit]
+    runs = _runs(programs, given)
     if torch is not None and case.in_torch is not None:
         runs |= _torch_runs(torch, case.in_torch, case.arrays)
     found = measured(runs, turns)
     share = peak_of(device).share(case.unit, case.work, found[OURS])
-    return Row(case.name, found, share, "" if wrong <= limit else f"is wrong by {wrong:.1e} of the largest number")
+    return Row(case.name, found, share, ", ".join(wrong))
 
 
 def _arch(device: Device) -> str:
@@ -133,6 +141,27 @@ def _difference(result: Any, expected: Any) -> float:
     got, right = (to_numpy(each).astype("float64") for each in (result, expected))
     worst = numpy.max(numpy.abs(got - right), initial=0.0)
     return float(worst / (numpy.max(numpy.abs(right), initial=0.0) or 1.0))
+
+
+def _programs(module: rx.Module, device: Device) -> dict[str, rx.Executable]:
+    """Ours, and with those of NVIDIA's libraries that are installed, where they take something."""
+    target = f"cuda{{arch={_arch(device)}}}"
+    found = {OURS: rx.compile(module, target)}
+    there = [name for name, product in _LIBRARIES.items() if _is_there(product)]
+    program = rx.compile(module, target, partition=there) if there else None
+    return {**found, LIBRARIES: program} if program is not None and program._artifact.externals else found
+
+
+def _runs(programs: Mapping[str, rx.Executable], given: Sequence[Any]) -> dict[str, Run]:
+    return {who: partial(program["main"], *given) for who, program in programs.items()}
+
+
+def _is_there(product: Product) -> bool:
+    try:
+        library_of(product)
+    except rx.RelaxError:
+        return False
+    return True
 
 
 def _torch_runs(torch: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> dict[str, Run]:
@@ -167,12 +196,14 @@ def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int
     inputs = random_inputs(model, model.sizes[0])
     given = list(inputs.values())
     module = rx.from_onnx(path)
-    program = rx.compile(module, f"cuda{{arch={_arch(device)}}}")
+    programs = _programs(module, device)
     expected = onnxruntime_session(path).run(None, inputs)
-    results = program.copying()["main"](*given)
-    wrong = apart(results if len(expected) > 1 else [results], expected)
-    main, uploaded = program["main"], _uploaded(program, given)
-    runs: dict[str, Run] = {OURS: lambda: main(*uploaded)}
+    differences = {}
+    for who, program in programs.items():
+        results = program.copying()["main"](*given)
+        differences[who] = apart(results if len(expected) > 1 else [results], expected)
+    wrong = [f"{who}: {each:.1e} from onnxruntime" for who, each in differences.items() if not each <= _OF_A_MODEL]
+    runs = _runs(programs, _uploaded(programs[OURS], given))
     if torch is not None:
         built = model.build().cuda()
         tensors = [_in_torch(torch, each) for each in given]
@@ -185,7 +216,7 @@ def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int
     work = work_of_model(module)
     share = peak_of(device).share("float32", work.flops, found[OURS]) if work else 0.0
     gc.collect()
-    return Row(model.name, found, share, "" if wrong <= 1e-3 else f"differs from onnxruntime by {wrong:.1e}")
+    return Row(model.name, found, share, ", ".join(wrong))
 
 
 def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequence[Any]) -> Run:
@@ -200,13 +231,13 @@ def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequen
 
 
 def head() -> str:
-    return f"{'':<44}{'ours us':>10}{'peak':>7}{EAGER:>10}{'to':>7}{COMPILED:>15}{'to':>7}"
+    return f"{'':<44}{'ours us':>10}{'peak':>7}{LIBRARIES:>10}{'to':>7}{EAGER:>10}{'to':>7}{COMPILED:>15}{'to':>7}"
 
 
 def told(row: Row) -> str:
     ours = row.found[OURS]
     cells = [f"{row.name:<44}{1e6 * ours:10.1f}", f"{row.share:7.0%}" if row.share else f"{'-':>7}"]
-    for who, width in ((EAGER, 10), (COMPILED, 15)):
+    for who, width in ((LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)):
         other = row.found.get(who)
         cells.append(f"{1e6 * other:{width}.1f}{ours / other:7.2f}" if other else f"{'-':>{width}}{'-':>7}")
     return "".join(cells) + (f"  {row.wrong}" if row.wrong else "")

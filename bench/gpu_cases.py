@@ -53,6 +53,17 @@ def product(dtype: str, m: int, k: int, n: int) -> Case:
     return Case(f"product {m}x{k}x{n} {dtype}", dtype, 2.0 * m * n * k, arrays, build, theirs)
 
 
+def few_bits(dtype: str, rows: int, depth: int, columns: int, bits: int = 4, block: int = 32) -> Case:
+    """Weights as codes, in blocks with a scale and a zero point each: what decoders read for a token."""
+    blocks = columns, depth // block
+    x, scale = array(dtype, rows, depth), array(dtype, *blocks)
+    codes = _random.integers(0, 256, (*blocks, block * bits // 8)).astype("uint8")
+    zeros = _random.integers(0, 2**bits, blocks).astype("uint8")
+    build = partial(relax.matmul_nbits, bits=bits, block_size=block)
+    work = float(codes.nbytes + scale.nbytes + zeros.nbytes)
+    return Case(f"{bits} bits {rows}x{depth}x{columns} {dtype}", "bytes", work, (x, codes, scale, zeros), build, None)
+
+
 def convolution(dtype: str, channels: int, filters: int, size: int, taps: int, stride: int = 1) -> Case:
     pad = taps // 2
     arrays = array(dtype, 8, channels, size, size), array(dtype, filters, channels, taps, taps)
@@ -107,6 +118,9 @@ def cases() -> list[Case]:
         *(product(dtype, *square) for dtype in (*floats, "int8")),
         *(product(dtype, 512, 768, 3072) for dtype in (*floats, "int8")),
         *(product(dtype, *sizes) for sizes in thin for dtype in (*floats, "int8")),
+        *(few_bits(dtype, *sizes) for sizes in _DECODERS for dtype in halves),
+        few_bits("float16", 1, 4096, 4096, 8),
+        few_bits("float16", 512, 4096, 4096),
         *(convolution(dtype, *sizes) for sizes in _CONVOLUTIONS for dtype in halves),
         *(softmax(dtype, *sizes) for sizes in ((4096, 4096), (128, 50000)) for dtype in halves),
         *(layer_norm(dtype, 16384, 768) for dtype in halves),
@@ -114,6 +128,8 @@ def cases() -> list[Case]:
     ]
 
 
+#: A token's products of a Llama of 7 billion weights, and of some tokens at once.
+_DECODERS = ((1, 4096, 4096), (1, 4096, 11008), (1, 11008, 4096), (4, 4096, 4096), (16, 4096, 4096))
 _CONVOLUTIONS = ((64, 64, 56, 3), (256, 64, 56, 1), (3, 64, 224, 7, 2), (128, 128, 28, 3))
 _ATTENTIONS = ((8, 512, 512, 12, 64), (1, 2048, 2048, 32, 128), (1, 1, 2048, 32, 128))
 
@@ -124,6 +140,7 @@ def small_cases() -> list[Case]:
         product("float32", 8, 12, 9),
         product("float16", 16, 32, 16),
         product("int8", 4, 16, 8),
+        few_bits("float16", 1, 64, 9),
         convolution("float32", 2, 3, 5, 3),
         softmax("float32", 3, 40),
         layer_norm("float32", 3, 40),

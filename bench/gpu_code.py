@@ -6,8 +6,9 @@
     python bench/gpu_code.py build/models --strict               fails on spills and on what the assembler refuses
 
 "launches" are a call's, what is in loops counted once. "forms" are what kernels are by gpu-outline-kernels, "registers"
-the most of a thread, "shared" the most bytes of a block, "spills" bytes of a thread that registers have no room for, of
-all kernels. "compile" is seconds on the CPU in one process without a cache, of these "ptx" LLVM's for the device.
+the most of a thread, "shared" the most bytes of a block that are declared, not those that launches ask for, "spills"
+bytes of a thread that registers have no room for, of all kernels. "compile" is seconds on the CPU in one process
+without a cache, of these "ptx" LLVM's for the device.
 "peak" is the most of the planned memory that is alive at a time; it is unknown where the run tells sizes.
 """
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Microseconds of the host that a call of a program for a GPU costs, and each launch in it: the driver does nothing.
+The same as a CUDA graph (`graphs=True`) that is recorded: one launch, and copies of arguments and results.
 
     python bench/gpu_host.py            prints the table
     python bench/gpu_host.py --json f   writes the figures too
@@ -29,6 +30,7 @@ ROUNDS, CALLS = 7, 300
 #: All that a program calls while it runs, and memory at an address that nobody follows.
 NATIVE = """
 define i32 @nothing() { ret i32 0 }
+define i32 @no(ptr %stream, ptr %out) { store i32 0, ptr %out ret i32 0 }
 define i32 @allocate(ptr %out) { store ptr inttoptr (i64 1048576 to ptr), ptr %out ret i32 0 }
 """
 _P, _I = ctypes.c_void_p, ctypes.c_int
@@ -50,8 +52,10 @@ class IdleDriver:
         self._engine = _native()
         self._nothing = ctypes.CFUNCTYPE(_I)(self._engine.get_function_address("nothing"))
         self.cuMemAllocAsync = ctypes.CFUNCTYPE(_I)(self._engine.get_function_address("allocate"))
+        self.cuStreamIsCapturing = ctypes.CFUNCTYPE(_I)(self._engine.get_function_address("no"))
         self._memory = ctypes.create_string_buffer(1 << 16)
         told = {"cuDeviceGetCount": 1, "cuModuleGetFunction": 1, "cuModuleLoadDataEx": 1, "cuDeviceGet": 0}
+        told |= {"cuStreamCreate": 16, "cuGraphInstantiateWithFlags": 1, "cuEventCreate": 1}
         self._told = {name: self._writing(value) for name, value in told.items()}
         address = ctypes.addressof(self._memory)
         for name in ("cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2"):
@@ -85,11 +89,12 @@ def program(launches: int) -> rx.Executable:
     return rx.compile(module, target="cuda")
 
 
-def seconds_of_a_call(launches: int) -> float:
-    run = program(launches)
+def seconds_of_a_call(launches: int, graphs: bool = False) -> float:
+    run = rx.runtime.Executable(program(launches)._artifact, graphs=graphs)
     copying: Any = run.copying()["main"].packed
     (given,), _ = copying._uploaded([numpy.zeros((64, 64), "float32")])
     packed = run["main"].packed
+    packed(given)
     times = []
     for _ in range(ROUNDS):
         start = time.thread_time()
@@ -105,12 +110,13 @@ def main() -> None:
     arguments = parser.parse_args()
     with use_library(IdleDriver()):
         seconds = {count: seconds_of_a_call(count) for count in (1, 10, 100, 300)}
+        by_graph = {count: seconds_of_a_call(count, graphs=True) for count in seconds}
     each = (seconds[300] - seconds[100]) / 200
     for count, taken in seconds.items():
-        print(f"a call with {count:3d} launches {taken * 1e6:10.3f} us")
+        print(f"a call with {count:3d} launches {taken * 1e6:10.3f} us, as a graph {by_graph[count] * 1e6:10.3f} us")
     print(f"each launch            {each * 1e6:12.3f} us")
     if arguments.json:
-        arguments.json.write_text(json.dumps({"calls": seconds, "launch": each}))
+        arguments.json.write_text(json.dumps({"calls": seconds, "graphs": by_graph, "launch": each}))
 
 
 if __name__ == "__main__":

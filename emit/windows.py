@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from ..dialects.core.facts import Window
 from . import linalg
-from .numbers import Size, maximum, minimum
+from .loops import when
+from .numbers import Number, Size, constant, maximum, minimum
 from .tensors import put_slice, slice_of
 
 
@@ -49,12 +52,40 @@ def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
     return Meeting(first, end - first, minimum(maximum(place, 0), size))
 
 
-def padded(tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int]) -> Value:
-    """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
+def padded(
+    tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int], *, at_once: bool = False
+) -> Value:
+    """The tensor with a border of one value around it; the tensor itself where the border is nowhere.
+
+    `at_once`: by one operation, whose points each look whether they are in the border; otherwise by one for each part.
+    """
     if not any(before) and not any(after):
         return tensor
     around = [size + (low + high) for size, low, high in zip(linalg.sizes(tensor), before, after, strict=True)]
+    if at_once:
+        return surrounded(tensor, value, before, after, linalg.empty(around, tensor.type.element_type))
     return in_room(tensor, value, before, after, around)
+
+
+def surrounded(
+    tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int], output: Value
+) -> Value:
+    """The output, each element read so far behind the tensor's own place, the value where there is none."""
+    around = constant(value, output.type.element_type) if not isinstance(value, Value) else value
+    moved = [axis for axis in range(linalg.rank_of(tensor)) if before[axis] or after[axis]]
+    if not moved:
+        return linalg.copy(tensor, output)
+    sizes = {axis: linalg.size(tensor, axis) for axis in moved}
+
+    def read() -> Number:
+        at = [linalg.index(axis) for axis in range(linalg.rank_of(tensor))]
+        for axis in moved:
+            at[axis] = at[axis] - before[axis]
+        # Without sign, for which numbers below 0 are large.
+        is_inside = reduce(operator.and_, [at[axis].unsigned("<", size) for axis, size in sizes.items()])
+        return when(is_inside, lambda: linalg.extract(tensor, at), lambda: around, [around.type])[0]
+
+    return linalg.parallel([], output, read)
 
 
 def in_room(

@@ -40,8 +40,12 @@ class FuseDequantizeMatmul(Pass):
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
+    #: Whether weights with a scale for each column, or one for all, are read as codes, too: where memory is the limit.
+    columns: bool = False
+
     def run(self, op: Operation) -> None:
-        apply_greedy(op, [rule(_PRODUCT, _fuse)], what=self.name)
+        of_columns = [rule(_OF_COLUMNS, _fuse_columns)] if self.columns else []
+        apply_greedy(op, [rule(_OF_BLOCKS, _fuse), *of_columns], what=self.name)
 
 
 def _cast(pattern: GraphPattern) -> GraphPattern:
@@ -62,9 +66,16 @@ def _spread(name: str) -> GraphPattern:
 _CODES = is_op("relax.astype")(_constant("codes"))
 _DIFFERENCE = is_op("relax.subtract")(_CODES, _spread("zero_point")) | _CODES
 _NUMBERS = _cast(is_op("relax.multiply")(_DIFFERENCE, _spread("scale")).named("numbers"))
-_MATRIX = _NUMBERS | is_op("relax.permute_dims")(_NUMBERS).named("permuted")
-_X = wildcard().named("x")
-_PRODUCT = is_op("relax.matmul")(_X, _MATRIX) | is_op("relax.einsum")([_X, _MATRIX])
+_DEQUANTIZED = is_op("relax.dequantize")(*map(_constant, ("codes", "scale", "zero_point"))).named("numbers")
+
+
+def _product(numbers: GraphPattern) -> GraphPattern:
+    matrix = numbers | is_op("relax.permute_dims")(numbers).named("permuted")
+    x = wildcard().named("x")
+    return is_op("relax.matmul")(x, matrix) | is_op("relax.einsum")([x, matrix])
+
+
+_OF_BLOCKS, _OF_COLUMNS = _product(_NUMBERS), _product(_cast(_DEQUANTIZED))
 
 
 def _fuse(found: Match) -> Value | None:
@@ -79,6 +90,37 @@ def _fuse(found: Match) -> Value | None:
     operands = found["x"], const(packed), const(scale), _zero_points(found, axis, scale.shape)
     made = relax["matmul_nbits"](*operands, None, bits=bits, block_size=block)
     return stated(made, result_type(found.op()))
+
+
+def _fuse_columns(found: Match) -> Value | None:
+    """A column is one block."""
+    axis, bits = _depth_axis(found), bit_width(dtype_of(found["codes"]))
+    if axis is None or not _has_types(found, bits) or not all(_is_by_column(found, name, axis) for name in _OF_BLOCK):
+        return None
+    codes = _columns(found["codes"], axis)
+    word = 8 * WORD // bits
+    block = -(-codes.shape[1] // word) * word
+    packed = _packed(_without_sign(codes, found["codes"]), bits, block)
+    scale, zeros = (_of_columns(found[name], len(codes)) for name in _OF_BLOCK)
+    operands = found["x"], const(packed), const(scale), const(_without_sign(zeros, found["zero_point"]))
+    made = relax["matmul_nbits"](*operands, None, bits=bits, block_size=block)
+    return stated(made, result_type(found.op()))
+
+
+_OF_BLOCK = ("scale", "zero_point")
+
+
+def _is_by_column(found: Match, name: str, axis: int) -> bool:
+    """Whether there is a number for each column of the product, or one for all."""
+    shape = shape_of(found[name])
+    return shape is not None and (all(size == 1 for size in shape) or found["numbers"].owner.axis % 2 != axis)
+
+
+def _of_columns(value: Value, count: int) -> ndarray:
+    import numpy
+
+    array = array_of_attribute(value.owner.operation.attributes["value"], dtype_of(value), value.type.shape)
+    return numpy.ascontiguousarray(numpy.broadcast_to(array.reshape(-1, 1), (count, 1)))
 
 
 def _has_types(found: Match, bits: int) -> bool:

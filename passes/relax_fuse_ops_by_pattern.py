@@ -40,7 +40,8 @@ class FuseOpsByPattern(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
 
     codegen: tuple[str, ...] = ()
-    #: Constants that are matched or read go into the function; otherwise they are arguments.
+    #: Constants that are matched or read go into the function; otherwise, and for codegens that are `separate`, they
+    #: are arguments.
     bind_constants: bool = True
     #: A function around each, with relax.codegen = "<codegen>".
     annotate_codegen: bool = False
@@ -74,7 +75,8 @@ class FuseOpsByPattern(Pass):
         attributes: dict[str, Attribute] = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
         if composite.beside:
             attributes[BESIDE] = ir.UnitAttr.get(function.context)
-        call = part.outline(name, attributes, bind_constants=self.bind_constants, before=function)
+        binds = self.bind_constants and not find_codegen(composite.codegen).separate
+        call = part.outline(name, attributes, bind_constants=binds, before=function)
         if self.annotate_codegen and not composite.beside:
             prefix = composite.codegen
             annotated = fresh_name(f"{name}_{prefix}", names)

@@ -14,10 +14,11 @@ from ..bindings.navigation import body_of, callee_of, functions_in, operations_i
 from ..dialects.core.substitute import symbols_in
 from ..support.names import fresh_name
 from .core.base import Pass
-from .core.external import CODEGEN, is_external
+from .core.external import CODEGEN, CODEGENS, is_external
 from .core.registry import register_pass
 from .inline.call_graph import references_of, remove_dead
 from .inline.splice import inline_call
+from .partition.codegen import find_codegen
 from .partition.functions import BESIDE, COMPOSITE, blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
 from .partition.outline import Order, Part, is_movable
@@ -28,8 +29,9 @@ from .partition.outline import Order, Part, is_movable
 class MergeCompositeFunctions(Pass):
     """Outlines calls of composite functions, as many as hang together, into functions with relax.codegen.
 
-    A call joins what makes its operands where the codegen is the same and nothing of another one lies between. Where
-    only functions with relax.beside would come together, their operations come back to where they were.
+    A call joins what makes its operands where the codegen is the same, is not `separate`, and nothing of another one
+    lies between. Where only functions with relax.beside would come together, their operations come back to where they
+    were.
     """
 
     name: ClassVar[str] = "relax-merge-composite-functions"
@@ -72,6 +74,10 @@ class _Composites(NamedTuple):
     beside: set[str]
 
 
+def _is_separate(codegen: str) -> bool:
+    return CODEGENS.find(codegen) is not None and find_codegen(codegen).separate
+
+
 def _merge_in(block: Block, composites: _Composites, function: Operation, names: set[str]) -> list[Operation]:
     """The calls that are to come back."""
     order, pure, alone = Order(block), composites.pure, []
@@ -79,7 +85,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     def codegen(op: Operation) -> str:
         return composites.codegens.get(callee_of(op), "") if op.name == "func.call" else ""
 
-    for group in grouped(operations_of(block), codegen):
+    for group in grouped(operations_of(block), codegen, _is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
             if all(callee_of(each) in composites.beside for each in part.operations):

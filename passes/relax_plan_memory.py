@@ -12,7 +12,8 @@ from ..bindings.navigation import outermost
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions, knows_at_entry
-from .lower_calls.overwriting import ANY_ORDER, Kernels
+from .lower_calls.memrefs import ANY_ORDER
+from .lower_calls.overwriting import Kernels
 from .lower_calls.stated import make_plan, state_plan
 
 

@@ -51,6 +51,7 @@ def compile(
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
     device: str | None = None,
+    graphs: bool = False,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
@@ -68,7 +69,8 @@ def compile(
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
     run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks. `device` is where
-    a program for such devices runs here: "cuda:1", the first one without it.
+    a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known sizes
+    launched as CUDA graphs there.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
@@ -94,7 +96,7 @@ def compile(
         artifact = build(lowered._owner, chosen, options, __version__)
     if functions:
         artifact = replace(artifact, functions={**artifact.functions, **functions})
-    return Executable(artifact, load_later=True, device=device)  # it may be for another machine
+    return Executable(artifact, load_later=True, device=device, graphs=graphs)  # it may be for another machine
 
 
 def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL) -> Stages:

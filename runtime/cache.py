@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .arguments import numpy_or_refusal, prepared
-from .arrays import numpy_type, tensor, to_numpy
+from .arguments import prepared
 from .function import REFUSALS, Function
 from .manifest import Buffer, Signature, Value
 from .results import maker_of
+from .rows import Rows
 
 if TYPE_CHECKING:
     import tvm_ffi
@@ -23,12 +23,12 @@ class Cache:
 
     Where there is no room for new rows, the buffers become twice as long; only then are rows copied. `cache[name]` is
     an array of what an argument has, which later calls go on with: keep a copy of what is to stay. Setting `length` to
-    less forgets the last rows.
+    less forgets the last rows. The rows of a program for a device are there, and `cache[name]` is a copy of them.
     """
 
-    def __init__(self, signature: Signature, room: int, sizes: Mapping[str, int]) -> None:
+    def __init__(self, signature: Signature, rows: Rows, room: int, sizes: Mapping[str, int]) -> None:
         _check_room(room)
-        self._signature, self._sizes = signature, dict(sizes)
+        self._signature, self._rows, self._sizes = signature, rows, dict(sizes)
         #: So many rows have a place at first.
         self._room = max(room, _LEAST_ROOM)
         self._length = 0
@@ -64,7 +64,16 @@ class Cache:
         if not self._arrays:
             raise KeyError(f"{name!r}: nothing has been put into the cache yet")
         place = self.names.index(name)
-        return self._rows(self._arrays[place], self._signature.grown[place])
+        buffer = self._signature.grown[place]
+        described = self._signature.inputs[buffer.input]
+        return self._rows.array(self._arrays[place], described, buffer.axis, self._length)
+
+    def given(self, name: str, like: Any) -> Any:
+        """A tensor of what an argument has, where another array is: later calls leave it as it is."""
+        place = self.names.index(name)
+        buffer = self._signature.grown[place]
+        described = self._signature.inputs[buffer.input]
+        return self._rows.given(self._arrays[place], described, buffer.axis, self._length, like)
 
     def __repr__(self) -> str:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
@@ -74,8 +83,12 @@ class Cache:
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
             self._arrays = [self._grown_to(capacity, place, told) for place in range(len(self._signature.grown))]
-            self._passed = [tensor(each) for each in self._arrays]
+            self._passed = list(map(self._rows.passed, self._arrays))
         return self._passed
+
+    def told_length(self) -> Any:
+        """What tells a function how many rows there are."""
+        return self._rows.length(self._length)
 
     def fill(self, arrays: Sequence[Any], room: int) -> None:
         """Takes over copies of arrays, the rows so far, with a place for more."""
@@ -86,7 +99,7 @@ class Cache:
         self._arrays = list(arrays)
         self._room = self._length + room
         self._arrays = [self._copied(each, place) for place, each in enumerate(self._arrays)]
-        self._passed = [tensor(each) for each in self._arrays]
+        self._passed = list(map(self._rows.passed, self._arrays))
 
     def added(self, rows: int) -> None:
         self._length += rows
@@ -95,7 +108,7 @@ class Cache:
         buffer = self._signature.grown[place]
         shape = list(array.shape)
         shape[buffer.axis] = self._room
-        return self._with_rows(shape, array.dtype, array, buffer)
+        return self._with_rows(shape, array, buffer)
 
     def _grown_to(self, capacity: int, place: int, told: Mapping[str, int]) -> Any:
         buffer = self._signature.grown[place]
@@ -103,12 +116,11 @@ class Cache:
         if self._arrays:
             shape = list(self._arrays[place].shape)
             shape[buffer.axis] = capacity
-            rows = self._rows(self._arrays[place], buffer)
-            return self._with_rows(shape, rows.dtype, rows, buffer)
+            return self._with_rows(shape, self._arrays[place], buffer)
         sizes = {**told, **self._sizes}
         shape = [self._size(described, size, sizes) for size in described.shape]
         shape[buffer.axis] = capacity
-        return _empty(shape, numpy_type(described.holds or described.dtype))
+        return self._rows.empty(shape, described)
 
     def _size(self, described: Value, size: int | str | None, sizes: Mapping[str, int]) -> int:
         if isinstance(size, int):
@@ -123,12 +135,9 @@ class Cache:
             )
         return sizes[size]
 
-    def _rows(self, array: Any, buffer: Buffer) -> Any:
-        return array[(slice(None),) * buffer.axis + (slice(0, self._length),)]
-
-    def _with_rows(self, shape: Sequence[int], dtype: Any, rows: Any, buffer: Buffer) -> Any:
-        made = _empty(shape, dtype)
-        self._rows(made, buffer)[...] = rows
+    def _with_rows(self, shape: Sequence[int], source: Any, buffer: Buffer) -> Any:
+        made = self._rows.empty(shape, self._signature.inputs[buffer.input])
+        self._rows.keep(made, source, buffer.axis, self._length)
         return made
 
 
@@ -138,8 +147,9 @@ class GrowingFunction(Function):
     With arrays for them it copies these, and gives them grown, as the model says.
     """
 
-    def __init__(self, packed: tvm_ffi.Function, signature: Signature) -> None:
+    def __init__(self, packed: tvm_ffi.Function, signature: Signature, rows: Rows) -> None:
         super().__init__(packed, _public(signature))
+        self._rows = rows
         self._below = signature
         places = {each.input for each in signature.grown}
         places.add(signature.grown[0].length)
@@ -152,7 +162,7 @@ class GrowingFunction(Function):
 
     def cache(self, room: int = 0, **sizes: int) -> Cache:
         """An empty cache, with a place for so many rows at first; `sizes` are those that no other argument tells."""
-        return Cache(self._below, room, sizes)
+        return Cache(self._below, self._rows, room, sizes)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         cache, others = self._parted(arguments, named)
@@ -213,7 +223,7 @@ class GrowingFunction(Function):
             below[place] = value
         for grown, value in zip(self._below.grown, buffers, strict=True):
             below[grown.input] = value
-        below[self._below.grown[0].length] = numpy_or_refusal("a cache").empty((cache.length, 0), "int8")
+        below[self._below.grown[0].length] = cache.told_length()
         return below, new
 
     def _new_rows(self, sizes: Mapping[str, int]) -> int:
@@ -238,22 +248,23 @@ class GrowingFunction(Function):
         whole.insert(self._below.grown[0].length, None)
         given = [whole[each.input] for each in self._below.grown]
         described = [self._below.inputs[each.input] for each in self._below.grown]
-        arrays = [_as_numpy(self.__name__, *pair) for pair in zip(described, given, strict=True)]
+        arrays = [self._rows.taken(self.__name__, *pair) for pair in zip(described, given, strict=True)]
         others = tuple(whole[place] for place in self._others)
         sizes = _sizes_told(self._beside.inputs, prepared(self._beside, others))
         cache.fill(arrays, self._new_rows(sizes))
         result, count = self._with_cache(cache, others), len(self._below.outputs)
         results = list(result) if count > 1 else [result][:count]
-        make = maker_of(next((each for each in given if hasattr(each, "__dlpack__")), numpy.empty(0)))
+        like = next((each for each in given if hasattr(each, "__dlpack__")), numpy.empty(0))
+        make = maker_of(like)
         kept = zip(self._below.grown, cache.names, strict=True)
         for place, name in sorted((each.result, name) for each, name in kept if each.result >= 0):
-            results.insert(place, make(tensor(numpy.ascontiguousarray(cache[name]))))
+            results.insert(place, make(cache.given(name, like)))
         return tuple(results) if len(results) > 1 else results[0]
 
 
-def function_of(packed: tvm_ffi.Function, signature: Signature) -> Function:
-    """The function as Python calls it."""
-    return (GrowingFunction if signature.grown else Function)(packed, signature)
+def function_of(packed: tvm_ffi.Function, signature: Signature, rows: Rows) -> Function:
+    """The function as Python calls it; caches have their rows in `rows`."""
+    return GrowingFunction(packed, signature, rows) if signature.grown else Function(packed, signature)
 
 
 def _public(signature: Signature) -> Signature:
@@ -282,25 +293,6 @@ def _sizes_told(inputs: Sequence[Value], arguments: Sequence[Any]) -> dict[str, 
             if isinstance(name, str):
                 sizes.setdefault(name, int(size))
     return sizes
-
-
-def _as_numpy(function: str, described: Value, value: Any) -> Any:
-    """An array of what is passed for an argument that grows. Raises TypeError."""
-    import numpy
-
-    array = value if isinstance(value, numpy.ndarray) or not hasattr(value, "__dlpack__") else to_numpy(value)
-    array = numpy.asarray(array, None if hasattr(value, "dtype") else numpy_type(described.holds or described.dtype))
-    wanted = numpy_type(described.holds or described.dtype)
-    if array.dtype != wanted or array.ndim != len(described.shape):
-        raise TypeError(
-            f"{function}: argument '{described.name}' expected {wanted.name} of rank {len(described.shape)}, or a "
-            f"cache, got {array.dtype.name} of shape {array.shape}"
-        )
-    return array
-
-
-def _empty(shape: Sequence[int], dtype: Any) -> Any:
-    return numpy_or_refusal("a cache").empty(shape, dtype)
 
 
 def _check_room(room: int) -> None:

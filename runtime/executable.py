@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..support.collector import uncollected
+from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from . import display
 from .artifact import Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
@@ -24,12 +25,14 @@ from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
+from .rows import Rows
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
 if TYPE_CHECKING:
     import tvm_ffi
 
+    from .cuda.copies import Copies
     from .cuda.loading import DeviceProgram
     from .profile import Profile
 
@@ -45,8 +48,13 @@ class Executable:
     Calls may come from many threads at once; they run without the interpreter's lock.
     """
 
-    def __init__(self, artifact: Artifact, *, load_later: bool = False, device: str | None = None) -> None:
+    def __init__(
+        self, artifact: Artifact, *, load_later: bool = False, device: str | None = None, graphs: bool = False
+    ) -> None:
         """Loads the code of an artifact into this process, and what is for a device onto `device`: "cuda:1".
+
+        With `graphs`, functions of known sizes are recorded at their first call, and launched as one CUDA graph: less
+        work of the host, but arguments and results are copied on the device, and each keeps memory for these.
 
         Raises ArtifactError where this machine cannot run it, and RelaxError where RELAX_NUM_THREADS is no number of
         threads, or `device` no device of the program's kind. With `load_later` that happens when the first function is
@@ -55,6 +63,7 @@ class Executable:
         _check_functions(artifact)
         #: Where its functions run, and have their tensors: "cpu", "cuda:0".
         self.device = _checked_device(device, artifact)
+        self._graphs = _checked_graphs(graphs, artifact)
         self._artifact = artifact
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
@@ -68,14 +77,14 @@ class Executable:
     def __getitem__(self, name: str) -> Function:
         """The function of that name; `executable[name].packed` is tvm-ffi's."""
         if name not in self._functions:
-            self._functions[name] = function_of(self._packed(name), self._signatures[name])
+            self._functions[name] = function_of(self._packed(name), self._signatures[name], self._rows())
         return self._functions[name]
 
     def _load(self) -> None:
         # Once: what one thread's call leaves for its end must not be looked for in another one's program.
         with self._loading:
             if self._module is None:
-                self._module, self._on_device = _load(self._artifact, self._limit, self.device)
+                self._module, self._on_device = _load(self._artifact, self._limit, self.device, self._graphs)
 
     def _packed(self, name: str) -> tvm_ffi.Function:
         if name not in self._signatures:
@@ -94,7 +103,7 @@ class Executable:
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
         functions, is_later = dict(self._artifact.functions), self._module is None
-        return _unpickled, (artifact_bytes(self._artifact), is_later, functions, self.device)
+        return _unpickled, (artifact_bytes(self._artifact), is_later, functions, self.device, self._graphs)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -167,8 +176,20 @@ class Executable:
             return MappingProxyType({name: self[name] for name in self})
         from .cuda.copying import CopyingFunctions
 
-        find = functools.partial(_find, self._module)
-        return CopyingFunctions(self._signatures, self._on_device, self._packed, find)
+        return CopyingFunctions(self._signatures, self._packed, self._copies(self._on_device))
+
+    def _copies(self, program: DeviceProgram) -> Copies:
+        from .cuda.copies import EMPTY, SYNCHRONIZE, Copies
+
+        return Copies(program, _find(self._module, EMPTY), _find(self._module, SYNCHRONIZE))
+
+    def _rows(self) -> Rows:
+        """Where functions keep what grows: where their tensors are."""
+        if self._on_device is None:
+            return Rows()
+        from .cuda.rows import DeviceRows
+
+        return DeviceRows(self._copies(self._on_device))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes.
@@ -191,6 +212,7 @@ def load(
     verify_key: str | os.PathLike[str] | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     device: str | None = None,
+    graphs: bool = False,
 ) -> Executable:
     """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
 
@@ -202,7 +224,8 @@ def load(
     reads all of them once; without `verify_constants` they are read when they are used.
 
     `functions` are called by this program alone, in the place of those that are registered under their names.
-    `device`, "cuda:1", is where a program for devices of that kind runs; "cuda:0" without it.
+    `device`, "cuda:1", is where a program for devices of that kind runs; "cuda:0" without it. `graphs` has functions of
+    known sizes launched as CUDA graphs there.
     """
 
     def check(data: memoryview) -> None:
@@ -210,14 +233,25 @@ def load(
 
     is_trusted = sha256 is None and verify_key is None
     artifact = read_artifact(path, verify_constants=verify_constants, check=None if is_trusted else check)
-    return Executable(replace(artifact, functions=functions) if functions else artifact, device=device)
+    return Executable(replace(artifact, functions=functions) if functions else artifact, device=device, graphs=graphs)
 
 
 def _unpickled(
-    data: bytes, load_later: bool, functions: Mapping[str, Callable[..., Any]], device: str | None = None
+    data: bytes,
+    load_later: bool,
+    functions: Mapping[str, Callable[..., Any]],
+    device: str | None = None,
+    graphs: bool = False,
 ) -> Executable:
     artifact = replace(parse_artifact(memoryview(data)), functions=functions)
-    return Executable(artifact, load_later=load_later, device=device)
+    return Executable(artifact, load_later=load_later, device=device, graphs=graphs)
+
+
+def _checked_graphs(graphs: bool, artifact: Artifact) -> bool:
+    """Raises RelaxError where the program has nothing that graphs could be made of."""
+    if graphs and not artifact.devices:
+        raise RelaxError("graphs=True: CUDA graphs are of programs for cuda; this one is compiled for cpu")
+    return bool(graphs)
 
 
 def _checked_device(device: str | None, artifact: Artifact) -> str:
@@ -261,7 +295,9 @@ def check_features(required: tuple[str, ...]) -> None:
 
 
 @uncollected()  # tvm-ffi is imported
-def _load(artifact: Artifact, limit: ThreadLimit, device: str) -> tuple[tvm_ffi.Module, DeviceProgram | None]:
+def _load(
+    artifact: Artifact, limit: ThreadLimit, device: str, graphs: bool
+) -> tuple[tvm_ffi.Module, DeviceProgram | None]:
     """The code, and what it has on a device."""
     check_architecture(artifact.triple)
     check_features(artifact.features)
@@ -269,7 +305,7 @@ def _load(artifact: Artifact, limit: ThreadLimit, device: str) -> tuple[tvm_ffi.
     module = _load_objects(artifact.objects, artifact)
     if artifact.pool is not None:
         _set_threads(module, artifact, artifact.pool, limit)
-    on_device = _set_device(module, artifact, device) if artifact.devices else None
+    on_device = _set_device(module, artifact, device, graphs) if artifact.devices else None
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact, on_device)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
@@ -332,12 +368,13 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact, on_device: Device
     _set_table(module, _SET_CONSTANTS, memory.table, "its constants", len(artifact.constants), memory)
 
 
-def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str) -> DeviceProgram:
+def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs: bool) -> DeviceProgram:
     """Puts kernels and constants onto the device, which the code owns from here on, and tells it where they are."""
     from .cuda.loading import DeviceProgram, deleter_of_process
 
     deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))
-    program = DeviceProgram(artifact.devices, device, [constant.data for constant in artifact.constants])
+    constants = [constant.data for constant in artifact.constants]
+    program = DeviceProgram(artifact.devices, device, constants, len(artifact.entries) if graphs else 0)
     told = program.told(deleter)
     _set_table(module, _SET_DEVICE, told, "its device", len(told))
     return program

@@ -41,6 +41,11 @@ class Stage:
     #: The lowest level at which it runs: of -O0, what takes less time than it saves, to -O3.
     level: int = 0
 
+    def told(self, options: str) -> Stage:
+        """The stage for a target with options, `{cpu=haswell}`: passes that are told the target are told these, too."""
+        passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in self.passes]
+        return replace(self, passes=tuple(passes))
+
     def pipeline(self, target: str, **options: Any) -> Pipeline:
         items = [item.replace(TARGET_PLACE, target) if isinstance(item, str) else item for item in self.passes]
         return Pipeline(items, **options)

@@ -27,6 +27,7 @@ from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Size, as_index, constant, maximum, minimum
 from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
+from ..schedule.sharing import are_steps_apart
 from .builder import RuleBuilder
 
 #: So many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
@@ -53,6 +54,10 @@ class Lettered(NamedTuple):
     def replaced(self, value: Value) -> Lettered:
         """Another tensor with the same letters."""
         return Lettered(value, self.letters)
+
+    def renamed(self, letter: str, other: str) -> Lettered:
+        """The same tensor with another letter for a dimension."""
+        return Lettered(self.value, self.letters.replace(letter, other))
 
     def part(self, places: Mapping[str, Part]) -> Lettered:
         """What is at these places; the whole of dimensions that are not among them."""
@@ -204,6 +209,10 @@ def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
 
 def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     """`out` overwritten by the convolution, with a window for each spatial dimension."""
+    if are_steps_apart() and _is_by_channels(conv, weight):
+        # A group has one channel: it needs no dimension of its own, which epilogues would not have.
+        data, weight, target = (each.renamed(letter, "G") for each, letter in ((data, "C"), (weight, "O"), (out, "C")))
+        return _computed(conv, data, weight, target, windows)
     grouped = "I" if conv.is_transposed else "O"
     target = out.in_groups("C", conv.groups)
     data, weight = data.in_groups("C", conv.groups), weight.in_groups(grouped, conv.groups)
@@ -211,9 +220,19 @@ def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered,
     return computed if conv.groups == 1 else tensors.merge(computed, target.letters.index("G"), 2)
 
 
+def _is_by_channels(conv: Convolution, weight: Lettered) -> bool:
+    """Whether each channel is convolved with a kernel of its own, in tensors without blocks."""
+    known = dict(zip(weight.letters, weight.value.type.shape, strict=True))
+    is_plain = not (conv.is_transposed or conv.is_by_blocks or {"i", "o"} & set(weight.letters))
+    return is_plain and conv.groups > 1 and (known["O"], known["I"]) == (conv.groups, 1)
+
+
 def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     def over_padding() -> Value:
         around = _padded(data, windows)
+        if are_steps_apart():
+            # What vectors and caches of a core ask for is not what threads do.
+            return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
         if has_short_rows(windows, around, out, weight.sizes):
             return _over_joined_rows(conv, around, weight, out, windows)
         if conv.groups == 1 and phases_of(windows, around, out) > 1:
@@ -227,7 +246,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
     if linalg.is_nothing([*data.sizes.values(), *weight.sizes.values()]):
         # Upstream's slices may not start at the end of a dimension, which that of an empty one is.
         return summed([], out.value, conv.dtype, lambda zeros: zeros)
-    if not is_widely_padded(windows):
+    if not is_widely_padded(windows) or are_steps_apart():
         return over_padding()
     products = weight.sizes["I"]
     if not isinstance(products, int) or products * weight.sizes.get("i", 1) >= _MANY:
@@ -242,7 +261,8 @@ def _padded(data: Lettered, windows: Windows) -> Lettered:
     """The data with zeros around."""
     along = [windows.get(letter, Window(1)) for letter in data.letters]
     zero = constant(0, data.value.type.element_type)
-    return data.replaced(padded(data.value, zero, [each.before for each in along], [each.after for each in along]))
+    before, after = [each.before for each in along], [each.after for each in along]
+    return data.replaced(padded(data.value, zero, before, after, at_once=are_steps_apart()))
 
 
 def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:
@@ -287,7 +307,8 @@ def _places(windows: Windows) -> Places:
 def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, places: Places) -> _Contraction:
     """The products to sum for `out`. Small letters of the spatial dimensions are the kernel's places."""
     own = [letter for letter in conv.spatial if letter in out.letters]
-    outer = ["N", *(["G"] if conv.groups > 1 else []), "O", *own, *(["o"] if "o" in weight.letters else [])]
+    channels = [loop for letter, loop in (("G", "G"), ("C", "O")) if letter in out.letters]
+    outer = ["N", *channels, *own, *(["o"] if "o" in weight.letters else [])]
     order = [*outer, "I", *conv.spatial.lower(), *(letter for letter in "pi" if letter in weight.letters)]
     loop = {letter: ir.AffineExpr.get_dim(position) for position, letter in enumerate(order)}
     taps = {letter: loop[letter.lower()] for letter in conv.spatial}
@@ -300,7 +321,7 @@ def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
         Factor(weight.value, conv.weight.dtype, read(weight, {**loop, **taps})),
     ]
     iterators = [linalg.PARALLEL] * len(outer) + [linalg.REDUCTION] * (len(order) - len(outer))
-    out_map = read(out, {**loop, "C": loop["O"], "c": loop.get("o")})
+    out_map = read(out, {**loop, "C": loop.get("O"), "c": loop.get("o")})
     return _Contraction(factors, out.value, conv.dtype, out_map, iterators)
 
 

@@ -23,13 +23,10 @@ from .accesses import Access, Accesses, Axis
 from .addresses import Addresses, is_told
 from .alike import distinct_pairs
 from .linear import NONE, Linear, Term
+from .memrefs import ANY_ORDER
 
 #: So many pairs of accesses are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096
-
-
-#: On a module whose kernels' points run in any order and at the same time: a GPU's.
-ANY_ORDER = "relax.any_order"
 
 
 class Move(NamedTuple):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import gcd
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.navigation import blocks_of, body_of, last_of
+from ...bindings.navigation import blocks_of, body_of, last_of, outermost
 from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -25,7 +25,7 @@ from ...dialects.core.symbols_expr import make, terms_of
 from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .gathering import Gathering
-from .memrefs import ALIGNMENT
+from .memrefs import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
 from .stacking import Group, stacked
 
 #: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.
@@ -104,6 +104,8 @@ class Plan:
     slots: list[SymExpr] = field(default_factory=list)
     #: Whose memory a value has; values that are not in it have memory from elsewhere.
     memory_of: dict[Value, Buffer] = field(default_factory=dict)
+    #: Places behind the start of other memory are multiples of so many bytes: GPUs load vectors from where these begin.
+    step: int = 1
     #: The operations with their positions, constants left out.
     operations: list[tuple[int, Operation]] = field(default_factory=list)
     #: Results that are written over an operand: which one.
@@ -134,6 +136,7 @@ def place_all(plan: Plan, knows: Callable[[Dim], bool]) -> None:
 def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
     """What makes memory, how long it is read, and which of it the function's results can be written into."""
     planner = _Planner(knows, symbol_ranges(function))
+    planner.plan.step = VECTOR_BYTES if ANY_ORDER in outermost(function).attributes else 1
     block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)
@@ -254,7 +257,7 @@ def end_of(buffer: Buffer) -> int:
 def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
     """A slot for each expression of which sizes are multiples, or one for several that are not large at one time."""
     counts: dict[SymExpr, dict[Buffer, int]] = {}
-    step = max((storage_bytes(buffer.info.dtype) for buffer in plan.buffers.values()), default=1)
+    step = max([plan.step, *(storage_bytes(buffer.info.dtype) for buffer in plan.buffers.values())])
     for buffer in sorted(buffers, key=lambda each: each.first):
         count, unit = _count_of(_as_symbolic(buffer.size))
         counts.setdefault(unit, {})[buffer] = count
@@ -286,6 +289,12 @@ def _take_slot(plan: Plan, places: Mapping[Buffer, Size], end: Size) -> None:
 
 #: So many times the alignment, a size may grow by it.
 _MANY = 16
+
+
+def is_multiple(place: Size, step: int) -> bool:
+    """Whether a place is at so many bytes, or several times these, whatever the symbols are."""
+    factors = [place] if isinstance(place, int) else terms_of(place).values()
+    return all(factor % step == 0 for factor in factors)
 
 
 def is_behind(place: Size, other: Size, held: SymExpr) -> bool:

@@ -23,7 +23,7 @@ from ...dialects.tir.prim_func import is_prim_func
 from .gathering import gatherings
 from .memrefs import MOST_BYTES, is_same_shape
 from .overwriting import Kernel, Kernels, Move
-from .plan import Buffer, Plan, dims_of, is_sized_at_entry, measured, storage_bytes
+from .plan import Buffer, Plan, dims_of, is_multiple, is_sized_at_entry, measured, storage_bytes
 
 #: Where a tensor lies that has no place of its own.
 VIEW, PART, OPERAND = "view", "part", "operand"
@@ -236,7 +236,7 @@ class Sharing:
 
     def _is_inside(self, size: Dim, start: Size, outer: Buffer) -> bool:
         """Whether so many bytes may begin there, and end where a tensor ends or before."""
-        if size is None or outer.size is None or not self._knows(start):
+        if size is None or outer.size is None or not self._knows(start) or not is_multiple(start, self._plan.step):
             return False
         return at_most(0, start) and at_most(start + size, outer.size)
 

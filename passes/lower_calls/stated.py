@@ -18,7 +18,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
-from ...dialects.core.symbols_expr import extremum, terms_of
+from ...dialects.core.symbols_expr import extremum
 from ...support.errors import RelaxError
 from .arranging import may_meet, most_alive
 from .bounds import symbol_ranges
@@ -29,6 +29,7 @@ from .plan import (
     Plan,
     end_of,
     is_behind,
+    is_multiple,
     is_sized_at_entry,
     lifetimes,
     padded,
@@ -181,8 +182,7 @@ def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim
     step = storage_bytes(buffer.info.dtype)
     if not knows(buffer.shift) or not is_behind(buffer.shift, 0, buffer.size):
         return f"nothing tells where {buffer.shift} is, or that it is in the slot"
-    is_multiple = all(factor % step == 0 for factor in terms_of(buffer.shift).values())
-    return "" if is_multiple else f"places of such elements are multiples of {step} bytes"
+    return "" if is_multiple(buffer.shift, step) else f"places of such elements are multiples of {step} bytes"
 
 
 def _check_apart(plan: Plan) -> None:

@@ -110,6 +110,9 @@ class Codegen(ExternalRuntime):
     keeps: ClassVar[Sequence[str]] = ()
     #: Where its functions take tensors: a program for another device refuses parts of it.
     devices: ClassVar[Sequence[str]] = ("cpu",)
+    #: Whether each match is a part of its own, which gets its constants as inputs: for libraries whose functions do one
+    #: operation. What lies between parts is in the program's plan of memory, constants are where its device reads them.
+    separate: ClassVar[bool] = False
     #: Passes, as text, that run on each of its modules before `compile`.
     pipeline: ClassVar[str] = ""
     #: How far its modules are lowered after them: by the stages of this target, up to this one; not at all without.
@@ -203,6 +206,8 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': keeps has to be a list of operators' names, not {codegen.keeps!r}")
     if isinstance(codegen.devices, str) or not all(isinstance(each, str) for each in codegen.devices):
         raise RelaxError(f"codegen '{name}': devices has to be a list of kinds of devices, not {codegen.devices!r}")
+    if not isinstance(codegen.separate, bool):
+        raise RelaxError(f"codegen '{name}': separate has to be True or False, not {codegen.separate!r}")
     if codegen.stage and not codegen.target:
         raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
     seen: set[str] = set()

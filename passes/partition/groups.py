@@ -27,14 +27,20 @@ class _Group:
         return group
 
 
-def grouped(operations: Sequence[Operation], codegen_of: Callable[[Operation], str]) -> list[list[Operation]]:
-    """The operations of codegens, each with those that it can be together with, in the order of the block."""
+def grouped(
+    operations: Sequence[Operation],
+    codegen_of: Callable[[Operation], str],
+    is_separate: Callable[[str], bool] = lambda codegen: False,
+) -> list[list[Operation]]:
+    """The operations of codegens, each with those that it can be together with, in the order of the block; of codegens
+    that are separate each is alone.
+    """
     makers: dict[Value, _Group] = {}
     groups: list[_Group] = []
     for number, op in enumerate(operations):
         group = _Group(number, codegen_of(op))
         group.needed = {makers[value].now for value in used_by(op) if value in makers}
-        if group.codegen:
+        if group.codegen and not is_separate(group.codegen):
             for other in sorted(group.needed, key=lambda each: each.numbers[0]):
                 if other.codegen == group.codegen and other.merged_into is None and not _is_between(other, group):
                     _merge(group, other)

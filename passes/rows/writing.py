@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,6 +14,7 @@ from ...emit import linalg, loops, tensors
 from ...emit.numbers import Number, Size
 from ...emit.structured import StructuredOp, is_scalar
 from ...targets.core.backend import Machine
+from ..schedule.epilogue import fill_of
 from ..schedule.sharing import FLOPS, OPERATIONS, share_steps
 from ..schedule.vector_body import widest_bits
 from .group import Rows
@@ -22,12 +24,29 @@ _ROWS = 8
 
 
 def is_worth_it(rows: Rows, machine: Machine) -> bool:
-    """Whether the rows are more than stays in a core's cache between one operation and the next; a GPU's always are."""
+    """Whether the rows are more than stays in a core's cache between one operation and the next.
+
+    A GPU's always are; but an operation with what is done to each of its results is one kernel there anyway, shared by
+    more threads.
+    """
     if machine.shared_bytes:
-        return True
+        return not _is_point_by_point(rows)
     sizes, bytes_ = rows.sizes(), rows.row_bytes()
     known = [size for size in sizes if size is not None]
     return bytes_ is not None and len(known) == len(sizes) and math.prod(known) * bytes_ > machine.own_cache // 2
+
+
+def _is_point_by_point(rows: Rows) -> bool:
+    """Whether each operation behind the first one, but for fills, takes each result of the one before for its own."""
+    ops = [op for op in rows.ops if fill_of(op.operation.results[0]) is None]
+    return all(itertools.starmap(_takes_results, itertools.pairwise(ops)))
+
+
+def _takes_results(before: StructuredOp, op: StructuredOp) -> bool:
+    results = list(before.operation.results)
+    inputs = zip(op.operands[: op.output_start], op.accesses, strict=False)
+    read = [access for value, access in inputs if value in results]
+    return not op.reductions and len(read) == 1 and [list(each) for each in op.output_accesses] == [list(read[0])]
 
 
 #: `given(starts)`: parts of tensors that a step makes for itself, by the tensors.

@@ -31,8 +31,8 @@ class Fitting(NamedTuple):
 
 def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> Fitting:
     """What a plan makes of an operation. Raises Decline with the reason where it does not fit."""
-    if plan.threads or plan.shared or plan.stages > 1 or plan.instruction:
-        raise Decline("'threads', 'shared', 'stages' and 'instruction' are for blocks of a GPU's threads")
+    if plan.threads or plan.shared or plan.stages > 1 or plan.instruction or plan.parts:
+        raise Decline("'threads', 'shared', 'stages', 'instruction' and 'parts' are for blocks of a GPU's threads")
     check_loops(op, plan)
     check_joined(op, plan.joined)
     joined = join(op, plan.joined)

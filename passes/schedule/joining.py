@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, use_count
+from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, operations_of, use_count
 from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
@@ -45,6 +45,14 @@ def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
 def asks_for_place(op: StructuredOp) -> bool:
     """Whether what is computed depends on where in the loops it is."""
     return not op.inner_names.isdisjoint(("linalg.index", "tensor.extract"))
+
+
+def asks_for_result(op: StructuredOp) -> bool:
+    """Whether what is computed depends on which result it is for; it may depend on the steps of the reduction."""
+    indices = [inner for inner in operations_of(op.block) if inner.name == "linalg.index"]
+    return "tensor.extract" in op.inner_names or any(
+        inner.attributes["dim"].value not in op.reductions for inner in indices
+    )
 
 
 def _following(op: StructuredOp) -> Iterator[tuple[int, int]]:

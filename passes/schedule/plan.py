@@ -11,7 +11,7 @@ A loop has the operation's number for it. Neighbours in brackets run as one loop
 On a GPU threads of a block take loops, and what is in brackets need not be neighbours:
 
     order (0 2 3) 1 (4 5 6); carried 1; vector 1 x 4; tile 0: 8, 1: 2; blocks 4: 16; threads 0: 16, 1: 16; shared 0 1;
-    stages 2; instruction m16n8k16; rule product
+    stages 2; instruction m16n8k16; parts 4: 8; rule product
 """
 
 from __future__ import annotations
@@ -55,6 +55,17 @@ class Tiles(NamedTuple):
 
     dim: int
     size: int
+
+
+class Parts(NamedTuple):
+    """Blocks of threads share the steps of a reduction in so many parts, which a second kernel puts together.
+
+    With `steps`, as many as make `number` blocks of all, by the sizes at run time, but none of fewer steps.
+    """
+
+    dim: int
+    number: int
+    steps: int | None = None
 
 
 class Parallel(NamedTuple):
@@ -120,6 +131,8 @@ class Plan:
     stages: int = 1
     #: The instruction that multiplies tiles, which all threads of a warp run together; None where each adds its own.
     instruction: str | None = None
+    #: How blocks of threads share a reduction; None where a block does all of it.
+    parts: Parts | None = None
 
     @property
     def joined(self) -> tuple[tuple[int, ...], ...]:
@@ -141,6 +154,9 @@ class Plan:
             clauses.append(f"stages {self.stages}")
         if self.instruction is not None:
             clauses.append(f"instruction {self.instruction}")
+        if self.parts is not None:
+            of_steps = f" blocks of {self.parts.steps}" if self.parts.steps else ""
+            clauses.append(f"parts {names[self.parts.dim]}: {self.parts.number}{of_steps}")
         if self.square is not None:
             clauses.append(f"square {names[self.square]}")
         if self.panel is not None:
@@ -226,6 +242,7 @@ _CLAUSES = {
     "threads": (_COUNTS, "threads 0: 16, 1: 16"),
     "shared": (rf"{_NUMBER}(?:\s+{_NUMBER})*", "shared 0 1"),
     "stages": (_COUNT, "stages 2"),
+    "parts": (rf"{_NUMBER}\s*:\s*{_COUNT}(?:\s+blocks\s+of\s+{_COUNT})?", "parts 2: 8"),
     "instruction": (r"\w+", "instruction m16n8k16"),
     "rule": (r"[\w-]+", "rule matmul"),
 }
@@ -273,6 +290,7 @@ def parse_plan(text: str) -> AnyPlan:
     panel = clauses["panel"].numbers if "panel" in clauses else None
     dot = clauses["dot"].numbers if "dot" in clauses else None
     tiles = clauses["tiles"].numbers if "tiles" in clauses else None
+    parts = clauses["parts"].numbers if "parts" in clauses else None
 
     def is_packed(word: str) -> bool:
         return clauses[word].text.endswith("packed")
@@ -296,6 +314,7 @@ def parse_plan(text: str) -> AnyPlan:
         tuple(clauses["shared"].numbers) if "shared" in clauses else (),
         clauses["stages"].numbers[0] if "stages" in clauses else Plan.stages,
         clauses["instruction"].text if "instruction" in clauses else None,
+        None if parts is None else Parts(loop("parts", parts[0]), *parts[1:]),
     )
 
 

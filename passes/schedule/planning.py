@@ -63,7 +63,7 @@ def _plan_with_producer(consumer: StructuredOp, rules: Sequence[PlanRule], machi
     fill = fill_of(op.operation.operands[op.input_count])
     if fill is None or _is_planned(fill) or _is_planned(op.operation):
         raise Decline("the results are not in registers when they are done")
-    joined, plan = _first(op, rules, machine)
+    joined, plan = first_plan(op, rules, machine)
     if not keeps_results(op, plan):
         raise Decline("the results are not in registers when they are done")
     if not plan.threads:
@@ -74,7 +74,7 @@ def _plan_with_producer(consumer: StructuredOp, rules: Sequence[PlanRule], machi
 
 
 def _plan_alone(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> None:
-    _, plan = _first(op, rules, machine)
+    _, plan = first_plan(op, rules, machine)
     set_plan(op.operation, plan)
     fills = [fill_of(value) for value in op.outputs] if keeps_results(op, plan) else []
     for fill in fills:
@@ -82,7 +82,7 @@ def _plan_alone(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -
             set_plan(fill, Start())
 
 
-def _first(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tuple[StructuredOp, Plan]:
+def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tuple[StructuredOp, Plan]:
     """The operation with joined loops, and the first plan that fits. Raises Decline with what all rules say."""
     loops = joinable(op)
     joined = join(op, loops)

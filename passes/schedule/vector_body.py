@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...bindings.ir import Attribute, Operation, Type, Value
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import Decline
@@ -93,10 +93,14 @@ def runs_on_whole_vectors(op: StructuredOp) -> bool:
 
 def widest_bits(op: StructuredOp) -> int:
     """The bits of the widest number that has a lane; truth values take one bit."""
+    asks = not op.inner_names.isdisjoint(("linalg.index", "tensor.dim"))
+    return max(number_bits(op), 64 if asks else 0)
+
+
+def number_bits(op: StructuredOp) -> int:
+    """The same where no lane has an index of its own."""
     types = [argument.type for argument in op.block.arguments]
     types += [result.type for inner in operations_of(op.block) for result in inner.results]
-    if not op.inner_names.isdisjoint(("linalg.index", "tensor.dim")):
-        types.append(ir.IntegerType.get_signless(64))
     return max([8, *(type_.width for type_ in types if hasattr(type_, "width"))])
 
 
@@ -126,6 +130,19 @@ class Given(NamedTuple):
     known: Mapping[Value, Value] = {}
 
 
+def needed(block: Block, wanted: Iterable[Value], known: Iterable[Value]) -> set[Operation]:
+    """The operations of a body that give these values, but for what is known."""
+    found, pending, given = set[Operation](), list(wanted), set(known)
+    while pending:
+        value = pending.pop()
+        maker = made_by(value)
+        if value in given or maker is None or maker in found or maker.block != block:
+            continue
+        found.add(maker)
+        pending += maker.operands
+    return found
+
+
 class Lanes:
     """Evaluates a body, of which `check_body` has approved, in one block of a loop nest."""
 
@@ -136,27 +153,34 @@ class Lanes:
         self._broadcasts: dict[Value, Value] = {}
 
     def evaluate(
-        self, arguments: Sequence[Value | None], index_of: Callable[[int], Value], known: Mapping[Value, Value] = {}
+        self,
+        arguments: Sequence[Value | None],
+        index_of: Callable[[int], Value],
+        known: Mapping[Value, Value] = {},
+        wanted: Sequence[Value] | None = None,
     ) -> list[Value]:
         """What the body yields for its arguments; None is for one that it does not read.
 
-        `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before.
+        `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before, `wanted`
+        those that are asked for instead of what it yields.
         """
-        return self.evaluate_each([Given(arguments, index_of, known)])[0]
+        return self.evaluate_each([Given(arguments, index_of, known)], wanted)[0]
 
-    def evaluate_each(self, points: Sequence[Given]) -> list[list[Value]]:
+    def evaluate_each(self, points: Sequence[Given], wanted: Sequence[Value] | None = None) -> list[list[Value]]:
         """What the body yields for each point.
 
         Each operation for all of them before the next one: while one waits for its operands, others can start.
         """
         values = [self._known(point) for point in points]
         *inner_ops, terminator = operations_of(self._op.block)
-        for inner in inner_ops:
+        results = list(terminator.operands) if wanted is None else wanted
+        used = needed(self._op.block, results, set.intersection(*(set(point.known) for point in points)))
+        for inner in [each for each in inner_ops if each in used]:
             for known, point in zip(values, points, strict=True):
                 if not len(inner.results) or inner.results[0] not in known:
-                    results = self._evaluate(inner, [known.get(each, each) for each in inner.operands], point.index_of)
-                    known.update(zip(inner.results, results, strict=True))
-        return [[known.get(operand, operand) for operand in terminator.operands] for known in values]
+                    found = self._evaluate(inner, [known.get(each, each) for each in inner.operands], point.index_of)
+                    known.update(zip(inner.results, found, strict=True))
+        return [[known.get(operand, operand) for operand in results] for known in values]
 
     def _known(self, point: Given) -> dict[Value, Value]:
         pairs = zip(self._op.block.arguments, point.arguments, strict=True)

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from ..arguments import prepared
@@ -13,33 +11,25 @@ from ..arrays import empty_on_host, share
 from ..cache import function_of
 from ..function import Function
 from ..manifest import Signature, Value
-from .loading import DeviceProgram
+from .copies import Copies
+from .rows import DeviceRows
 
 _CPU = 1
-#: The code's functions: of a new tensor, and to wait.
-_EMPTY, SYNCHRONIZE = "__relax_device_empty", "__relax_device_synchronize"
 
 
 class CopyingFunctions(Mapping[str, Function]):
     """A program's functions by name."""
 
-    def __init__(
-        self,
-        signatures: Mapping[str, Signature],
-        program: DeviceProgram,
-        packed: Callable[[str], Any],
-        find: Callable[[str], Any],
-    ) -> None:
-        """`packed` gives a function as the program has it, `find` one of those for the runtime."""
-        self._signatures, self._packed = signatures, packed
-        self._copies = _Copies(program, find(_EMPTY), find(SYNCHRONIZE))
+    def __init__(self, signatures: Mapping[str, Signature], packed: Callable[[str], Any], copies: Copies) -> None:
+        """`packed` gives a function as the program has it."""
+        self._signatures, self._packed, self._copies = signatures, packed, copies
         self._functions: dict[str, Function] = {}
 
     def __getitem__(self, name: str) -> Function:
         """As an executable's function: it raises UnknownFunction for others."""
         if name not in self._functions:
             copying: Any = _CopyingCall(self._packed(name), self._signatures[name], self._copies)
-            self._functions[name] = function_of(copying, self._signatures[name])
+            self._functions[name] = function_of(copying, self._signatures[name], DeviceRows(self._copies))
         return self._functions[name]
 
     def upload(self, array: Any) -> Any:
@@ -59,7 +49,7 @@ class CopyingFunctions(Mapping[str, Function]):
 class _CopyingCall:
     """A function in the place of tvm-ffi's: tensors of the CPU in and out."""
 
-    def __init__(self, packed: Any, signature: Signature, copies: _Copies) -> None:
+    def __init__(self, packed: Any, signature: Signature, copies: Copies) -> None:
         self._packed, self._signature, self._copies = packed, signature, copies
 
     def __call__(self, *arguments: Any) -> Any:
@@ -121,52 +111,3 @@ class _CopyingCall:
         host = empty_on_host(value)
         self._copies.download(host, value)
         return host
-
-
-class _Copies:
-    """Copies on the caller's stream of a device."""
-
-    def __init__(self, program: DeviceProgram, empty: Callable[..., Any], synchronize: Callable[[], object]) -> None:
-        self._driver, self._index, self._context = program.driver, program.device.number, program.context
-        self._empty, self.synchronize = empty, synchronize
-        self._label = ctypes.create_string_buffer(f"a copy on {program.device}".encode())
-
-    def on_device(self) -> AbstractContextManager[None]:
-        return self._driver.current(self._context)
-
-    def upload(self, host: Any) -> Any:
-        """A tensor on the device with the elements of one of the CPU; `wait` before that one goes."""
-        shape, dtype = host.shape, host.dtype
-        sizes = (ctypes.c_int64 * len(shape))(*shape)
-        element = dtype.type_code | dtype.bits << 8 | dtype.lanes << 16
-        about = len(shape), element, _element_bytes(host), ctypes.addressof(sizes)
-        device = self._empty(ctypes.addressof(self._label), *about)
-        self._copy("cuMemcpyHtoDAsync", device, host)
-        return device
-
-    def download(self, host: Any, device: Any) -> None:
-        self._copy("cuMemcpyDtoHAsync", host, device)
-
-    def wait(self) -> None:
-        self._driver.call("cuStreamSynchronize", self._stream())
-
-    def _copy(self, name: str, to: Any, source: Any) -> None:
-        size = _element_bytes(to)
-        for extent in to.shape:
-            size *= extent
-        if size:
-            self._driver.call(name, _address(to), _address(source), size, self._stream())
-
-    def _stream(self) -> int:
-        import tvm_ffi
-
-        return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", self._index)))
-
-
-def _element_bytes(tensor: Any) -> int:
-    return int(-(-tensor.dtype.bits * tensor.dtype.lanes // 8))
-
-
-def _address(tensor: Any) -> int:
-    """Where its elements begin, its offset in bytes counted."""
-    return int(tensor.data_ptr())

@@ -55,12 +55,15 @@ _CALLED: dict[str, tuple[Any, ...]] = {
     "cuEventSynchronize": (_PLACE,),
     "cuEventElapsedTime": (_PLACE, _PLACE, _PLACE),
     "cuEventDestroy": (_PLACE,),
+    "cuGraphExecDestroy": (_PLACE,),
+    "cuMemcpy2DAsync": (_PLACE, _PLACE),
 }
 #: Functions whose present form has a name of its own in the library: what is found under the plain one is of CUDA 3.
 _SECOND = frozenset(
     [f"cuCtx{each}Current" for each in ("Push", "Pop")]
     + [f"cuMemcpy{way}{kind}" for way in ("HtoD", "DtoH", "DtoD") for kind in ("", "Async")]
-    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer", "cuEventDestroy"]
+    + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer", "cuEventDestroy", "cuMemcpy2DAsync"]
+    + ["cuStreamBeginCapture", "cuStreamDestroy"]
 )
 
 
@@ -89,13 +92,13 @@ class Driver:
         """Raises DriverError with the function's name, the error's and its text."""
         self._check(name, self._function(name)(*arguments))
 
-    def address(self, name: str) -> int:
-        """Where native code calls a function."""
+    def address(self, name: str, oldest: str = "11.2") -> int:
+        """Where native code calls a function, which drivers of CUDA of that version have."""
         for spelled in (f"{name}_v2", name) if name in _SECOND else (name,):
             found = getattr(self._library, spelled, None)
             if found is not None:
                 return ctypes.cast(found, ctypes.c_void_p).value or 0
-        raise DeviceError(f"the NVIDIA driver has no {name}: it is too old, CUDA 11.2 is the oldest that will do")
+        raise DeviceError(f"the NVIDIA driver has no {name}: it is too old, CUDA {oldest} is the oldest that will do")
 
     def version(self) -> tuple[int, int]:
         """The version of CUDA that the driver knows."""

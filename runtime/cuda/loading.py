@@ -18,6 +18,7 @@ from ..artifact import DeviceCode
 from ..constants import address_of
 from ..errors import ArtifactError, DeviceError
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
+from .graphs import Graphs
 
 KIND = "cuda"
 #: The driver's functions that code calls, in the order of its table (targets/host/device.mlir), from place 6 on.
@@ -27,8 +28,8 @@ _CALLED = (
     "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
 _CONSTANT_ALIGNMENT = 256
-#: Of the records for what kernels assert: one for each of so many threads that call.
-_RECORD_BYTES = 64 * 64
+#: For what kernels assert: one for each of so many threads that call, and as many flags.
+_RECORDS, _RECORD_BYTES = 64, 64
 _PORTABLE_AND_MAPPED = 3
 _LOG_BYTES, _SHOWN_LINES = 8192, 5
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
@@ -54,8 +55,11 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
 class DeviceProgram:
     """What a program has on a device, as long as this object lives: the program's code holds it."""
 
-    def __init__(self, codes: Sequence[DeviceCode], device: str, constants: Sequence[memoryview]) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back."""
+    def __init__(
+        self, codes: Sequence[DeviceCode], device: str, constants: Sequence[memoryview], graphs: int = 0
+    ) -> None:
+        """Raises DeviceError with the reason; what has been made until then is given back. `graphs` are the functions
+        that may be launched as graphs."""
         if len(codes) != 1 or codes[0].kind != KIND:
             raise ArtifactError(f"this release runs code for one device, {KIND}; there is {_listed(codes)}")
         (code,) = codes
@@ -63,6 +67,7 @@ class DeviceProgram:
         self.device = self.driver.device(int(device.partition(":")[2]))
         _check_arch(code, self.device)
         self._addresses = [self.driver.address(name) for name in _CALLED]
+        self._graphs = Graphs(self.driver, graphs) if graphs else None
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
@@ -71,6 +76,8 @@ class DeviceProgram:
                 self.kernels = self._load(code)
                 places = self._upload(constants)
                 self.record = self._make_record()
+            if self._graphs is not None:
+                self._undo.append(self._graphs.close)
         except BaseException:
             self.close()
             raise
@@ -82,7 +89,8 @@ class DeviceProgram:
         """What the code is told; `deleter` is the address of what gives results back."""
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
-        listed = [*head, *self._addresses, *self.kernels]
+        graphs = 0 if self._graphs is None else self._graphs.address
+        listed = [*head, *self._addresses, graphs, *self.kernels]
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
@@ -150,7 +158,7 @@ class DeviceProgram:
         total = sum(map(_padded, constants))
         if not total:
             return [1] * len(constants)  # nobody reads what has no elements; 0 would say that they are not set
-        base = self._allocate(total)
+        base = self._allocate(total, "constants")
         places = []
         for view in constants:
             places.append(base)
@@ -159,26 +167,33 @@ class DeviceProgram:
             base += _padded(view)
         return places
 
-    def _allocate(self, size: int) -> int:
+    def _allocate(self, size: int, what: str) -> int:
         found = ctypes.c_void_p()
         try:
             self.driver.call("cuMemAlloc", ctypes.byref(found), size)
         except DriverError as error:
             if error.status != OUT_OF_MEMORY:
                 raise
-            reason = f"has no room for the program's constants, {byte_text(size)}: {error}"
+            reason = f"has no room for the program's {what}, {byte_text(size)}: {error}"
             raise DeviceError(f"{self.device} ({self.device.name}) {reason}") from None
         self._undo.append(partial(self.driver.call, "cuMemFree", found))
         return found.value or 0
 
     def _make_record(self) -> tuple[int, int]:
-        """Where the host and where kernels find the records of what these assert."""
+        """Where the host finds the records of what kernels assert, and where these find flags, in memory of their own:
+        what is behind a kernel that asserts looks whether it has. Each flag says where the record is, for kernels.
+        """
         host, mapped = ctypes.c_void_p(), ctypes.c_void_p()
-        self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORD_BYTES, _PORTABLE_AND_MAPPED)
+        self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORDS * _RECORD_BYTES, _PORTABLE_AND_MAPPED)
         self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
         self.driver.call("cuMemHostGetDevicePointer", ctypes.byref(mapped), host, 0)
-        ctypes.memset(host, 0, _RECORD_BYTES)
-        return host.value or 0, mapped.value or 0
+        ctypes.memset(host, 0, _RECORDS * _RECORD_BYTES)
+        words = _RECORD_BYTES // 8
+        flags = (ctypes.c_uint64 * (_RECORDS * words))()
+        flags[1::words] = [(mapped.value or 0) + _RECORD_BYTES * number for number in range(_RECORDS)]
+        own = self._allocate(ctypes.sizeof(flags), "flags for what kernels assert")
+        self.driver.call("cuMemcpyHtoD", own, ctypes.addressof(flags), ctypes.sizeof(flags))
+        return host.value or 0, own
 
 
 def _listed(codes: Sequence[DeviceCode]) -> str:

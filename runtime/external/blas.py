@@ -273,6 +273,8 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
     left, right, written = found
     if written is not None and written.how == _TRANSPOSED:
         written = None
+    if max(sizes.values()) > _MOST:
+        raise _too_large(sizes)
     if left is None or right is None or written is None:
         return _Plan(is_copied=True)
     batch = [label for label in result if label not in "mn"]
@@ -283,7 +285,7 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
     inner = batch.pop() if batch else ""
     steps = [each.get(inner, 0) // itemsize for each in strides]
     if max(*sizes.values(), *leading, *map(abs, steps)) > _MOST:
-        raise RelaxError(f"sizes of {max(sizes.values())} are too large for a BLAS of 32 bits")
+        raise _too_large(sizes)
     offsets = [
         tuple(sum(each.get(label, 0) * at for label, at in zip(batch, place, strict=True)) for each in strides)
         for place in product(*(range(sizes[label]) for label in batch))
@@ -302,6 +304,10 @@ class _Matrix(NamedTuple):
     width: int
     #: In bytes.
     strides: Mapping[str, int]
+
+
+def _too_large(sizes: Mapping[str, int]) -> RelaxError:
+    return RelaxError(f"sizes of {max(sizes.values())} are too large for a BLAS of 32 bits")
 
 
 def _matrix(strides: Mapping[str, int], axes: str, sizes: Mapping[str, int], itemsize: int) -> _Matrix | None:

@@ -12,6 +12,7 @@ from ..core.registry import TargetOption
 
 OPTIONS = (
     TargetOption("arch", "the oldest GPU that code is for, by NVIDIA's name: sm_80 (the usual), sm_90a, sm_100"),
+    TargetOption("tf32", "whether tensor cores multiply f32, of which 10 bits of the fraction count: true; else exact"),
 )
 
 #: Threads that go in step.
@@ -20,8 +21,6 @@ WARP = 32
 MAX_THREADS = 1024
 #: Of a thread, and of all that are on a multiprocessor together.
 MAX_REGISTERS, REGISTERS = 255, 65536
-#: Bytes of shared memory that a block has without being asked for, and what is static is never more.
-STATIC_SHARED = 48 << 10
 #: Blocks of a grid in its first dimension.
 MAX_BLOCKS = (1 << 31) - 1
 USUAL = "sm_80"
@@ -93,6 +92,11 @@ class Arch:
         """Whether four warps multiply from shared memory (wgmma)."""
         return self.name == "sm_90a"
 
+    def instructions(self, tf32: bool) -> tuple[str, ...]:
+        """The products of matrices as plans name them, those first that multiply most at once."""
+        of_warps = dict.fromkeys(each.name for each in self.mma if each.factors != "tf32" or tf32)
+        return (*(WGMMA if self.has_wgmma else ()), *of_warps)
+
     @property
     def has_tcgen05(self) -> bool:
         """Whether sums stay in tensor memory (tcgen05)."""
@@ -109,6 +113,9 @@ _MMA = (
     MMA(8, 8, 4, "f64", "f64"),
 )
 _MMA_F8 = (MMA(16, 8, 32, "f8E4M3FN", "f32"), MMA(16, 8, 32, "f8E5M2", "f32"))
+
+#: Of four warps: 64 rows and so many columns, of halves and of bytes.
+WGMMA = tuple(f"wgmma_m64n{columns}k{steps}" for columns in (256, 128, 64) for steps in (16, 32))
 
 _K, _M = 1 << 10, 1 << 20
 _ARCHS = (
@@ -134,6 +141,14 @@ def find_arch(name: str) -> Arch:
         known = ", ".join(ARCHS)
         raise RelaxError(f"there is no architecture '{name}'{suggest(name, ARCHS)}", notes=[f"known: {known}"])
     return ARCHS[name]
+
+
+def has_tf32(target: ChosenTarget) -> bool:
+    """Whether products of f32 may be less exact. Raises RelaxError for what is neither true nor false."""
+    given = target.option("tf32") or "false"
+    if given not in ("true", "false"):
+        raise RelaxError(f"target '{target}': option 'tf32' expects true or false, got '{given}'")
+    return given == "true"
 
 
 def arch_of(target: ChosenTarget) -> Arch:

@@ -16,7 +16,7 @@ from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
 from ..host.entry import KERNELS
-from .arch import MAX_REGISTERS, STATIC_SHARED, arch_of
+from .arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 from .device_passes import DEVICE_PASSES
 
 if TYPE_CHECKING:
@@ -35,20 +35,22 @@ class CudaBackend(Backend):
     """Kernels by PTX, launched by native code."""
 
     def machine(self, target: ChosenTarget) -> Machine:
-        arch = arch_of(target)
+        arch, tf32 = arch_of(target), has_tf32(target)
         return Machine(
             "nvptx64",
             frozenset({arch.name}),
             _VECTOR_BYTES,
             MAX_REGISTERS,
             caches=(),
-            shared_bytes=STATIC_SHARED,
-            instructions=tuple(dict.fromkeys(each.name for each in arch.mma)),
+            cores=arch.multiprocessors,
+            shared_bytes=arch.block_shared,
+            instructions=arch.instructions(tf32),
         )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
-        arch_of(target)
-        return gpu_stages("cuda", DEVICE_PASSES)
+        self.machine(target)
+        options = str(target).removeprefix(target.name)
+        return gpu_stages("cuda", DEVICE_PASSES, options, arch_of(target).block_shared)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
@@ -85,4 +87,5 @@ def _kernel_modules(module: Module) -> list[Operation]:
 
 
 def _host(target: ChosenTarget) -> ChosenTarget:
-    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] != "arch"))
+    own = [option.name for option in OPTIONS]
+    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] not in own))

@@ -5,5 +5,7 @@ from __future__ import annotations
 
 from ...passes.schedule.registry import register_plan
 from .plans.matrix_units import plan_matrix_units
+from .plans.warp_groups import plan_warp_groups
 
-register_plan("cuda")(plan_matrix_units)
+for _rule in (plan_warp_groups, plan_matrix_units):
+    register_plan("cuda")(_rule)

@@ -16,11 +16,12 @@ from ...dialects.core.infos import TensorInfo
 from ...emit.boxes import any_of, load_box, load_wide, overlap
 from ...emit.conversions import accumulator, widened
 from ...emit.indices import as_position
-from ...emit.loops import for_range, load, nest, repeat_while, require_same, scratches, size, sizes, store, when
+from ...emit.loops import Body, for_range, load, nest, repeat_while, require_same, scratches, size, sizes, store, when
 from ...emit.numbers import Number, select
 from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 #: `take(place, anchor, score)` is told of each box that is taken.
 _Take = Callable[[Any, Any, Number], None]
@@ -32,10 +33,21 @@ def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: Ru
     return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
 
 
-def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
-    """Rows of (batch, class, box), as many as there are; and their number."""
-    shape = builder.shape(builder.operands[1])
+def rows_of_boxes(builder: RuleBuilder, select: Body, list_rows: Body, *, numbers: int) -> list[Value]:
+    """Rows of (batch, class, box), as many as there are; and their number.
 
+    `select(boxes, scores, *limits, taken, *numbers, total)` writes the boxes of each class, so many numbers of it, and
+    how many boxes there are in all; `list_rows(taken, *numbers, out)` the rows.
+    """
+    shape = builder.shape(builder.operands[1])
+    outputs = [TensorInfo(each, "i64") for each in (shape, *[shape[:2]] * numbers, (1,))]
+    *found, total = builder.loops(select, outputs=outputs, name="select_boxes")
+    (rows,) = builder.define_sizes(total, 1)
+    listed = builder.loops(list_rows, found, [TensorInfo((rows, 3), "i64")], name="list_boxes")
+    return [builder.cast(listed[0], builder.result_infos[0]), total]
+
+
+def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
     def select(boxes: Value, scores: Value, *rest: Value) -> None:
         *attributes, taken, counts, total = rest
 
@@ -54,10 +66,6 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
         _with_classes(boxes, scores, attributes, limit_dtype, of_all)
 
-    outputs = [TensorInfo(each, "i64") for each in (shape, shape[:2], (1,))]
-    taken, counts, total = builder.loops(select, outputs=outputs, name="select_boxes")
-    (rows,) = builder.define_sizes(total, 1)
-
     def list_rows(taken: Value, counts: Value, out: Value) -> None:
         def of_class(batch: Number, class_: Number, first: Number) -> Number:
             count = load(counts, batch, class_).to("index")
@@ -73,8 +81,22 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
         nest(sizes(taken)[:2], of_class, 0)
 
-    listed = builder.loops(list_rows, [taken, counts], [TensorInfo((rows, 3), "i64")], name="list_boxes")
-    return [builder.cast(listed[0], builder.result_infos[0]), total]
+    return rows_of_boxes(builder, select, list_rows, numbers=1)
+
+
+def clear_pairs(scores: Value, pairs: Value, pair_scores: Value) -> None:
+    """Zeros in results that have room for all boxes of all classes."""
+    room = size(scores, 1) * size(scores, 2)
+    for result in (pairs, pair_scores):
+        require_same(size(result, 0), size(scores, 0), "batches of results and scores")
+        require_same(size(result, 1), room, "number of results and of scores in a batch")
+
+    def clear(batch: Number, row: Number) -> None:
+        for column in range(2):
+            store(0, pairs, batch, row, column)
+        store(0, pair_scores, batch, row)
+
+    share_places([size(pairs, 0), size(pairs, 1)], clear)
 
 
 def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
@@ -82,15 +104,6 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
     def body(boxes: Value, scores: Value, *rest: Value) -> None:
         *attributes, pairs, pair_scores, totals = rest
-        room = size(scores, 1) * size(scores, 2)
-        for result in (pairs, pair_scores):
-            require_same(size(result, 0), size(scores, 0), "batches of results and scores")
-            require_same(size(result, 1), room, "number of results and of scores in a batch")
-
-        def clear(batch: Number, row: Number) -> None:
-            for column in range(2):
-                store(0, pairs, batch, row, column)
-            store(0, pair_scores, batch, row)
 
         def of_class(classes: _Classes, batch: Number, class_: Number, first: Number) -> Number:
             def take(place: Number, anchor: Number, score: Number) -> None:
@@ -112,7 +125,7 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
             for_range(0, size(scores, 0), of_batch)
 
-        nest([size(pairs, 0), size(pairs, 1)], clear)
+        clear_pairs(scores, pairs, pair_scores)
         _with_classes(boxes, scores, attributes, limit_dtype, of_all)
 
     return builder.loops(body)

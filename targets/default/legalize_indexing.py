@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...bindings.ir import OpView, Type, Value
@@ -165,25 +166,34 @@ def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilde
     rank = len(builder.shape(operands[0]))
     dtypes = [builder.dtype(value) for value in operands[1:]]
 
-    def slices(x: Value, *lists: Value) -> list[tuple[Any, Any, Any]]:
-        """For each axis the start, the number of elements, the stride."""
+    def slice_along(axis: int, size: Size, lists: Sequence[Value]) -> tuple[Any, Any, Any]:
+        """The start, the number of elements, the stride."""
+        pairs = zip(lists, dtypes, strict=True)
+        begin, end, stride = (as_position(loops.load(values, axis), dtype) for values, dtype in pairs)
+        loops.require(stride != 0, "ValueError", f"the stride of axis {axis} is 0")
+        return (*slice_range(begin, end, stride, size), stride)
+
+    def check(lists: Sequence[Value]) -> None:
         for values in lists:
             require_same(loops.sizes(values)[0], rank, "bounds and strides are to be one for each dimension")
-        found = []
-        for axis, size in enumerate(loops.sizes(x)):
-            pairs = zip(lists, dtypes, strict=True)
-            begin, end, stride = (as_position(loops.load(values, axis), dtype) for values, dtype in pairs)
-            loops.require(stride != 0, "ValueError", f"the stride of axis {axis} is 0")
-            found.append((*slice_range(begin, end, stride, size), stride))
-        return found
 
-    def body(*parameters: Value) -> Value:
-        *inputs, output = parameters
-        found = slices(*inputs)
-        return _strided(inputs[0], [start for start, _, _ in found], [stride for _, _, stride in found], output)
+    def body(x: Value, *others: Value) -> Value:
+        *lists, output = others
+        check(lists)
+        known = loops.sizes(x)
+        if are_steps_apart():
+            # Each thread looks itself: the host would wait for each number.
+            def place(axis: int, index: Number) -> Number:
+                start, _, stride = slice_along(axis, known[axis], lists)
+                return index * stride + start
 
-    def sizes(*inputs: Value) -> list[Number]:
-        return [count for _, count, _ in slices(*inputs)]
+            return linalg.moved(x, output, {axis: partial(place, axis) for axis in range(rank)})
+        found = [slice_along(axis, size, lists) for axis, size in enumerate(known)]
+        return _strided(x, [start for start, _, _ in found], [stride for _, _, stride in found], output)
+
+    def sizes(x: Value, *lists: Value) -> list[Number]:
+        check(lists)
+        return [slice_along(axis, size, lists)[1] for axis, size in enumerate(loops.sizes(x))]
 
     return builder.prim(body, sizes=sizes)
 
@@ -282,12 +292,18 @@ def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     def body(data: Value, lengths: Value, output: Value) -> Value:
         size = linalg.size(data, sequence)
         require_same(loops.sizes(lengths)[0], loops.sizes(data)[batch], "lengths and batches")
-        _, longest = extremes(lengths, dtype)
-        message = "length {} is larger than the sequence, which has {}"
-        loops.require(longest <= size, "ValueError", message, longest, size)
+
+        def check(length: Number) -> None:
+            message = "length {} is larger than the sequence, which has {}"
+            loops.require(length <= size, "ValueError", message, length, size)
+
+        if not are_steps_apart():
+            check(extremes(lengths, dtype)[1])
 
         def element(at: list[Number], given: Number) -> Number:
             length = as_position(given, dtype)
+            if are_steps_apart():
+                check(length)
             place = select(at[sequence] < length, length - 1 - at[sequence], at[sequence])
             return linalg.extract(data, [*at[:sequence], place, *at[sequence + 1 :]])
 

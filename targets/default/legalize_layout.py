@@ -26,24 +26,32 @@ class _Block(NamedTuple):
 
 @register_legalize("relax.layout_transform", by_types=True)
 def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    index_map, pad_value = op.index_map.value, op.pad_value or 0
-    expressions = list(index_map.results)
-    blocks = _blocks(expressions, builder.shape(operands[0]))
+    blocks = blocks_moved(op, operands, builder)
     if blocks is not None:
-        found = blocks
-        return builder.prim(lambda x, output: _move_blocks(x, output, found))
+        return builder.prim(lambda x, output: _move_blocks(x, output, blocks))
 
     def write(x: Value, output: Value) -> None:
-        pad = constant(pad_value, output.type.element_type)
-        share_places(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
-
-        def move(*place: Number) -> None:
-            target = [linalg.affine_value(each, place.__getitem__) for each in expressions]
-            loops.store(loops.load(x, *place), output, *target)
-
+        fill_around(op, output)
+        move = lambda *place: loops.store(loops.load(x, *place), output, *place_of(op, place))  # noqa: E731
         loops.nest(loops.sizes(x), move)
 
     return builder.loops(write)
+
+
+def blocks_moved(op: Any, operands: Sequence[Value], builder: RuleBuilder) -> Any:
+    """For each dimension of the result the blocks that it is made of; None where elements do not move by blocks."""
+    return _blocks(list(op.index_map.value.results), builder.shape(operands[0]))
+
+
+def fill_around(op: Any, output: Value) -> None:
+    """The number that is where no element goes, everywhere."""
+    pad = constant(op.pad_value or 0, output.type.element_type)
+    share_places(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
+
+
+def place_of(op: Any, place: Sequence[Number]) -> list[Number]:
+    """Where an element goes."""
+    return [linalg.affine_value(each, place.__getitem__) for each in op.index_map.value.results]
 
 
 def _move_blocks(x: Value, output: Value, blocks: Sequence[Sequence[_Block]]) -> Value:

@@ -16,6 +16,7 @@ from ...emit.indices import as_position
 from ...emit.numbers import Number, as_index, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
 
 #: Sums over a whole batch are long: in f32 their error would grow with the length.
 _SUM = "f64"
@@ -84,7 +85,7 @@ class _Gather:
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions without classes and targets")
         if self.weights is not None:
             loops.require_same(self.classes, linalg.sizes(self.weights)[0], "classes and weights")
-        loops.nest(linalg.sizes(self.targets), self._check_target)
+        share_places(linalg.sizes(self.targets), self._check_target)
 
     def _check_target(self, *at: Number) -> None:
         target = as_position(loops.load(self.targets, *at), self.target_dtype)

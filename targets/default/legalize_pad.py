@@ -17,9 +17,10 @@ from ...emit import linalg, loops
 from ...emit.linalg import copy
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum, operation, select
 from ...emit.tensors import put_slice, slice_of
-from ...emit.windows import Border, borders
+from ...emit.windows import Border, borders, surrounded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import are_steps_apart
 
 
 @register_legalize("relax.nn.pad", by_types=True)
@@ -33,14 +34,15 @@ def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         return builder.decline(f"elements of type {dtype} cannot be {value}")
     value = bool(value) if is_bool(dtype) else value
 
-    def surrounded(data: Value, output: Value) -> Value:
-        return _surrounded(data, output, constant(value, dtype), before, after)
+    def with_border(data: Value, output: Value) -> Value:
+        write = surrounded if are_steps_apart() else _surrounded
+        return write(data, constant(value, dtype), before, after, output)
 
-    return builder.prim(surrounded)
+    return builder.prim(with_border)
 
 
 # ---- by a value ----
-def _surrounded(data: Value, output: Value, value: Number, before: Sequence[int], after: Sequence[int]) -> Value:
+def _surrounded(data: Value, value: Number, before: Sequence[int], after: Sequence[int], output: Value) -> Value:
     """The output full of the value, then with what is left of the data in its place."""
     filled = linalg.fill(value, output)
     own, room = linalg.sizes(data), linalg.sizes(output)
@@ -72,7 +74,7 @@ def _repeated(
     known = [as_index(size) for size in sizes]
     padded = [axis for axis in range(len(sizes)) if before[axis] or after[axis]]
     read_at = {axis: lambda index, axis=axis: place(index - before[axis], known[axis]) for axis in padded}
-    if min((0, *before, *after)) < 0:
+    if min((0, *before, *after)) < 0 or are_steps_apart():
         return linalg.moved(data, output, read_at)
     around = linalg.sizes(output)
     # Each place along an axis is computed once: it takes a division.

@@ -29,6 +29,7 @@ from ...emit.windows import fitted, padded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import are_steps_apart
 
 #: The longest sums that are added up in f32; the error grows with the length.
 _LONGEST = 128
@@ -178,7 +179,7 @@ def _over_windows(
     ]
     before = places.spread([window.before for window in around])
     after = places.spread([window.after for window in around])
-    surrounded = padded(data, padding, before, after)
+    surrounded = padded(data, padding, before, after, at_once=are_steps_apart())
     expressions = [ir.AffineDimExpr.get(loop) for loop in places.loops]
     for window, axis, tap in zip(windows, places.axes, places.taps, strict=True):
         expressions[axis] = window.place(expressions[axis], ir.AffineDimExpr.get(tap))

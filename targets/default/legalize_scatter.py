@@ -63,6 +63,36 @@ def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: 
     return relax.ops["astype"](op.definition(**given, **attributes), dtype=dtype)
 
 
+def in_other_type(op: OpView, operands: Sequence[Value], names: Sequence[str], builder: RuleBuilder, way: str) -> Any:
+    """What the operator becomes where its updates come together in another type, or why it cannot; None elsewhere.
+
+    `names` are the operands of the data's type, `way` how updates of one place come together.
+    """
+    dtype = builder.dtype(operands[0])
+    if is_bool(dtype) and way == "mean":
+        return builder.decline("there is no mean of booleans; convert with relax.astype")
+    wide = wide_dtype(dtype, way)
+    return None if wide == dtype else in_wide(op, operands, names, dtype, wide)
+
+
+def depth_of(indices: Value, builder: RuleBuilder) -> Any:
+    """How many indices each tuple in the last dimension has, or why the rule does not apply."""
+    depth = builder.shape(indices)[-1]
+    return (
+        depth
+        if isinstance(depth, int)
+        else builder.decline(f"the last dimension of the indices ({depth}) must be a number")
+    )
+
+
+def check_tuples(data: Value, indices: Value, updates: Value, depth: int) -> tuple[list[Size], list[Size]]:
+    """Sizes that scatter_nd asks for: those of its updates, and of each of them."""
+    outer, inner = sizes(indices)[:-1], sizes(data)[depth:]
+    for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
+        require_same(one, other, f"updates, axis {axis}")
+    return outer, inner
+
+
 def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine) -> None:
     store(combine(load(memref, *at), value), memref, *at)
 
@@ -71,11 +101,9 @@ def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine
 def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    if is_bool(dtype) and reduction == "mean":
-        return builder.decline("there is no mean of booleans; convert with relax.astype")
-    wide = wide_dtype(dtype, reduction)
-    if wide != dtype:
-        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    if other is not None:
+        return other
     combine = combine_of("add" if reduction == "mean" else reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
@@ -121,19 +149,16 @@ def quotient(dtype: str) -> Combine:
 @register_legalize("relax.scatter_nd")
 def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    depth = builder.shape(operands[1])[-1]
+    depth = depth_of(operands[1], builder)
     if not isinstance(depth, int):
-        return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
-    wide = wide_dtype(dtype, reduction)
-    if wide != dtype:
-        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+        return depth
+    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    if other is not None:
+        return other
     combine = combine_of(reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
-        *outer, _ = sizes(indices)
-        inner = sizes(data)[depth:]
-        for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
-            require_same(one, other, f"updates, axis {axis}")
+        outer, inner = check_tuples(data, indices, updates, depth)
         limits = [size(data, axis) for axis in range(depth)]
         _require_tuples(indices, index_dtype, limits)
         loops.copy(data, output)
@@ -164,9 +189,9 @@ def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> Non
 def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
-    wide = wide_dtype(dtype, reduction)
-    if wide != dtype:
-        return in_wide(op, operands, ("data", "values"), dtype, wide)
+    other = in_other_type(op, operands, ("data", "values"), builder, reduction)
+    if other is not None:
+        return other
     combine = combine_of(reduction, dtype)
 
     def body(data: Value, *others: Value) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...bindings.ir import OpView, Value
@@ -101,37 +103,50 @@ def _count(data: Value) -> Number:
 @register_legalize("relax.multinomial_from_uniform")
 def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
+    wide = wide_probability(operands, builder)
+
+    def draw(prob: Value, row: Number, threshold: Number) -> Number:
+        last = size(prob, 1) - 1
+
+        def goes_on(place: Number, total: Number) -> Number:
+            return ~(threshold < total) & (place < last)
+
+        def step(place: Number, total: Number) -> list[Number]:
+            following = place + 1
+            return [following, total + load(prob, row, following).to(wide)]
+
+        return repeat_while([0, load(prob, row, 0).to(wide)], goes_on, step)[0]
+
+    return builder.loops(lambda prob, *others: draw_samples(operands, builder, prob, others, partial(draw, prob)))
+
+
+def wide_probability(operands: Sequence[Value], builder: RuleBuilder) -> str:
+    """In what probabilities are summed and compared with samples."""
+    return "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
+
+
+def draw_samples(
+    operands: Sequence[Value],
+    builder: RuleBuilder,
+    prob: Value,
+    others: Sequence[Value],
+    draw: Callable[[Number, Number], Number],
+) -> None:
+    """Writes `draw(row, threshold)`, a class, for each sample; `others` are samples, their rows and the result."""
+    uniform, rows, out = others
     index_dtype, result_dtype = builder.dtype(operands[2]), builder.result_dtype()
-    wide = "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
+    wide = wide_probability(operands, builder)
+    batch, classes = size(prob, 0), size(prob, 1)
+    for buffer in (uniform, rows):
+        require_same(sizes(buffer)[0], sizes(out)[0], "numbers of samples and of results")
+        require_same(sizes(buffer)[1], 1, "columns of samples")
 
-    def read(buffer: Value, row: Number, column: int | Value) -> Number:
-        return load(buffer, row, column).to(wide)
+    def draw_one(sample: Number) -> None:
+        row = as_position(load(rows, sample, 0), index_dtype)
+        message = "sample {} is of row {}, but there are {} rows of probabilities"
+        # Without sign, for which negative ones are large.
+        require(row.unsigned("<", batch), "IndexError", message, sample, row, batch)
+        require(classes != 0, "ValueError", "there is no class to draw")
+        store(draw(row, load(uniform, sample, 0).to(wide)).to(result_dtype), out, sample, 0)
 
-    def body(prob: Value, uniform: Value, rows: Value, out: Value) -> None:
-        batch, classes = size(prob, 0), size(prob, 1)
-        for buffer in (uniform, rows):
-            require_same(sizes(buffer)[0], sizes(out)[0], "numbers of samples and of results")
-            require_same(sizes(buffer)[1], 1, "columns of samples")
-        last = classes - 1
-
-        def draw(sample: Number) -> None:
-            row = as_position(load(rows, sample, 0), index_dtype)
-            message = "sample {} is of row {}, but there are {} rows of probabilities"
-            # Without sign, for which negative ones are large.
-            require(row.unsigned("<", batch), "IndexError", message, sample, row, batch)
-            require(classes != 0, "ValueError", "there is no class to draw")
-            threshold = read(uniform, sample, 0)
-
-            def goes_on(place: Number, total: Number) -> Number:
-                return ~(threshold < total) & (place < last)
-
-            def step(place: Number, total: Number) -> list[Number]:
-                following = place + 1
-                return [following, total + read(prob, row, following)]
-
-            place, _ = repeat_while([0, read(prob, row, 0)], goes_on, step)
-            store(place.to(result_dtype), out, sample, 0)
-
-        share_places([size(uniform, 0)], draw)
-
-    return builder.loops(body)
+    share_places([size(uniform, 0)], draw_one)

@@ -22,37 +22,46 @@ def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
 
     def body(data: Value, counts: Value, out: Value, places: Value) -> None:
-        anchors, values = size(data, 1), size(data, 2)
-        require_at_most(max(op.score_index, op.id_index) + 1, sizes(data)[2], "values of a box that attributes name")
-        threshold = widened(constant(op.score_threshold, data.type.element_type))
-
-        def is_valid(batch: Number, anchor: Number) -> Number:
-            scores = load_wide(data, batch, anchor, op.score_index) > threshold
-            if op.id_index < 0:
-                return scores
-            return scores & (load_wide(data, batch, anchor, op.id_index) >= 0.0)
-
-        def put(batch: Number, anchor: Number, count: Number) -> None:
-            for_range(0, values, lambda i: store(load(data, batch, anchor, i), out, batch, count, i))
-            store(anchor.to("i32"), places, batch, count)
-
-        def clear(batch: Number, row: Number) -> None:
-            for_range(0, values, lambda i: store(-1, out, batch, row, i))
-            store(-1, places, batch, row)
+        valid, anchors = ValidBoxes(op, data, out, places), size(data, 1)
 
         def of_image(batch: Number) -> None:
             def step(anchor: Number, count: Number) -> Number:
-                valid = is_valid(batch, anchor)
-                when(valid, lambda: put(batch, anchor, count))
-                return count + valid.to("index")
+                is_valid = valid.has(batch, anchor)
+                when(is_valid, lambda: valid.put(batch, anchor, count))
+                return count + is_valid.to("index")
 
             count = for_range(0, anchors, step, 0)[0]
-            for_range(count, anchors, lambda row: clear(batch, row))
+            for_range(count, anchors, lambda row: valid.clear(batch, row))
             store(count.to("i32"), counts, batch)
 
         for_range(0, size(data, 0), of_image)
 
     return builder.loops(body)
+
+
+class ValidBoxes:
+    """Which boxes count, and what is written of them."""
+
+    def __init__(self, op: Any, data: Value, out: Value, places: Value):
+        self._op, self._data, self._out, self._places = op, data, out, places
+        self._values = size(data, 2)
+        require_at_most(max(op.score_index, op.id_index) + 1, sizes(data)[2], "values of a box that attributes name")
+        self._threshold = widened(constant(op.score_threshold, data.type.element_type))
+
+    def has(self, batch: Number, anchor: Number) -> Number:
+        scores = load_wide(self._data, batch, anchor, self._op.score_index) > self._threshold
+        if self._op.id_index < 0:
+            return scores
+        return scores & (load_wide(self._data, batch, anchor, self._op.id_index) >= 0.0)
+
+    def put(self, batch: Number, anchor: Number, row: Number) -> None:
+        copy = lambda i: store(load(self._data, batch, anchor, i), self._out, batch, row, i)  # noqa: E731
+        for_range(0, self._values, copy)
+        store(anchor.to("i32"), self._places, batch, row)
+
+    def clear(self, batch: Number, row: Number) -> None:
+        for_range(0, self._values, lambda i: store(-1, self._out, batch, row, i))
+        store(-1, self._places, batch, row)
 
 
 @register_legalize("relax.vision.multibox_transform_loc")

@@ -12,18 +12,17 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
-from ...dialects.core.infos import TensorInfo
 from ...emit.boxes import load_box, load_wide, overlap
 from ...emit.conversions import accumulator
 from ...emit.indices import as_position
 from ...emit.linalg import product
-from ...emit.loops import for_range, load, repeat_while, require_same, scratch, scratches, size, sizes, store, when
+from ...emit.loops import for_range, load, repeat_while, scratch, scratches, size, sizes, store, when
 from ...emit.numbers import Number, constant, select
 from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.schedule.sharing import share_places
-from ..default.legalize_all_class_non_max_suppression import check_boxes, only
+from ..default.legalize_all_class_non_max_suppression import check_boxes, clear_pairs, only, rows_of_boxes
 from .emit.scanning import Scan, scan_row, scan_rows
 from .emit.sorting import MergeSorter, with_merge_sorter
 
@@ -35,9 +34,6 @@ def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: Ru
 
 
 def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
-    """Rows of (batch, class, box), as many as there are; and their number."""
-    shape = builder.shape(builder.operands[1])
-
     def select_boxes(boxes: Value, scores: Value, *rest: Value) -> None:
         *limits, taken, before, counts, total = rest
         _Selection(boxes, scores, limits, limit_dtype).run(taken, counts)
@@ -53,10 +49,6 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
         )
         scan_rows(1, product(sizes(scores)[:2]), scan)
 
-    outputs = [TensorInfo(each, "i64") for each in (shape, shape[:2], shape[:2], (1,))]
-    *found, total = builder.loops(select_boxes, outputs=outputs, name="select_boxes")
-    (rows,) = builder.define_sizes(total, 1)
-
     def list_rows(taken: Value, before: Value, counts: Value, out: Value) -> None:
         def write(batch: Number, class_: Number, place: Number) -> None:
             def put() -> None:
@@ -69,8 +61,7 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
         share_places(sizes(taken), write)
 
-    listed = builder.loops(list_rows, found, [TensorInfo((rows, 3), "i64")], name="list_boxes")
-    return [builder.cast(listed[0], builder.result_infos[0]), total]
+    return rows_of_boxes(builder, select_boxes, list_rows, numbers=2)
 
 
 def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
@@ -78,16 +69,7 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
     def body(boxes: Value, scores: Value, *rest: Value) -> None:
         *limits, pairs, pair_scores, totals = rest
-        room = size(scores, 1) * size(scores, 2)
-        for result in (pairs, pair_scores):
-            require_same(size(result, 0), size(scores, 0), "batches of results and scores")
-            require_same(size(result, 1), room, "number of results and of scores in a batch")
         batches, classes, _ = sizes(scores)
-
-        def clear(batch: Number, row: Number) -> None:
-            for column in range(2):
-                store(0, pairs, batch, row, column)
-            store(0, pair_scores, batch, row)
 
         def write_all(taken: Value, before: Value, counts: Value) -> None:
             def write(batch: Number, class_: Number, place: Number) -> None:
@@ -112,7 +94,7 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
             scan_rows(batches, classes, scan)
             share_places(sizes(scores), write)
 
-        share_places([size(pairs, 0), size(pairs, 1)], clear)
+        clear_pairs(scores, pairs, pair_scores)
         i64 = ir.IntegerType.get_signless(64)
         of_all = lambda taken: scratches([batches, classes], [i64] * 2, lambda *each: write_all(taken, *each))  # noqa: E731
         scratch(sizes(scores), i64, of_all)

@@ -24,7 +24,8 @@ from ..default.attention import (
 )
 from ..default.attention_blocks import Blocks, Rows
 from .nests.attention import Tiles, attend, attend_to_sequences, attend_together
-from .nests.attention_rows import Part, Tile
+from .nests.attention_operands import Operands, Part
+from .nests.attention_rows import Tile
 
 #: The tiles of what is computed, by how many queries there are, and the sizes of a head's elements and results.
 TileOf = Callable[[Blocks, Size, Size, Size], Tiles]
@@ -75,11 +76,11 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, t
         _, rows, heads, size = linalg.sizes(query)
         width = linalg.sizes(value)[3]
 
-        def sequence(position: Number) -> tuple[Blocks, Part, Part, Part, Part]:
+        def sequence(position: Number) -> Operands:
             queries, keys = _range(of_queries, query, position), _range(of_keys, key, position)
             own, others = Rows(query, queries[1]), Rows(key, keys[1])
             parts = Part(own, queries[0]), Part(others, keys[0]), Part(Rows(value, keys[1]), keys[0])
-            return blocks_of(what, own, others), *parts, Part(Rows(out, queries[1]), queries[0])
+            return Operands(blocks_of(what, own, others), *parts, Part(Rows(out, queries[1]), queries[0]), [], 0, 0)
 
         tile = tile_of(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
         attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators that write elements at indices, at once, with what comes out of writing one after the other.
 
-An index outside is an IndexError, one below 0 counts from the end; nothing is written at one outside.
+Integers of 32 and 64 bits are added up, and the largest or smallest found, by atomic operations: their order does not
+matter. Floats are added up in the order of the updates, which are sorted by their places for that: the same results at
+each run. An index outside is an IndexError, one below 0 counts from the end; nothing is written at one outside.
 """
 
 from __future__ import annotations
@@ -12,17 +14,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
-from ...dialects.core.infos import is_bool
 from ...emit import loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
 from ...emit.indices import as_position, from_end, require_index
 from ...emit.linalg import indices_at, place_at, product
-from ...emit.loops import load, require_same, sizes, store
+from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number, Size, as_index, constant, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ..default.legalize_scatter import check_elements, combine_of, in_wide, quotient, wide_dtype
-from .emit.placing import NOWHERE, Writes
+from ..default.legalize_scatter import check_elements, check_tuples, combine_of, depth_of, in_other_type, quotient
+from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
 
 
 class _Places:
@@ -65,6 +66,8 @@ class _Update:
     def run(self, writes: Writes, inner: Sequence[Size]) -> None:
         if self._reduction == "update":
             writes.last_stays(inner, self._put)
+        elif atomic_kind(self._reduction, self._dtype) is not None:
+            writes.in_any_order(inner, self._change)
         else:
             writes.in_order(inner, self._reduce)
 
@@ -73,6 +76,12 @@ class _Update:
 
     def _put(self, write: Number, place: Number, *at: Number) -> None:
         store(self._element(write, at), self._output, *indices_at(place, self._places.places), *at)
+
+    def _change(self, write: Number, place: Number, *at: Number) -> None:
+        kind = atomic_kind(self._reduction, self._dtype)
+        assert kind is not None
+        target = [*indices_at(place, self._places.places), *at]
+        change_at_once(kind, self._output, target, self._element(write, at))
 
     def _reduce(self, writes: Callable[..., list[Number]], place: Number, *at: Number) -> None:
         is_mean = self._reduction == "mean"
@@ -91,11 +100,9 @@ class _Update:
 def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    if is_bool(dtype) and reduction == "mean":
-        return builder.decline("there is no mean of booleans; convert with relax.astype")
-    wide = wide_dtype(dtype, reduction)
-    if wide != dtype:
-        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    if other is not None:
+        return other
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         axis = op.axis % len(data.type.shape)
@@ -113,18 +120,15 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 @register_legalize("relax.scatter_nd", target="gpu")
 def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    depth = builder.shape(operands[1])[-1]
+    depth = depth_of(operands[1], builder)
     if not isinstance(depth, int):
-        return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
-    wide = wide_dtype(dtype, reduction)
-    if wide != dtype:
-        return in_wide(op, operands, ("data", "updates"), dtype, wide)
+        return depth
+    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    if other is not None:
+        return other
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
-        *outer, _ = sizes(indices)
-        inner = sizes(data)[depth:]
-        for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
-            require_same(one, other, f"updates, axis {axis}")
+        outer, inner = check_tuples(data, indices, updates, depth)
         loops.copy(data, output)
         places = _Places(outer, sizes(data)[:depth], range(depth), [index_dtype] * depth)
         writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
@@ -137,9 +141,9 @@ def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
-    wide = wide_dtype(dtype, reduction)
-    if wide != dtype:
-        return in_wide(op, operands, ("data", "values"), dtype, wide)
+    other = in_other_type(op, operands, ("data", "values"), builder, reduction)
+    if other is not None:
+        return other
 
     def body(data: Value, *others: Value) -> None:
         *indices, values, output = others

@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The places of elements that are not zero: each gets its number by a scan, then all are written at once."""
+"""Operators that look for places, by scans.
+
+Elements that are not zero get their numbers, then all are written at once. Of probabilities there are the running
+totals, in which each sample looks for its class by halving; these are summed in another order than one by one.
+"""
 
 from __future__ import annotations
 
+import operator
+from functools import partial
 from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import product
 from ...emit import linalg
+from ...emit.arithmetic import element
 from ...emit.conversions import widened
-from ...emit.loops import load, store, when
+from ...emit.loops import load, scratch, size, sizes, store, when
 from ...emit.numbers import Number, as_index
+from ...emit.sorting import first_not
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.schedule.sharing import share_places
+from ..default.legalize_search import draw_samples, wide_probability
 from .emit.numbering import numbering
-from .emit.scanning import scan_rows
+from .emit.scanning import Scan, scan_rows
 
 
 @register_legalize("relax.nonzero", target="gpu")
@@ -60,3 +69,27 @@ def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     result = TensorInfo((max(rank, 1), columns), "i64")
     (found,) = builder.loops(write, [operands[0], numbers], [result])
     return builder.cast(found, builder.result_infos[0])
+
+
+# ---- classes by their probabilities ----
+
+
+@register_legalize("relax.multinomial_from_uniform", target="gpu")
+def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    wide = wide_probability(operands, builder)
+
+    def body(prob: Value, *others: Value) -> None:
+        batch, classes = sizes(prob)
+
+        def draw(totals: Value, row: Number, threshold: Number) -> Number:
+            return first_not(0, size(prob, 1) - 1, lambda place: ~(threshold < load(totals, row, place)))
+
+        def with_totals(totals: Value) -> None:
+            read = lambda row, place: load(prob, row, place).to(wide)  # noqa: E731
+            write = lambda row, place, _, total: store(total, totals, row, place)  # noqa: E731
+            scan_rows(batch, classes, Scan(wide, operator.add, 0, read, write))
+            draw_samples(operands, builder, prob, others, partial(draw, totals))
+
+        scratch([batch, classes], element(wide), with_totals)
+
+    return builder.loops(body)

@@ -8,14 +8,18 @@ from dataclasses import replace
 
 from ...passes.core.stages import Stage
 from ..core.code import stages_of
+from .kernels.threads import STATIC_SHARED
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
 _COMMON = frozenset(
-    "simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize small-types".split()
+    "integers simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize "
+    "small-types".split()
 )
 
 
-_PLAN_MEMORY = "relax-plan-memory"
+#: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
+#: as others run at the same time; weights are read as codes wherever they are some.
+_OPTIONS = {"relax-plan-memory": "any-order=true", "relax-fuse-dequantize-matmul": "columns=true"}
 _PLAN = Stage(
     "plan",
     ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
@@ -24,10 +28,15 @@ _PLAN = Stage(
 )
 
 
-def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
-    """The stages for a kind of device; the passes take its kernels to what its code is made of."""
+def gpu_stages(
+    device: str, device_passes: Sequence[str], options: str = "", block_shared: int = STATIC_SHARED
+) -> tuple[Stage, ...]:
+    """The stages for a kind of device; the passes take its kernels to what its code is made of.
+
+    `options` are the target's, `{arch=sm_90a}`; `block_shared` the bytes of shared memory that a block may have.
+    """
     of_host = tuple(stages_of("llvm", 3))
-    common = tuple(_in_any_order(stage) for stage in of_host if stage.name in _COMMON)
+    common = tuple(_with_options(stage) for stage in of_host if stage.name in _COMMON)
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage(
@@ -35,7 +44,11 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
             (f"gpu-outline-kernels{{device={device}}}", "gpu-merge-kernels"),
             "what works on memory becomes kernels",
         ),
-        Stage("threads", ("gpu-share-threads",), "kernels say what each thread does"),
+        Stage(
+            "threads",
+            ("gpu-share-threads", f"gpu-place-shared{{most={block_shared}}}"),
+            "kernels say what each thread does",
+        ),
         Stage(
             "entries",
             ("host-name-functions", "host-profile-kernels", "host-add-entries"),
@@ -52,13 +65,12 @@ def gpu_stages(device: str, device_passes: Sequence[str]) -> tuple[Stage, ...]:
         _to_llvm(of_host),
     )
     before = [stage.name for stage in common].index("bufferize")
-    return (*common[:before], _PLAN, *common[before:], *own)
+    return (*common[:before], _PLAN.told(options), *common[before:], *own)
 
 
-def _in_any_order(stage: Stage) -> Stage:
-    """A result lies over an operand only where each point reads what it writes: others run at the same time."""
-    passes = tuple(f"{_PLAN_MEMORY}{{any-order=true}}" if str(each) == _PLAN_MEMORY else each for each in stage.passes)
-    return replace(stage, passes=passes)
+def _with_options(stage: Stage) -> Stage:
+    names = map(str, stage.passes)
+    return replace(stage, passes=tuple(f"{name}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name for name in names))
 
 
 def _to_llvm(of_host: Sequence[Stage]) -> Stage:

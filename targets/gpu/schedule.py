@@ -10,6 +10,7 @@ from ...bindings.ir import Operation
 from ...dialects.core.facts import OpPattern
 from ...passes.schedule.planning import plan_each
 from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
+from .plans.few_rows import plan_for_few
 from .plans.product import plan_product
 from .plans.strip import plan_strip
 
@@ -20,4 +21,8 @@ for _rule in (plan_strip, plan_product):
 @register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="gpu")
 def tile_each(function: Operation, context: ScheduleContext) -> object:
     """Plans which rectangles of each product blocks of threads compute; what fits no rule is said to be unplanned."""
-    return plan_each(function, context)
+    declined = plan_each(function, context)
+    if declined is None:
+        with function.context:
+            plan_for_few(function, context.machine)
+    return declined

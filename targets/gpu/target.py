@@ -8,12 +8,15 @@ from ..core.registry import Target
 _OPERATORS = (
     "all_class_non_max_suppression",
     "attention",
+    "layout",
+    "nbits",
     "non_max_suppression",
     "scan",
     "scatter",
     "search",
     "sort",
     "unique",
+    "vision",
 )
 
 TARGET = Target(

@@ -2,20 +2,22 @@
 //
 // What host code of programs for NVIDIA's GPUs does with the device: memory, copies, launches, what kernels assert. Beside
 // support.mlir, whose names it uses, for programs that need it (support.py); tensors are in device_tensors.mlir, what
-// few programs need in device_calls.mlir and device_profile.mlir.
+// few programs need in device_calls.mlir, device_profile.mlir and device_graphs.mlir.
 //
 // `%table` is the program's table of one place each (DEVICE_SLOTS of support.py, runtime/cuda/loading.py fills it):
-//   0 context            1 number of the device   2 records for assertions, as kernels see them   3 as the host does
+//   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's
 //   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
 //   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync
 //  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
 //  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate      19 cuEventRecord
-//  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 the first kernel's handle
+//  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 graphs, where there are (device_graphs.mlir)
+//  24 the first kernel's handle
 // Work goes to the caller's stream, the one that TVMFFIEnvGetStream tells for the device.
 
 !ptr = !llvm.ptr
 !any = !llvm.struct<(i64, i64)>
-// What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers.
+// What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers. This is the host's
+// memory. Kernels look at a flag in the device's: whether one has asserted something, and where it tells the host.
 !record = !llvm.struct<(i32, i32, ptr, ptr, array<4 x i64>)>
 
 llvm.func @TVMFFIEnvGetStream(i32, i32) -> !ptr
@@ -112,7 +114,7 @@ llvm.func hidden @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %
   llvm.return %failed : i32
 }
 // 0 as it is, anything else raised.
-llvm.func internal @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) -> i32 {
+llvm.func hidden @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %is_good = llvm.icmp "eq" %status, %ok : i32
   llvm.cond_br %is_good weights([2000, 1]), ^return(%ok : i32), ^fail
@@ -177,7 +179,7 @@ llvm.func hidden @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64
     %params: !ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32  %one = llvm.mlir.constant(1 : i32) : i32
   %c0 = llvm.mlir.constant(0 : i64) : i64  %most = llvm.mlir.constant(2147483647 : i64) : i64
-  %first = llvm.mlir.constant(23 : i64) : i64  %null = llvm.mlir.zero : !ptr
+  %first = llvm.mlir.constant(24 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %is_none = llvm.icmp "sle" %blocks, %c0 : i64
   llvm.cond_br %is_none weights([1, 2000]), ^return(%ok : i32), ^count
 ^count:
@@ -243,8 +245,28 @@ llvm.func internal @__relax_device_caller() -> i64 {
 ^return(%number: i64):
   llvm.return %number : i64
 }
-// Where kernels that this thread starts write what they assert, as they see it.
+// The flag of what kernels assert that this thread starts, or has recorded for a graph: that has one of its own.
 llvm.func hidden @__relax_device_record(%table: !ptr) -> !ptr {
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
+  %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !llvm.ptr
+  %graphs = llvm.load %graphs_at : !ptr -> !ptr
+  %has_graphs = llvm.icmp "ne" %graphs, %null : !ptr
+  llvm.cond_br %has_graphs, ^look, ^own
+^look:
+  %recorded_at = llvm.getelementptr %graphs[11] : (!ptr) -> !ptr, !llvm.ptr
+  %recorded = llvm.load %recorded_at atomic monotonic {alignment = 8 : i64} : !ptr -> !ptr
+  %stream = llvm.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+  %is_some = llvm.icmp "ne" %recorded, %null : !ptr
+  %is_recorded_on = llvm.icmp "eq" %recorded, %stream : !ptr
+  %is_recorded = llvm.and %is_some, %is_recorded_on : i1
+  llvm.cond_br %is_recorded, ^recorded, ^own
+^recorded:
+  %asked_at = llvm.getelementptr %graphs[13] : (!ptr) -> !ptr, !llvm.ptr
+  llvm.store %c1, %asked_at : i64, !ptr
+  %record_at = llvm.getelementptr %graphs[12] : (!ptr) -> !ptr, !llvm.ptr
+  %of_graph = llvm.load %record_at : !ptr -> !ptr
+  llvm.return %of_graph : !ptr
+^own:
   %place = llvm.getelementptr %table[2] : (!ptr) -> !ptr, !llvm.ptr
   %records = llvm.load %place : !ptr -> !ptr
   %number = llvm.call @__relax_device_caller() : () -> i64
@@ -283,7 +305,16 @@ llvm.func internal @__relax_device_raise(%table: !ptr, %record: !ptr) -> i32
   // One of several threads that come here raises it.
   %swapped = llvm.cmpxchg %record, %one, %ok acq_rel monotonic {alignment = 4 : i64} : !ptr, i32
   %is_mine = llvm.extractvalue %swapped[1] : !llvm.struct<(i32, i1)>
-  llvm.cond_br %is_mine, ^raise, ^return(%ok : i32)
+  llvm.cond_br %is_mine, ^clear, ^return(%ok : i32)
+// Kernels that come after this do their work again, on whatever stream.
+^clear:
+  %flag = llvm.call @__relax_device_record(%table) : (!ptr) -> !ptr
+  %four = llvm.mlir.constant(4 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %none = llvm.alloca %c1 x i32 : (i64) -> !ptr
+  llvm.store %ok, %none : i32, !ptr
+  %cleared = llvm.call @__relax_device_write(%table, %flag, %none, %four) : (!ptr, !ptr, !ptr, i64) -> i32
+  %is_clear = llvm.icmp "eq" %cleared, %ok : i32
+  llvm.cond_br %is_clear, ^raise, ^return(%cleared : i32)
 ^raise:
   %where = llvm.extractvalue %told[2] : !record
   %site = llvm.extractvalue %told[3] : !record
@@ -381,14 +412,19 @@ llvm.func hidden @__relax_device_wait(%table: !ptr, %status: i32) -> i32 {
 llvm.func hidden @__relax_device_read(%table: !ptr, %host: !ptr, %device: !ptr, %bytes: i64) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32  %which = llvm.mlir.constant(12 : i64) : i64
   %name = llvm.mlir.addressof @__relax_read_name : !ptr
-  %copied = llvm.call @__relax_device_move(%table, %which, %name, %host, %device, %bytes)
-    : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
-  %waited = llvm.call @__relax_device_wait(%table, %copied) : (!ptr, i32) -> i32
+  %waited = llvm.call @__relax_device_wait(%table, %ok) : (!ptr, i32) -> i32
   %is_good = llvm.icmp "eq" %waited, %ok : i32
   llvm.cond_br %is_good weights([2000, 1]), ^check, ^return(%waited : i32)
 ^check:
+  // A kernel that has found something wrong has not written what is to be read.
   %checked = llvm.call @__relax_device_check(%table) : (!ptr) -> i32
-  llvm.br ^return(%checked : i32)
+  %is_right = llvm.icmp "eq" %checked, %ok : i32
+  llvm.cond_br %is_right weights([2000, 1]), ^read, ^return(%checked : i32)
+^read:
+  %copied = llvm.call @__relax_device_move(%table, %which, %name, %host, %device, %bytes)
+    : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
+  %there = llvm.call @__relax_device_wait(%table, %copied) : (!ptr, i32) -> i32
+  llvm.br ^return(%there : i32)
 ^return(%result: i32):
   llvm.return %result : i32
 }

@@ -9,6 +9,8 @@ this is how tensors are returned whose size the data decide.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, symbol_name
@@ -24,6 +26,7 @@ from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Checked, Tensor
+from .graphs import GraphCall, is_same_each_time
 from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
 from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
@@ -37,8 +40,10 @@ _COPYING = "; executable.copying() copies arrays to the device"
 _COPIES, _COPY = 16, 32
 
 
-def add_entry(support: Support, signature: Signature, kernel: Operation) -> None:
-    """Adds `__tvm_ffi_<name>` to the kernel's module, in func, arith, llvm and tir (host-lower-errors comes after).
+def add_entry(support: Support, signature: Signature, kernel: Operation, place: int = 0) -> None:
+    """Adds `__tvm_ffi_<name>` to the kernel's module, in func, arith, llvm, scf, tir (host-lower-errors comes after).
+
+    `place` is the function's among those that callers see.
 
     Raises RelaxError where a size cannot be computed.
     """
@@ -56,7 +61,7 @@ def add_entry(support: Support, signature: Signature, kernel: Operation) -> None
         function = ir.Operation.create("func.func", attributes=attributes, regions=1)
         block = function.regions[0].blocks.append(*types)
         with ir.InsertionPoint(block):
-            _Entry(support, signature, kernel, list(block.arguments)).emit()
+            _Entry(support, signature, kernel, place, list(block.arguments)).emit()
             ir.Operation.create("func.return")
 
 
@@ -93,8 +98,11 @@ class EntrySizes(Sizes):
 
 
 class _Entry:
-    def __init__(self, support: Support, signature: Signature, kernel: Operation, arguments: list[Value]) -> None:
+    def __init__(
+        self, support: Support, signature: Signature, kernel: Operation, place: int, arguments: list[Value]
+    ) -> None:
         self._support = support
+        self._place = place
         self._signature = signature
         self._kernel = kernel
         _, self._args, self._count, self._result = arguments
@@ -118,19 +126,33 @@ class _Entry:
         for position, info in enumerate(outputs):
             values.append(self._make_result(position, info, shapes[position], results[position]))
         kept = self._align(checks, values) if checks.places else None
-        types = function_type_of(self._kernel).inputs
-        operands = [_passed(value, type_) for value, type_ in zip(values, types, strict=True)]
-        callee = {"callee": ir.FlatSymbolRefAttr.get(symbol_name(self._kernel))}
-        ir.Operation.create("func.call", operands=operands, attributes=callee)
+        graph = self._call(values)
         if kept is not None:
             self._support.require("device_restore", address_of(DEVICE_TABLE), kept)
         given = self._grouped(results)
         self._give(given)
         for slot in results if given is results else [*results, *given]:
             tir.ops["release"](slot)
-        for ended in (kept, scope):
+        for ended in (graph, kept, scope):
             if ended is not None:
                 tir.ops["release"](ended)
+
+    def _call(self, values: list[Checked]) -> Value | None:
+        """Calls the function that works, by a graph of the device where there may be one: what ends with the call."""
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if DEVICE_TABLE not in self._support or not is_same_each_time(self._signature, self._kernel):
+            self._launch(values)
+            return None
+        graph = GraphCall(self._support, self._signature, self._place, tensors)
+        passed = graph.begin()
+        graph.run(lambda: self._launch(passed))
+        return graph.scope
+
+    def _launch(self, values: Sequence[Checked]) -> None:
+        types = function_type_of(self._kernel).inputs
+        operands = [_passed(value, type_) for value, type_ in zip(values, types, strict=True)]
+        callee = {"callee": ir.FlatSymbolRefAttr.get(symbol_name(self._kernel))}
+        ir.Operation.create("func.call", operands=operands, attributes=callee)
 
     def _enter_device(self) -> Value | None:
         """Of a program for a device: its context is the thread's until what comes is given back, on every way out."""

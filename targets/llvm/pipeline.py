@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...passes.core.stages import TARGET_PLACE, Stage
+from ...passes.core.stages import Stage
 from ..core.backend import ChosenTarget
 from .objects.code_target import machine
 
@@ -167,7 +167,7 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     dots = machine(target).dots
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     options = str(target).removeprefix(target.name)
-    stages = [_told(stage, options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
+    stages = [stage.told(options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
     if has_tiles:
         stages[-1] = replace(stages[-1], passes=(*stages[-1].passes, "llvm-load-tiles"))
     return tuple(stages if has_bytes else map(_of_real_numbers, stages))
@@ -176,8 +176,3 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
 def _of_real_numbers(stage: Stage) -> Stage:
     """Products of dequantized bytes stay those of real numbers."""
     return replace(stage, passes=(f"{_INTEGERS}{{products=false}}",)) if stage.name == "integers" else stage
-
-
-def _told(stage: Stage, options: str) -> Stage:
-    passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in stage.passes]
-    return replace(stage, passes=tuple(passes))

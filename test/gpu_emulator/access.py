@@ -9,7 +9,8 @@ import numpy
 
 from . import races
 from .bits import WINDOW_BYTES, WINDOWS
-from .memory import ALLOCATED, PENDING, READ_ONLY, READABLE, WRITABLE, WRITTEN, Region, repeated
+from .memory import ALLOCATED, IN_USE, PENDING, READ_ONLY, READABLE, WRITABLE, WRITTEN, Region, repeated
+from .traffic import Traffic
 
 if TYPE_CHECKING:
     from .faults import Fault
@@ -45,7 +46,7 @@ class Access:
 
     def __init__(self) -> None:
         program, launch = self.program, self.launch
-        self.dynamic_start = -(-program.shared_bytes // 128) * 128
+        self.dynamic_start = -(-program.shared_bytes // program.dynamic_align) * program.dynamic_align
         end = self.dynamic_start + launch.dynamic_bytes if launch.dynamic_bytes else program.shared_bytes
         self.shared_stride = -(-(SHARED_START + end + _GAP) // 128) * 128
         spans = [(at, program.shared_sizes[name]) for name, at in program.shared.items()]
@@ -56,6 +57,8 @@ class Access:
         self.local = _repeated_region(locals_, LOCAL_START, self.local_stride, self.n if locals_ else 0)
         units = len(self.shared.data) // program.unit_bytes
         self.shared_cells = races.Cells(units) if launch.checks.races else None
+        #: Of each unit the thread, from 1 on, that wrote it and has made no fence since, for what reads it elsewhere.
+        self.hidden = numpy.zeros(units, numpy.int32) if program.sums else None
         self.readable = READABLE if launch.checks.unwritten else (ALLOCATED | PENDING, ALLOCATED)
         self.forget()
 
@@ -105,6 +108,7 @@ class Access:
             if not good.all():
                 raise self.refused(space, address, number * width, width, ~good, line, "reads")
             found.append(region.view(dtype)[here])
+        self._count_sectors("reads", space, address, width * count)
         self.note("atomic" if ordered else "read", space, places, width * count, line)
         return found
 
@@ -138,7 +142,26 @@ class Access:
                 raise self.refused(space, address, number * width, width, ~good, line, "writes")
             region.view(value.dtype)[here] = value
             region.states(width)[here] = repeated(ALLOCATED | WRITTEN, width)
+        self._count_sectors("writes", space, address, width * len(values))
         self.note("atomic" if ordered else "write", space, places, width * len(values), line)
+        if space == "shared":
+            self.hide(places, width * len(values))
+
+    def hide(self, places: Any, width: int) -> None:
+        """What threads write to shared memory is not where wgmma reads before they say so."""
+        if self.hidden is not None:
+            for each in range(0, width, self.program.unit_bytes):
+                self.hidden[(places + each) // self.program.unit_bytes] = self.active("slot") + 1
+
+    def show(self) -> None:
+        if self.hidden is not None:
+            shown = numpy.isin(self.hidden, self.active("slot") + 1)
+            self.hidden[shown] = 0
+
+    def _count_sectors(self, how: str, space: str, address: Any, width: int) -> None:
+        if space == "global" and self.launch.checks.traffic is not None:
+            traffic = self.launch.checks.traffic.setdefault(self.program.function.name, Traffic())
+            getattr(traffic, how).note(self.over_threads(address), width, self.active("warp"))
 
     def spaces_of(self, address: Any) -> list[tuple[str, Any, Any]]:
         """Of generic addresses: the space, which of the active threads, their addresses in it."""
@@ -194,6 +217,8 @@ class Access:
             kind = "use after free" if "freed" in where and "byte" in where.split("(")[0] else "out of bounds"
         elif any(state & PENDING for state in states):
             kind, message = "missing wait", f"{message}; a cp.async that was not waited for writes there"
+        elif does == "writes" and any(state & IN_USE for state in states):
+            kind, message = "missing wait", f"{message}; a wgmma that was not waited for reads there"
         elif does == "writes" and any(state & READ_ONLY for state in states):
             kind = "write to read-only memory"
         else:
@@ -247,9 +272,9 @@ class Access:
             found = getattr(cells, how)(units + number, stamps, self.launch.threads, self.warps_per_block)
             if found is not None:
                 bad, others = found
-                raise self._race(how, space, places, number * unit, bad, others, line)
+                raise self.race(how, space, places, number * unit, bad, others, line)
 
-    def _race(self, how: str, space: str, places: Any, offset: int, bad: Any, others: Any, line: int) -> Fault:
+    def race(self, how: str, space: str, places: Any, offset: int, bad: Any, others: Any, line: int) -> Fault:
         thread = int(numpy.flatnonzero(bad)[0])
         stamp = int(others[thread]) if len(others) > 1 else int(others[0])
         other = races.thread_of(stamp)

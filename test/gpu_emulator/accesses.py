@@ -100,6 +100,11 @@ def _nothing(coder: Coder, instruction: Instruction) -> None:
     """Order and speed of what happens in one order anyway."""
 
 
+@emits("fence.proxy.async")
+def _show(coder: Coder, instruction: Instruction) -> None:
+    coder.emit("m.show()")
+
+
 @emits("trap", "brkpt")
 def _trap(coder: Coder, instruction: Instruction) -> None:
     coder.emit(f"m.trap({instruction.line})")

@@ -78,8 +78,11 @@ _ADDRESS = re.compile(r"\[\s*([^\s+\-\]]+)\s*(?:\+\s*)?(-?\s*\w+)?\s*\]")
 class Coder:
     """The source of one block: registers are read by `use`, written by `set`."""
 
-    def __init__(self, registers: dict[str, str], numbers: dict[str, int], constants: dict[str, Any]) -> None:
+    def __init__(
+        self, registers: dict[str, str], numbers: dict[str, int], constants: dict[str, Any], sums: frozenset[str]
+    ) -> None:
         self._registers = registers
+        self._sums = sums  # registers that wgmma adds to while their threads go on
         self._numbers = numbers
         self._constants = constants
         self._typed: dict[tuple[str, str], str] = {}
@@ -103,6 +106,14 @@ class Coder:
 
     def kind_of(self, register: str) -> str:
         return self._registers[register]
+
+    def number_of(self, register: str) -> int:
+        return self._numbers[register]
+
+    def _watch(self, register: str, does: str) -> None:
+        """Has it checked that no wgmma is adding to a register."""
+        if register in self._sums and self.instruction is not None and self.instruction.parts[0] != "wgmma":
+            self.lines.append(f"m.warp_groups.check({self._numbers[register]}, {self._line}, {does!r})")
 
     def constant(self, value: Any, dtype: str) -> str:
         """A name for an array of one element."""
@@ -146,6 +157,7 @@ class Coder:
         return self.instruction.line if self.instruction else 0
 
     def _register(self, operand: str, dtype: str) -> str:
+        self._watch(operand, "reads")
         number = self._numbers[operand]
         name = f"v{number}"
         if operand not in self.written and operand not in self.read_first:
@@ -188,6 +200,7 @@ class Coder:
             return
         if operand not in self._registers:
             raise PtxError(f"line {self._line}: {operand!r} is no register")
+        self._watch(operand, "writes")
         number = self._numbers[operand]
         for key in [key for key in self._typed if key[0] == operand]:
             del self._typed[key]

@@ -18,7 +18,7 @@ def members(instruction: Instruction) -> str | None:
         return instruction.operands[-1]
     if parts[:2] == ("bar", "warp"):
         return instruction.operands[0]
-    if parts[0] in ("mma", "ldmatrix", "stmatrix", "movmatrix"):
+    if parts[0] in ("mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma"):
         return _ALL
     return None
 
@@ -144,3 +144,33 @@ def _multiply_matrices(coder: Coder, instruction: Instruction) -> None:
     found = coder.temporary(f"m.matrices.multiply({arguments})")
     for number, target in enumerate(targets):
         coder.set(target, "b32" if kinds[0] == "f16" else kinds[0], f"{found}[{number}]")
+
+
+@emits("wgmma.fence", "wgmma.commit_group")
+def _order_groups(coder: Coder, instruction: Instruction) -> None:
+    coder.emit(f"m.warp_groups.{'fence' if 'fence' in instruction.parts else 'commit'}()")
+
+
+@emits("wgmma.wait_group")
+def _wait_for_groups(coder: Coder, instruction: Instruction) -> None:
+    coder.emit(f"m.warp_groups.wait({coder.literal(instruction.operands[0])})")
+
+
+@emits("wgmma.mma_async")
+def _multiply_by_groups(coder: Coder, instruction: Instruction) -> None:
+    targets, left, right, adds, *more = instruction.operands
+    shape, *kinds = instruction.parts[4:]
+    signs, turned = (more[:2], more[2:4]) if more else (["1", "1"], ["0", "0"])
+    if signs != ["1", "1"] or not set(turned) <= {"0", "1"} or left.startswith("{"):
+        raise unknown(instruction)
+    registers = coder.elements(targets)
+    sums = ", ".join(coder.use(each, kinds[0]) for each in registers)
+    descriptors = ", ".join(coder.use(each, "u64") for each in (left, right))
+    numbers = tuple(coder.number_of(each) for each in registers)
+    lies = tuple(each == "1" for each in turned)
+    found = coder.temporary(
+        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {lies}, {numbers}, ({sums},), ({descriptors},), "
+        f"{coder.use(adds, 'pred')}, {instruction.line})"
+    )
+    for number, target in enumerate(registers):
+        coder.set(target, kinds[0], f"{found}[{number}]")

@@ -104,3 +104,4 @@ class Copies:
             m.shared.states(4)[here] = repeated(ALLOCATED | WRITTEN, 4)
         with m.only(place[copy.slots[done]]):
             m.note("write", "shared", places, 4 * words.shape[1], line)
+            m.hide(places, 4 * words.shape[1])

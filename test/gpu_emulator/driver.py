@@ -57,6 +57,7 @@ class _Module:
     unit: Unit
     programs: dict[str, Program]
     symbols: dict[str, Allocation]
+    context: int
 
 
 @dataclass
@@ -92,7 +93,7 @@ class EmulatedCuda(Streams):
         if wanted > own or (match[2] == "a" and wanted != own) or (match[2] == "f" and wanted // 10 != own // 10):
             raise DriverError(NO_BINARY, f"the code is for {unit.target}, the device is sm_{own}")
         handle = self.handle()
-        self.modules[handle] = _Module(unit, programs, self._variables(unit))
+        self.modules[handle] = _Module(unit, programs, self._variables(unit), self.current())
         return handle
 
     def _variables(self, unit: Unit) -> dict[str, Allocation]:
@@ -252,6 +253,8 @@ def _bound(program: Program, name: str) -> int:
 def _launch(driver: EmulatedCuda, kernel: int, *rest: Any) -> None:
     grid, block, (dynamic_bytes, stream, parameters, extra) = rest[:3], rest[3:6], rest[6:]
     found = driver.kernel(kernel)
+    if found.module.context != driver.current():
+        raise DriverError(INVALID_HANDLE, f"{found.program.name} was loaded in another device's context")
     _check_launch(driver, found, grid, block, dynamic_bytes)
     if extra:
         raise DriverError(INVALID_VALUE, "the emulator reads kernelParams, not extra")

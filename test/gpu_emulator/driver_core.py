@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,10 @@ ERRORS = {
     719: ("CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"),
     801: ("CUDA_ERROR_NOT_SUPPORTED", "operation not supported"),
     900: ("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"),
+    908: (
+        "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+        "attempt to terminate a thread-local capture sequence from another thread",
+    ),
     901: ("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"),
     UNKNOWN: ("CUDA_ERROR_UNKNOWN", "unknown error"),
 }
@@ -113,6 +118,7 @@ class Core:
         self.refusals: list[str] = []  # why calls failed, in words
         self.log: list[Call] = []
         self.sticky = SUCCESS
+        self.copied: Counter[str] = Counter()  # bytes, by the way they went
         self.release_thresholds: dict[int, int] = {}  # of devices' memory pools
         self._lock = threading.RLock()
         self._numbers = itertools.count(0x1000_0010, 16)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 
 from .driver_core import ERRORS, INVALID_CONTEXT, INVALID_VALUE, Core, DriverError, function, put
+from .driver_streams import Streams
 
 _INT = ctypes.c_int
 _TEXTS = {code: tuple(ctypes.create_string_buffer(text.encode()) for text in texts) for code, texts in ERRORS.items()}
@@ -133,5 +134,6 @@ def _context_device(driver: Core, to: int) -> None:
 
 
 @function("cuCtxSynchronize", "")
-def _synchronize(driver: Core) -> None:
+def _synchronize(driver: Streams) -> None:
     """Everything has happened already."""
+    driver.refuse_capture()

@@ -34,7 +34,8 @@ def _free(driver: Core, address: int) -> None:
 
 
 @function("cuMemAlloc_v2", "pz")
-def _alloc(driver: Core, to: int, size: int) -> None:
+def _alloc(driver: Streams, to: int, size: int) -> None:
+    driver.refuse_capture()
     put(to, _allocate(driver, size, "cuMemAlloc").address)
 
 
@@ -68,19 +69,23 @@ def _alloc_managed(driver: Core, to: int, size: int, flags: int) -> None:
 
 
 @function("cuMemFree_v2", "d")
-def _free_now(driver: Core, address: int) -> None:
+def _free_now(driver: Streams, address: int) -> None:
+    driver.refuse_capture()
     if address:
         _free(driver, address)
 
 
 @function("cuMemFreeAsync", "dp")
 def _free_async(driver: Streams, address: int, stream: int | None) -> None:
-    driver.do(stream, lambda: _free(driver, address), is_replayed=False)
+    found = driver.memory.at(address)
+    if found is None or not driver.release(stream, found):
+        driver.do(stream, lambda: _free(driver, address))
 
 
 @function("cuMemHostAlloc", "pzu")
-def _alloc_host(driver: Core, to: int, size: int, flags: int) -> None:
+def _alloc_host(driver: Streams, to: int, size: int, flags: int) -> None:
     """Memory of the arena: host and kernels see the same bytes, at different addresses."""
+    driver.refuse_capture()
     found = _allocate(driver, size, "cuMemHostAlloc")
     driver.memory.state[found.start : found.start + size] = ALLOCATED | WRITTEN
     put(to, driver.memory.host_address + found.start)
@@ -122,12 +127,14 @@ def _range(driver: Core, address: int, size: int) -> slice:
 
 def _host_to_device(driver: Core, to: int, source: int, size: int) -> None:
     place = _range(driver, to, size)
+    driver.copied["to the device"] += size
     ctypes.memmove(driver.memory.host_address + place.start, source, size)
     driver.memory.state[place] |= WRITTEN
 
 
 def _device_to_host(driver: Core, to: int, source: int, size: int) -> None:
     place = _range(driver, source, size)
+    driver.copied["to the host"] += size
     unwritten = numpy.flatnonzero((driver.memory.state[place] & WRITTEN) == 0)
     if len(unwritten) and driver.checks.unwritten:
         first = source + int(unwritten[0])
@@ -141,6 +148,7 @@ def _device_to_host(driver: Core, to: int, source: int, size: int) -> None:
 def _device_to_device(driver: Core, to: int, source: int, size: int) -> None:
     place, origin = _range(driver, to, size), _range(driver, source, size)
     memory = driver.memory
+    driver.copied["on the device"] += size
     memory.data[place] = memory.data[origin].copy()
     memory.state[place] |= memory.state[origin] & WRITTEN
 
@@ -163,6 +171,39 @@ def _declare_copies() -> None:
 
         function(f"{name}_v2", signature)(now)
         function(f"{name}Async_v2", signature + "p")(later)
+
+
+_HOST, _DEVICE = 1, 2  # of CUmemorytype
+
+
+@function("cuMemcpy2DAsync_v2", "pp")
+def _copy_2d(driver: Streams, described: int, stream: int | None) -> None:
+    """Rows with room between them: places, kinds of memory, pitches of both sides, width and height."""
+    words = list((ctypes.c_uint64 * 16).from_address(described))
+    sides = [words[0:7], words[7:14]]
+    width, height = words[14:]
+    places = []
+    for x, y, kind, host, device, array, pitch in sides:
+        if kind not in (_HOST, _DEVICE) or array:
+            raise DriverError(INVALID_VALUE, "the emulator copies memory of host and device, no arrays")
+        if pitch < x + width:
+            raise DriverError(INVALID_VALUE, f"a pitch of {pitch} bytes for rows of {width}")
+        places.append(((host if kind == _HOST else device) + y * pitch + x, pitch))
+    kinds = sides[0][2], sides[1][2]
+    copies = {
+        (_HOST, _DEVICE): _host_to_device,
+        (_DEVICE, _HOST): _device_to_host,
+        (_DEVICE, _DEVICE): _device_to_device,
+    }
+    if kinds not in copies:
+        raise DriverError(INVALID_VALUE, "a copy from host to host")
+    (source, source_pitch), (to, to_pitch) = places
+
+    def copy() -> None:
+        for row in range(height):
+            copies[kinds](driver, to + row * to_pitch, source + row * source_pitch, width)
+
+    driver.do(stream, copy)
 
 
 def _declare_fills() -> None:

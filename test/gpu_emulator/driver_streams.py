@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,10 +15,21 @@ from .memory import Allocation
 _USUAL_STREAMS = (0, 1, 2)  # none, the legacy one, the one of each thread
 
 
+_GLOBAL, _OF_THREAD = 0, 1  # how much is refused while a stream is captured; 2: nothing but use of that stream
+
+
 @dataclass
 class _Graph:
     steps: list[Callable[[], None]] = field(default_factory=list)
     kept: list[Allocation] = field(default_factory=list)
+    is_executable: bool = False
+
+
+@dataclass
+class _Capture(_Graph):
+    mode: int = _GLOBAL
+    thread: int = field(default_factory=threading.get_ident)
+    is_broken: bool = False
 
 
 @dataclass(eq=False)
@@ -27,38 +39,63 @@ class Streams(Core):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.streams: set[int] = set()
+        self._stream_contexts: dict[int, int] = {}
         self.events: dict[int, float] = {}
         self.graphs: dict[int, _Graph] = {}
-        self._capturing: dict[int, _Graph] = {}
+        self._capturing: dict[int, _Capture] = {}
+
+    def leaks(self) -> list[str]:
+        graphs = [f"graph {handle:#x}" for handle in self.graphs]
+        return [*super().leaks(), *graphs, *(f"stream {handle:#x}" for handle in self.streams)]
 
     def stream(self, handle: int | None) -> int:
         number = handle or 0
         if number not in _USUAL_STREAMS and number not in self.streams:
             raise DriverError(INVALID_HANDLE, f"{number:#x} is no stream")
+        if self._stream_contexts.get(number, self.current()) != self.current():
+            raise DriverError(INVALID_HANDLE, f"{number:#x} is a stream of another device")
         return number
 
-    def do(self, stream: int | None, step: Callable[[], None], is_replayed: bool = True) -> None:
+    def do(self, stream: int | None, step: Callable[[], None]) -> None:
+        """Now; or each time that the graph is launched which the stream is captured for."""
         graph = self._capturing.get(self.stream(stream))
         if graph is None:
             step()
-        elif is_replayed:
+        else:
             graph.steps.append(step)
 
     def keep(self, stream: int | None, allocation: Allocation) -> None:
-        """What is allocated while a stream is captured belongs to the graph."""
+        """What is allocated while a stream is captured belongs to the graph: it is there in a launch, from here on."""
         graph = self._capturing.get(self.stream(stream))
         if graph is not None:
             graph.kept.append(allocation)
+            self.memory.take_away(allocation)
+            graph.steps.append(lambda: self.memory.give(allocation))
+
+    def release(self, stream: int | None, allocation: Allocation) -> bool:
+        """Whether it belongs to a graph that is captured, which has it until here."""
+        graph = self._capturing.get(self.stream(stream))
+        if graph is None or allocation not in graph.kept:
+            return False
+        graph.steps.append(lambda: self.memory.take_away(allocation))
+        return True
 
     def refuse_capture(self, stream: int | None = None) -> None:
-        if (self.stream(stream) in self._capturing) if stream else self._capturing:
-            raise DriverError(900, "a stream is being captured")
+        """What waits, or has no stream, is refused while one is captured, and the capture is broken: of this stream;
+        without one, of all whose mode forbids it."""
+        own = threading.get_ident()
+        for number, capture in self._capturing.items():
+            is_meant = capture.mode == _GLOBAL or (capture.mode == _OF_THREAD and capture.thread == own)
+            if number == self.stream(stream) if stream is not None else is_meant:
+                capture.is_broken = True
+                raise DriverError(900, "a stream is being captured")
 
 
 @function("cuStreamCreate", "pu")
 def _create(driver: Streams, to: int, flags: int) -> None:
     handle = driver.handle()
     driver.streams.add(handle)
+    driver._stream_contexts[handle] = driver.current()
     put(to, handle)
 
 
@@ -66,6 +103,8 @@ def _create(driver: Streams, to: int, flags: int) -> None:
 def _destroy(driver: Streams, stream: int) -> None:
     driver.stream(stream)
     driver.streams.discard(stream)
+    if stream in driver._capturing:
+        _give_back(driver, driver._capturing.pop(stream).kept)
 
 
 @function("cuStreamSynchronize", "p")
@@ -95,48 +134,70 @@ def _begin(driver: Streams, stream: int | None, mode: int) -> None:
     number = driver.stream(stream)
     if number in (0, 1) or number in driver._capturing:
         raise DriverError(900, "the legacy stream cannot be captured, nor one that is captured")
-    driver._capturing[number] = _Graph()
+    driver._capturing[number] = _Capture(mode=mode)
 
 
 @function("cuStreamEndCapture", "pp")
 def _end(driver: Streams, stream: int | None, to: int) -> None:
-    graph = driver._capturing.pop(driver.stream(stream), None)
+    graph = driver._capturing.get(driver.stream(stream))
     if graph is None:
         raise DriverError(INVALID_VALUE, "the stream is not captured")
+    if graph.mode != 2 and graph.thread != threading.get_ident():
+        raise DriverError(908, "another thread has begun to capture it")
+    del driver._capturing[driver.stream(stream)]
+    if graph.is_broken:
+        _give_back(driver, graph.kept)
+        raise DriverError(901, "what was called meanwhile cannot be captured")
     handle = driver.handle()
     driver.graphs[handle] = graph
     put(to, handle)
 
 
-def _graph(driver: Streams, handle: int) -> _Graph:
-    if handle not in driver.graphs:
-        raise DriverError(INVALID_HANDLE, f"{handle} is no graph")
-    return driver.graphs[handle]
+def _graph(driver: Streams, handle: int, is_executable: bool) -> _Graph:
+    graph = driver.graphs.get(handle)
+    if graph is None or graph.is_executable != is_executable:
+        raise DriverError(INVALID_HANDLE, f"{handle} is no {'executable ' if is_executable else ''}graph")
+    return graph
+
+
+def _give_back(driver: Streams, kept: list[Allocation]) -> None:
+    for allocation in kept:
+        if allocation.is_live:
+            driver.memory.free(allocation)
 
 
 @function("cuGraphInstantiateWithFlags", "ppd")
 def _instantiate(driver: Streams, to: int, graph: int, flags: int) -> None:
     handle = driver.handle()
-    driver.graphs[handle] = _Graph(_graph(driver, graph).steps, _graph(driver, graph).kept)
+    found = _graph(driver, graph, False)
+    driver.graphs[handle] = _Graph(list(found.steps), found.kept, is_executable=True)
     put(to, handle)
 
 
 @function("cuGraphLaunch", "pp")
 def _launch(driver: Streams, graph: int, stream: int | None) -> None:
-    driver.stream(stream)
-    for step in _graph(driver, graph).steps:
-        step()
+    found = _graph(driver, graph, True)
+    if found.kept and driver.stream(stream) in driver._capturing:
+        driver.refuse_capture(stream)
+    for step in found.steps:
+        driver.do(stream, step)
 
 
 @function("cuGraphDestroy", "p")
-@function("cuGraphExecDestroy", "p")
 def _destroy_graph(driver: Streams, graph: int) -> None:
-    kept = _graph(driver, graph).kept
+    _drop_graph(driver, graph, False)
+
+
+@function("cuGraphExecDestroy", "p")
+def _destroy_executable(driver: Streams, graph: int) -> None:
+    _drop_graph(driver, graph, True)
+
+
+def _drop_graph(driver: Streams, graph: int, is_executable: bool) -> None:
+    kept = _graph(driver, graph, is_executable).kept
     del driver.graphs[graph]
     if not any(other.kept is kept for other in driver.graphs.values()):
-        for allocation in kept:
-            if allocation.is_live:
-                driver.memory.free(allocation)
+        _give_back(driver, kept)
 
 
 def _event(driver: Streams, handle: int) -> int:
@@ -154,8 +215,9 @@ def _create_event(driver: Streams, to: int, flags: int) -> None:
 
 @function("cuEventRecord", "pp")
 def _record(driver: Streams, event: int, stream: int | None) -> None:
-    driver.stream(stream)
-    driver.events[_event(driver, event)] = time.perf_counter()
+    captured = driver.stream(stream) in driver._capturing
+    # One that is recorded while a stream is captured is a place in the graph, and has no time.
+    driver.events[_event(driver, event)] = 0.0 if captured else time.perf_counter()
 
 
 @function("cuEventSynchronize", "p")

@@ -23,6 +23,8 @@ from .faults import Fault
 from .matrices import Matrices
 from .memory import Memory
 from .program import Block, Program
+from .traffic import Traffic
+from .warp_groups import WarpGroups
 from .warps import Warps
 
 CHUNK_THREADS = 1 << 16
@@ -42,6 +44,7 @@ class Checks:
     unwritten: bool = True
     order: str = "forward"  # of the blocks: forward, backward, random
     chunk_threads: int = CHUNK_THREADS
+    traffic: dict[str, Traffic] | None = None  # of kernels by their names, where it is to be counted
 
 
 @dataclass
@@ -108,6 +111,7 @@ class Chunk(Access):
         self.copies = Copies(self)
         self.atomics = Atomics(self)
         self.matrices = Matrices(self)
+        self.warp_groups = WarpGroups(self)
 
     # Registers
 

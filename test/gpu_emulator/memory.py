@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
-ALLOCATED, WRITTEN, READ_ONLY, PENDING = 1, 2, 4, 8
+ALLOCATED, WRITTEN, READ_ONLY, PENDING, IN_USE = 1, 2, 4, 8, 16
 #: What a byte has to be to be read or written: these bits of these.
 READABLE = (ALLOCATED | WRITTEN | PENDING, ALLOCATED | WRITTEN)
-WRITABLE = (ALLOCATED | READ_ONLY | PENDING, ALLOCATED)
+WRITABLE = (ALLOCATED | READ_ONLY | PENDING | IN_USE, ALLOCATED)
 ADDRESS = 0x0000_7C00_0000_0000  # of the arena, for kernels
 ALIGNMENT = 512
 RED_ZONE = 512
@@ -120,6 +120,15 @@ class Memory(Region):
         self.state[start:end] = 0
         self.data[start:end] = 0xA5
         self.used -= allocation.size
+
+    def take_away(self, allocation: Allocation) -> None:
+        """Its place stays taken, and nobody may use it."""
+        self.state[allocation.start : allocation.start + allocation.size] = 0
+
+    def give(self, allocation: Allocation) -> None:
+        """As new, what was taken away."""
+        place = slice(allocation.start, allocation.start + allocation.size)
+        self.state[place], self.data[place] = ALLOCATED, 0xA5
 
     def live(self) -> list[Allocation]:
         return [each for each in self.allocations if each.is_live]

@@ -44,6 +44,8 @@ class Program:
     shared_sizes: dict[str, int] = field(default_factory=dict)
     shared_bytes: int = 0
     dynamic: list[str] = field(default_factory=list)  # those without a size: all lie behind the others
+    dynamic_align: int = 128
+    sums: frozenset[str] = frozenset()  # registers of wgmma's
     local: dict[str, int] = field(default_factory=dict)
     local_sizes: dict[str, int] = field(default_factory=dict)
     local_bytes: int = 0
@@ -83,6 +85,8 @@ def make_program(unit: Unit, name: str) -> Program:
         _place(program, variable)
     program.lines = {each.line: each.text for each in body if isinstance(each, Instruction)}
     program.unit_bytes = min((_access_bytes(each) for each in body if isinstance(each, Instruction)), default=8)
+    products = [each for each in body if isinstance(each, Instruction) and each.parts[:2] == ("wgmma", "mma_async")]
+    program.sums = frozenset(name for each in products for name in Coder.elements(each.operands[0]))
     _compile(program, flat, _blocks(body))
     return program
 
@@ -91,6 +95,7 @@ def _place(program: Program, variable: Variable) -> None:
     if variable.space == "shared":
         if variable.size is None:
             program.dynamic.append(variable.name)
+            program.dynamic_align = max(program.dynamic_align, variable.align)
             return
         at = -(-program.shared_bytes // variable.align) * variable.align
         program.shared[variable.name], program.shared_sizes[variable.name] = at, variable.size
@@ -235,7 +240,7 @@ def _compile(program: Program, flat: _Flat, pieces: list[_Piece]) -> None:
     constants: dict[str, Any] = {}
     coders, ends, following = [], [], []
     for number, piece in enumerate(pieces):
-        coder = Coder(flat.registers, numbers, constants)
+        coder = Coder(flat.registers, numbers, constants, program.sums)
         end, successors = _code(coder, piece, number, len(pieces), labels, flat.tables)
         coders.append(coder)
         ends.append(end)

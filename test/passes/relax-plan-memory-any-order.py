@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory{any-order=true}' --print-script | FileCheck %s --check-prefix=ANY
-"""Where kernels' points run in any order, a result lies over an operand only where each point reads what it writes."""
+"""Where kernels' points run in any order, a result lies over an operand only where each point reads what it writes, and memory begins where vectors do."""
 
 from relax_mlir.script import ir as I, relax as R
 
@@ -19,3 +19,23 @@ class Ordered:
         b = R.nn.softmax(a, axis=-1)
         c = R.negative(b)
         return R.permute_dims(c, axes=[1, 0])
+
+    # GPUs load 16 bytes at once from where memory begins: there, parts of results and what shares a slot begin so.
+    # CHECK-LABEL: def of_eight_bytes
+    # CHECK: cls.sin, (x,), attrs={"relax.memory": ["part; 8*n bytes
+    # ANY-LABEL: def of_eight_bytes
+    # ANY: cls.exp_1, (x,), attrs={"relax.memory": ["slot 0; 8*n bytes
+    # ANY: cls.sin, (x,), attrs={"relax.memory": ["slot 0 + 16*n; 8*n bytes
+    @R.function
+    def of_eight_bytes(x: R.Tensor(("n", 2), "float32")) -> R.Tensor(("2 * n", 2), "float32"):
+        y = R.exp(x)
+        z = R.sin(x)
+        return R.concat((y, z), axis=0)
+
+    # ANY-LABEL: def of_sixteen_bytes
+    # ANY: cls.sin_1, (x,), attrs={"relax.memory": ["part; 16*n bytes
+    @R.function
+    def of_sixteen_bytes(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("2 * n", 4), "float32"):
+        y = R.exp(x)
+        z = R.sin(x)
+        return R.concat((y, z), axis=0)

@@ -55,7 +55,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vektor 1 x 4": column 12: expected one of order, carried, vector, tile, blocks, square, panel, dot, tiles, parallel, threads, shared, stages, instruction, rule, got 'vektor'; did you mean 'vector'?}}
+  // expected-error @+1 {{tir.plan "order 0 1; vektor 1 x 4": column 12: expected one of order, carried, vector, tile, blocks, square, panel, dot, tiles, parallel, threads, shared, stages, parts, instruction, rule, got 'vektor'; did you mean 'vector'?}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vektor 1 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -133,7 +133,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "epilogue of 0 now": column 1: expected one of order, carried, vector, tile, blocks, square, panel, dot, tiles, parallel, threads, shared, stages, instruction, rule, got 'epilogue'}}
+  // expected-error @+1 {{tir.plan "epilogue of 0 now": column 1: expected one of order, carried, vector, tile, blocks, square, panel, dot, tiles, parallel, threads, shared, stages, parts, instruction, rule, got 'epilogue'}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "epilogue of 0 now"} {
     ^bb0(%a: f32, %old: f32):
@@ -337,7 +337,7 @@ func.func @named(%x: tensor<6xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attrib
 
 // What a GPU's threads share.
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{does not fit the operation: 'threads', 'shared', 'stages' and 'instruction' are for blocks of a GPU's threads}}
+  // expected-error @+1 {{does not fit the operation: 'threads', 'shared', 'stages', 'instruction' and 'parts' are for blocks of a GPU's threads}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 4; threads 0: 2, 1: 8"} {
     ^bb0(%a: f32, %old: f32):

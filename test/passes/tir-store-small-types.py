@@ -13,9 +13,9 @@ class Module:
     # CHECK-NEXT: n: T.index,
     # CHECK-NEXT: flag: T.bool,
     # CHECK-NEXT: ) -> R.Tensor(("?",), "int8"):
-    # CHECK-NEXT: v0 = y[0]
+    # CHECK-NEXT: first = y[0]
     # CHECK-NEXT: column = tensor.extract_slice(x, [0, 1], [n, 1], [1, 1], R.Tensor(("?",), "int8"))
-    # CHECK-NEXT: for i in T.grid(column.shape[0]): z[i] = arith.select(flag, column[i], v0)
+    # CHECK-NEXT: for i in T.grid(column.shape[0]): z[i] = arith.select(flag, column[i], first)
     # CHECK-NEXT: return z
     @R.function
     def moves(
@@ -43,11 +43,11 @@ class Module:
     # CHECK-NEXT: h: T.Buffer((4,), "bfloat16"),
     # CHECK-NEXT: n: T.index,
     # CHECK-NEXT: ):
-    # CHECK-NEXT: v0 = x[0]
+    # CHECK-NEXT: last = x[0]
     # CHECK-NEXT: for i in range(n):
-    # CHECK-NEXT: v0 = x[i]
-    # CHECK-NEXT: v1 = cls.other(v0)
-    # CHECK-NEXT: x[0] = v1
+    # CHECK-NEXT: last = x[i]
+    # CHECK-NEXT: v0 = cls.other(last)
+    # CHECK-NEXT: x[0] = v0
     # CHECK-NEXT: return
     @R.function
     def memrefs(

@@ -98,6 +98,12 @@ def double(blocks: int, threads: int, params: int) -> None:
     numpy.ctypeslib.as_array((ctypes.c_float * count).from_address(to))[:] = 2 * wanted
 
 
+class _Flag(ctypes.Structure):
+    """What kernels look at, and where they find the record."""
+
+    _fields_ = (("taken", ctypes.c_int32), ("unused", ctypes.c_int32), ("record", ctypes.c_void_p))
+
+
 class _Record(ctypes.Structure):
     """What host code reads of an assertion."""
 
@@ -111,10 +117,12 @@ _SITE = (ctypes.c_char_p * 2)(b"IndexError", b"%s: index %lld of %lld")
 
 
 def refuse(blocks: int, threads: int, params: int) -> None:
-    """A kernel that asserts something, and is given the record in the place of its source."""
-    _, record_at, count = _values(params)
-    record = _Record.from_address(record_at)
-    if not record.taken:
+    """A kernel that asserts something, and is given the flag for that in the place of its source."""
+    _, flag_at, count = _values(params)
+    flag = _Flag.from_address(flag_at)
+    if not flag.taken:
+        flag.taken = 1
+        record = _Record.from_address(flag.record)
         record.where, record.site = b"gather 'g'", ctypes.addressof(_SITE)
         record.numbers[:2] = [7, count]
         record.taken = 1

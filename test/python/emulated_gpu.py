@@ -10,6 +10,8 @@ import os
 from typing import Any
 
 from gpu_emulator.driver import EmulatedCuda
+from gpu_emulator.machine import Checks
+from gpu_emulator.traffic import Traffic
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
@@ -37,3 +39,13 @@ def run_emulated(executable: Executable, *arguments: Any, function: str = "main"
             # As a real one it does nothing any more: what is loaded next is on a new one.
             _made.clear()
         library.check()
+
+
+def traffic_of(executable: Executable, *arguments: Any) -> dict[str, Traffic]:
+    """What each kernel of a call asks of memory, on an emulator of its own."""
+    found: dict[str, Traffic] = {}
+    library = EmulatedCuda(checks=Checks(traffic=found))
+    with use_library(library):
+        executable.copying()["main"](*arguments)
+    library.check()
+    return found

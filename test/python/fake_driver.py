@@ -98,10 +98,18 @@ class FakeDriver:
             "cuMemcpyHtoDAsync_v2": ((_P, _P, _S, _P), host_move),
             "cuMemcpyDtoHAsync_v2": ((_P, _P, _S, _P), host_move),
             "cuMemcpyDtoDAsync_v2": ((_P, _P, _S, _P), host_move),
+            "cuMemcpy2DAsync_v2": ((_P, _P), self._copy_2d),
             "cuLaunchKernel": ((_P, *[_I] * 7, _P, _P, _P), self._launch),
             "cuGetErrorName": ((_I, _P), lambda status, out: self._text(out, status, "CUDA_ERROR_{}")),
             "cuGetErrorString": ((_I, _P), lambda status, out: self._text(out, status, "{} is what failed")),
         }
+
+    def _copy_2d(self, described: int, stream: int) -> int:
+        words = (ctypes.c_uint64 * 16).from_address(described)
+        (source, source_pitch), (to, to_pitch) = ((words[at + 3] or words[at + 4], words[at + 6]) for at in (0, 7))
+        for row in range(words[15]):
+            ctypes.memmove(to + row * to_pitch, source + row * source_pitch, words[14])
+        return 0
 
     def _attribute(self, out: int, which: int, device: int) -> int:
         known = {75: self.capability[0], 76: self.capability[1], 97: 100 * 1024, 115: int(self.has_pools)}

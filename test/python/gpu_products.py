@@ -17,11 +17,13 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.context import create_context
 from relax_mlir.emit.loops import store, when
-from relax_mlir.emit.numbers import number
+from relax_mlir.emit.numbers import as_index, number
 from relax_mlir.emit.structured import StructuredOp, analyze
 from relax_mlir.passes.schedule.plan import Plan, parse_plan
+from relax_mlir.targets.cuda.arch import find_arch
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
+from relax_mlir.targets.gpu.kernels.threads import DYNAMIC_SHARED
 from relax_mlir.targets.gpu.nests import tiles
 
 import relax_mlir as rx
@@ -37,6 +39,7 @@ DTYPES: dict[str, Any] = {
     "i64": np.int64,
 }
 _DIALECTS = "affine arith cf gpu linalg llvm math memref nvgpu nvvm scf vector".split()
+_MOST_DYNAMIC_SHARED = 8
 #: Makes a plan of the operation on memory.
 Rule = Callable[[StructuredOp], Plan]
 Size = int | tuple[int]
@@ -103,9 +106,13 @@ class Product:
         with create_context() as context:
             load_dialects(context, _DIALECTS)
             module = ir.Module.parse(self._text())
-            plan, threads = _written(module.body.operations[0].operation, rule, self.initial is not None)
+            kernels = module.body.operations[0].operation
+            plan, threads = _written(kernels, rule, self.initial is not None)
+            rx.Pipeline([f"gpu-place-shared{{most={find_arch(arch).block_shared}}}"]).run(module)
+            (kernel,) = [each for each in operations_in(kernels) if each.name == "gpu.func"]
+            shared = kernel.attributes[DYNAMIC_SHARED].value if DYNAMIC_SHARED in kernel.attributes else 0
             rx.Pipeline(DEVICE_PASSES).run(module)
-            return Kernel(make_ptx(module.body.operations[0].operation, arch, 3), plan, threads, self)
+            return Kernel(make_ptx(module.body.operations[0].operation, arch, 3), plan, threads, self, arch, shared)
 
     def _text(self) -> str:
         parts = [each.parameter(number) for number, each in enumerate(self.buffers)]
@@ -150,7 +157,9 @@ def _written(module: ir.Operation, rule: Rule | str, starts: bool) -> tuple[Plan
             make(name, results=[ir.IndexType.get()], attributes={"dimension": x}).result
             for name in ("gpu.block_id", "gpu.thread_id")
         ]
-        count = make("arith.index_cast", [ir.IntegerType.get_signless(64)], [tiles.blocks(ops[0], plan)]).result
+        count = make(
+            "arith.index_cast", [ir.IntegerType.get_signless(64)], [as_index(tiles.blocks(ops[0], plan))]
+        ).result
         is_first = number(places[0]) + number(places[1]) == 0
         when(is_first, lambda: store(count, block.arguments[len(block.arguments) - 1], 0))
         initial = constants[1].results[0] if starts else None
@@ -167,10 +176,13 @@ class Kernel:
     plan: Plan
     threads: int
     product: Product
+    arch: str
+    #: Bytes of shared memory that a launch asks for.
+    shared: int
 
     def run(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """The arrays as the kernel leaves them. The emulator raises what it does wrong."""
-        device = EmulatedCuda()
+        device = EmulatedCuda(capability=divmod(find_arch(self.arch).number, 10))
         context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         calls: list[tuple[str, Any]] = [
             ("cuInit", (0,)),
@@ -193,8 +205,10 @@ class Kernel:
             if place < len(arrays) and any(isinstance(each, tuple) for each in self.product.buffers[place].sizes):
                 parameters += [ctypes.c_int64(size) for size in array.shape]
         count = self.blocks()
+        if self.shared:
+            _called(device, "cuFuncSetAttribute", function, _MOST_DYNAMIC_SHARED, self.shared)
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
-        _called(device, "cuLaunchKernel", function, count, 1, 1, self.threads, 1, 1, 0, None, addresses, None)
+        _called(device, "cuLaunchKernel", function, count, 1, 1, self.threads, 1, 1, self.shared, None, addresses, None)
         device.check()
         found = [np.empty_like(array) for array in given]
         for array, pointer in zip(found, pointers, strict=True):

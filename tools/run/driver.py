@@ -51,9 +51,8 @@ class Driver:
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        executable = load(
-            path, sha256=arguments["sha256"], verify_key=arguments["verify-key"], device=arguments["device"]
-        )
+        trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
+        executable = load(path, **trust, device=arguments["device"], graphs=arguments["graphs"])
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))

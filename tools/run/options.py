@@ -25,6 +25,7 @@ OPTIONS: dict[str, Option] = {
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
     "device": Option("text", _INPUT, "where a program for such devices runs, as cuda:1; the first one is the default", "device"),
+    "graphs": Option("flag", _INPUT, "launch a function of known sizes as one CUDA graph, recorded at its first call", default=False),
     "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
     "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),

@@ -51,7 +51,7 @@ class Body(Calls):
             if read is None:
                 word = type(each).__name__.lower()
                 raise self.source.problem(each, f"an ssa function has no `{word}`")
-            self.location, self.statement = self.source.location(each), each
+            self.location, self.around, self.statement = self.source.location(each), None, each
             read(self, each)
 
     def blocks(self, region: Region, functions: Sequence[ast.FunctionDef]) -> None:
@@ -104,14 +104,13 @@ class Body(Calls):
             raise self.source.problem(target, "expected a name or an element: C[i, j] = ...")
 
     def _named_value(self, name: str, node: ast.expr, types: list[Type] | None = None) -> Value:
+        if self._is_graph and isinstance(node, (ast.Call, ast.Subscript)):
+            self.around, self.location = self.location, ir.Location.name(name, self.location)
         if not isinstance(node, ast.Call):
             return self.value(node)
-        if self._is_graph:
-            self.around, self.location = self.location, ir.Location.name(name, self.location)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "const":
             self.leaves = {}  # one that has a name is an operation of its own
         results = self.call(node, 1, types)
-        self.around = None
         if len(results) != 1:
             raise self.source.problem(node, f"one name for {len(results)} values")
         return results[0]

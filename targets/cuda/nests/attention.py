@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Type, Value
 from ....bindings.mlir import ir
@@ -22,7 +22,8 @@ from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, m
 from ....passes.schedule.vector_body import from_elements, lane_of
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
 from ...gpu.kernels.threads import block_memory, thread_id
-from ...gpu.nests.attention_rows import Part, based_on, bias_at, of_threads, only_if
+from ...gpu.nests.attention_operands import Operands, Part
+from ...gpu.nests.attention_rows import based_on, of_threads, only_if
 from ...gpu.nests.memory import load, store, wait_for_block
 from ...gpu.nests.places import is_multiple
 from .instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
@@ -71,8 +72,8 @@ class MatrixTile(NamedTuple):
     def threads(self) -> int:
         return self.warps * _WARP
 
-    def rectangle(self, what: Blocks, *operands: Any) -> MatrixRectangle:
-        return MatrixRectangle(what, self, *operands)
+    def rectangle(self, operands: Operands) -> MatrixRectangle:
+        return MatrixRectangle(self, operands)
 
 
 class _State(NamedTuple):
@@ -90,23 +91,9 @@ class _State(NamedTuple):
 class MatrixRectangle:
     """What a thread does for some queries of a head."""
 
-    def __init__(
-        self,
-        what: Blocks,
-        tile: MatrixTile,
-        query: Part,
-        key: Part,
-        value: Part,
-        out: Part,
-        biases: Sequence[Value],
-        sequence: Size,
-        head: Size,
-    ):
-        self.what, self.tile, self.biases = what, tile, biases
-        self.query, self.key, self.value, self.out = query, key, value, out
-        self.sequence, self.head = sequence, head
-        self.queries, self.keys = query.rows.length, key.rows.length
-        self.element = element(what.dtype)
+    def __init__(self, tile: MatrixTile, operands: Operands):
+        self.tile, self.given, self.what = tile, operands, operands.what
+        self.element = element(self.what.dtype)
         self.of_keys, self.of_values = (
             block_memory([_KEYS, _padded(size) + _COPIED], self.element) for size in (tile.size, tile.width)
         )
@@ -119,7 +106,7 @@ class MatrixRectangle:
         """Of the queries from `start` on; `column` is 0: all of their results."""
         self.row = as_index(start) + self.thread // _WARP * _ROWS + self.lane // _LANES
         self.rows = [self.row, self.row + _ROWS // 2]
-        first, self.last = seen_keys(self.what, start, self.tile.queries, self.keys)
+        first, self.last = seen_keys(self.what, start, self.tile.queries, self.given.keys)
         queries = self._queries()
         self._copy_keys(as_index(first))
         zero = constant_value(0, ir.VectorType.get([2, 2], element("f32")))
@@ -129,7 +116,7 @@ class MatrixRectangle:
         def some_keys(key: Number, *carried: Value) -> list[Value]:
             wait_for_copies(0)
             wait_for_block()
-            self._copy(self.value, self.of_values, self.tile.width, key)
+            self._copy(self.given.value, self.of_values, self.tile.width, key)
             scores = self._scores(queries)
             wait_for_block()
             self._copy_keys(key + _KEYS)
@@ -146,21 +133,21 @@ class MatrixRectangle:
     def _queries(self) -> list[Value]:
         """The lane's parts of the queries: two rows, and of each sixteen elements two pairs."""
         pair = ir.VectorType.get([2], self.element)
-        rows = [minimum(row, as_index(self.queries) - 1) for row in self.rows]
+        rows = [minimum(row, as_index(self.given.queries) - 1) for row in self.rows]
         tiles = []
         for first in range(0, self.tile.size, _DEPTH):
             parts = []
             for begin in (first, first + _DEPTH // 2):
                 for row in rows:
-                    at = self.query.at(self.sequence, row, self.head, self.column + begin)
+                    at = self.given.query.at(self.given.sequence, row, self.given.head, self.column + begin)
                     is_there = begin < self.tile.size
-                    parts.append(load(self.query.rows.tensor, at, 2) if is_there else constant_value(0, pair))
+                    parts.append(load(self.given.query.rows.tensor, at, 2) if is_there else constant_value(0, pair))
             tiles.append(_stacked(parts))
         return tiles
 
     def _copy_keys(self, key: Number) -> None:
         """Where there are more."""
-        loops.when(key < as_index(self.last), lambda: self._start(self.key, self.of_keys, self.tile.size, key))
+        loops.when(key < as_index(self.last), lambda: self._start(self.given.key, self.of_keys, self.tile.size, key))
         ir.Operation.create("nvvm.cp.async.commit.group")
 
     def _copy(self, part: Part, memory: Value, size: int, key: Number) -> None:
@@ -169,7 +156,6 @@ class MatrixRectangle:
 
     def _start(self, part: Part, memory: Value, size: int, key: Number) -> None:
         """Starts to copy rows of keys or values; beyond the last one it is that one, beyond its end there are zeros."""
-        head = part.rows.head_for(self.head, self.query.rows.sizes[2])
         across = _padded(size) // _COPIED
         for begin in range(0, _KEYS * across, self.tile.threads):
             unit = self.thread + begin
@@ -179,7 +165,7 @@ class MatrixRectangle:
             if size % _DEPTH:
                 inside = minimum(column, size - _COPIED)
                 count = select(column < size, as_index(_COPIED), as_index(0))
-            at = part.at(self.sequence, minimum(key + row, as_index(self.last) - 1), head, inside)
+            at = self.given.of_keys(part, minimum(key + row, as_index(self.last) - 1), inside)
             start = partial(start_copy, part.rows.tensor, at, memory, [row, column], _COPIED, count)
             only_if(None if begin + self.tile.threads <= _KEYS * across else unit < _KEYS * across, start)
 
@@ -213,9 +199,8 @@ class MatrixRectangle:
                 for column in range(2):
                     far = tile * _COLUMNS + column
                     score = _element(each, half, column) * scale
-                    for bias in self.biases:
-                        at = minimum(row, as_index(self.queries) - 1), minimum(place + far, as_index(self.keys) - 1)
-                        score = fma(bias_at(what, bias, self.sequence, self.head, *at), constant(_LOG2_E, "f32"), score)
+                    for bias in self.given.biases_at(self.given.head, row, place + far):
+                        score = fma(bias, constant(_LOG2_E, "f32"), score)
                     seen = None if from_end is None else from_end < -far
                     if from_own is not None:
                         near = sees(what.is_causal, what.window, from_own + far)
@@ -228,7 +213,7 @@ class MatrixRectangle:
     @property
     def _is_whole(self) -> bool:
         """Whether no block of keys goes beyond the last one."""
-        return self.what.window is None and is_multiple(self.keys, _KEYS)
+        return self.what.window is None and is_multiple(self.given.keys, _KEYS)
 
     def _powers(self, scores: list[list[list[Number]]], before: _State) -> tuple[_State, list[Value]]:
         """What is carried on, but for these keys' values, and what these are multiplied by."""
@@ -268,17 +253,18 @@ class MatrixRectangle:
 
     def _put(self, state: _State) -> None:
         """The results, of what there is."""
-        result = quotient(self.what, self.keys)
+        result = quotient(self.what, self.given.keys)
         for half, row in enumerate(self.rows):
             divisor = of_threads(lambda x, y: x + y, [state.sums[half]], _LANES)
 
             def put(half: int = half, row: Number = row, divisor: Number = divisor) -> None:
                 for tile in range(self.tile.width // _COLUMNS):
                     pair = [result(_element(state.totals[tile], half, column), divisor) for column in range(2)]
-                    at = self.out.at(self.sequence, row, self.head, self.column + tile * _COLUMNS)
-                    store(from_elements(pair), self.out.rows.tensor, at)
+                    at = self.given.out.at(self.given.sequence, row, self.given.head, self.column + tile * _COLUMNS)
+                    store(from_elements(pair), self.given.out.rows.tensor, at)
 
-            only_if(None if is_multiple(self.queries, self.tile.queries) else row < as_index(self.queries), put)
+            queries = self.given.queries
+            only_if(None if is_multiple(queries, self.tile.queries) else row < as_index(queries), put)
 
 
 def _padded(size: int) -> int:

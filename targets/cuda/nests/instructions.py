@@ -13,8 +13,8 @@ from ....emit.numbers import Number, Size, as_index
 
 #: What may be copied at once.
 COPIED_BYTES = (4, 8, 16)
-#: Of a product of numbers of 16 bits: rows, columns, and what is added up.
-_SHAPE = (16, 8, 16)
+#: Of a product: rows and columns, and what each of these has.
+_SHAPE, _BYTES_OF_STEPS = (16, 8), 32
 
 
 def bytes_of(element: Type) -> int:
@@ -72,6 +72,16 @@ def halves(tiles: Value) -> list[Value]:
 
 
 def add_products(left: Value, right: Value, total: Value) -> Value:
-    """The total with products of numbers of 16 bits added: of parts of tiles, which a warp's lanes have."""
-    shape = ir.Attribute.parse(str(list(_SHAPE)))
-    return result_of("nvgpu.mma.sync", [left, right, total], total.type, mmaShape=shape)
+    """The total with products of real numbers added: of parts of tiles, which a warp's lanes have."""
+    element = left.type.element_type
+    attributes = {"mmaShape": ir.Attribute.parse(str([*_SHAPE, _BYTES_OF_STEPS // bytes_of(element)]))}
+    if isinstance(element, ir.F32Type):
+        attributes["tf32Enabled"] = ir.UnitAttr.get()
+    return result_of("nvgpu.mma.sync", [left, right, total], total.type, **attributes)
+
+
+def round_to_tf32(value: Value) -> Value:
+    """A number of f32 with 10 bits of its fraction."""
+    rounding = ir.Attribute.parse("#nvvm.fp_rnd_mode<rna>")
+    bits = result_of("nvvm.convert.float.to.tf32", [value], ir.IntegerType.get_signless(32), rnd=rounding)
+    return result_of("arith.bitcast", [bits], value.type)

@@ -24,6 +24,7 @@ from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import from_elements, lane_of
 from ...gpu.nests.group import Group
 from ...gpu.nests.kernel import Kernel, is_plain_product
+from ...gpu.nests.made import factor_of
 from ...gpu.nests.memory import elements, wait_for_block
 from ...gpu.nests.staging import Staged
 from ...gpu.nests.tiles import register_instruction
@@ -81,9 +82,9 @@ class MatrixKernel(Kernel):
     def factors(cls, op: StructuredOp, inputs: Sequence[int]) -> Factors:
         """What the body multiplies of two inputs and adds. Raises Decline where the instruction does not."""
         (combiner,) = combiners(op)
-        arguments = [op.block.arguments[operand] for operand in inputs]
-        types = sorted({str(argument.type) for argument in arguments})
-        names = {user.name for argument in arguments for user in users_of(argument)}
+        factors = [factor_of(op, operand) for operand in inputs]
+        types = sorted({str(factor.type) for factor in factors})
+        names = {user.name for factor in factors for user in users_of(factor)}
         for kind in cls.kinds:
             if types == [kind.factor] and names.issubset(kind.widenings) and str(combiner.element) == kind.total:
                 return kind
@@ -98,7 +99,7 @@ class MatrixKernel(Kernel):
 
     def steps_last(self, operand: int) -> bool | None:
         """Tiles of bytes cannot be transposed on their way to registers."""
-        return True if bytes_of(self.op.element(operand)) == 1 else None
+        return True if bytes_of(factor_of(self.op, operand).type) == 1 else None
 
     # ---- where a lane's results are ----
 
@@ -127,7 +128,7 @@ class MatrixKernel(Kernel):
     # ---- to shared memory ----
 
     def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
-        if self.stages == 1 or not all(map(_can_be_copied, self.staged)):
+        if self.stages == 1 or not all(map(can_be_copied, self.staged)):
             return super().summed(memories, count, first)
         for stage in range(self.stages - 1):
             self._copy(memories, as_index(stage), count)
@@ -147,7 +148,7 @@ class MatrixKernel(Kernel):
 
     def _start_copies(self, memories: Sequence[Value], block: Number) -> None:
         for each, memory in zip(self.staged, memories, strict=True):
-            for move in each.moves(self.origin, block * self.tile.depth, self.thread):
+            for move in each.moves(self.origin, self.first_step(block), self.thread):
                 count = None if move.has_step is None else select(move.has_step, as_index(each.lanes), as_index(0))
                 to = [block % self.stages, *move.target]
                 start = partial(start_copy, each.memref, move.source, memory, to, each.lanes, count)
@@ -209,16 +210,16 @@ class HalvesKernel(MatrixKernel):
     """Numbers of 16 bits."""
 
     steps = 16
-    kinds = (Factors("f16", "f32", ("arith.extf",)), Factors("bf16", "f32", ("arith.extf",)))
+    kinds: tuple[Factors, ...] = (Factors("f16", "f32", ("arith.extf",)), Factors("bf16", "f32", ("arith.extf",)))
 
     def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
         type_ = ir.VectorType.get([_ROWS_OF_LANE, _COLUMNS_OF_LANE], sums[0].type.element_type)
         total = constant_value(0, type_)
         for half, value in enumerate(sums):
-            total = result_of("vector.insert", [value, total], type_, static_position=_position(half))
+            total = result_of("vector.insert", [value, total], type_, static_position=position(half))
         total = add_products(left, right, total)
         return [
-            result_of("vector.extract", [total], value.type, static_position=_position(half))
+            result_of("vector.extract", [total], value.type, static_position=position(half))
             for half, value in enumerate(sums)
         ]
 
@@ -238,8 +239,8 @@ class BytesKernel(MatrixKernel):
             "shape": f"#nvvm.shape<m = {_ROWS}, n = {_COLUMNS}, k = {self.steps}>",
             "layoutA": "#nvvm.mma_layout<row>",
             "layoutB": "#nvvm.mma_layout<col>",
-            "multiplicandAPtxType": f"#nvvm.mma_type<{self._sign(self._of_rows)}>",
-            "multiplicandBPtxType": f"#nvvm.mma_type<{self._sign(self._of_columns)}>",
+            "multiplicandAPtxType": f"#nvvm.mma_type<{self.sign(self._of_rows)}>",
+            "multiplicandBPtxType": f"#nvvm.mma_type<{self.sign(self._of_columns)}>",
             "intOverflowBehavior": "#nvvm.mma_int_overflow<wrapped>",
         }
         total = result_of(
@@ -249,23 +250,24 @@ class BytesKernel(MatrixKernel):
             **linalg.segments(*map(len, parts)),
             **{name: ir.Attribute.parse(text) for name, text in attributes.items()},
         )
-        words = [result_of("llvm.extractvalue", [total], word, position=_position(at)) for at in range(len(parts[2]))]
+        words = [result_of("llvm.extractvalue", [total], word, position=position(at)) for at in range(len(parts[2]))]
         return [from_elements(words[:_COLUMNS_OF_LANE]), from_elements(words[_COLUMNS_OF_LANE:])]
 
-    def _sign(self, which: int) -> str:
+    def sign(self, which: int) -> str:
+        """PTX's name of an input's elements."""
         argument = self.op.block.arguments[self.staged[which].operand]
         return "u8" if users_of(argument)[0].name == "arith.extui" else "s8"
 
 
-def _position(at: int) -> Attribute:
-    return ir.DenseI64ArrayAttr.get([at])
+def position(*at: int) -> Attribute:
+    return ir.DenseI64ArrayAttr.get(list(at))
 
 
 def _rows_of(tiles: Value) -> list[Value]:
     """A lane's part of each of several tiles."""
     count, lanes = tiles.type.shape
     type_ = ir.VectorType.get([lanes], tiles.type.element_type)
-    return [result_of("vector.extract", [tiles], type_, static_position=_position(at)) for at in range(count)]
+    return [result_of("vector.extract", [tiles], type_, static_position=position(at)) for at in range(count)]
 
 
 def _word(neighbours: Value, word: Type) -> Value:
@@ -273,6 +275,7 @@ def _word(neighbours: Value, word: Type) -> Value:
     return lane_of(result_of("vector.bitcast", [neighbours], ir.VectorType.get([1], word)), 0)
 
 
-def _can_be_copied(staged: Staged) -> bool:
+def can_be_copied(staged: Staged) -> bool:
     """Whether an input's elements go to shared memory as they lie in memory."""
-    return staged.keeps_neighbours and staged.lanes * bytes_of(staged.element) in COPIED_BYTES
+    as_they_are = staged.factor == staged.op.block.arguments[staged.operand]
+    return as_they_are and staged.keeps_neighbours and staged.lanes * bytes_of(staged.element) in COPIED_BYTES

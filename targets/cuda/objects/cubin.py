@@ -20,6 +20,8 @@ from .wheels import nvjitlink_path, ptxas_path
 _PTX = 2  # NVJITLINK_INPUT_PTX
 _MOST_SECONDS = 600
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '[^']+'")
+#: Of what waits for a wgmma that the PTX goes on beside, or has them one after the other.
+_REMARK = re.compile(r"\(C\d+\) .* in function '([^']+)'")
 _FIGURES = {
     "registers": re.compile(r"Used (\d+) registers"),
     "shared": re.compile(r"(\d+) bytes smem"),
@@ -36,6 +38,8 @@ class Resources(NamedTuple):
     #: Stored because registers are out: of a thread.
     spills: int
     stack: int
+    #: What the assembler says beside: where it has a group of warps wait for wgmma before the PTX does.
+    remarks: tuple[str, ...] = ()
 
 
 def cubin(ptx: str, arch: str) -> bytes:
@@ -72,8 +76,12 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
 
 def _read(said: str) -> dict[str, Resources]:
     pieces = _KERNEL.split(said)[1:]
+    remarks = [(match[1], match[0]) for match in _REMARK.finditer(said)]
     return {
-        kernel: Resources(**{figure: _figure(pattern, text) for figure, pattern in _FIGURES.items()})
+        kernel: Resources(
+            **{figure: _figure(pattern, text) for figure, pattern in _FIGURES.items()},
+            remarks=tuple(text for of, text in remarks if of == kernel),
+        )
         for kernel, text in zip(pieces[::2], pieces[1::2], strict=True)
     }
 

@@ -10,12 +10,18 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
-from ...gpu.nests.group import GAP_BYTES, SHARED_BYTES
+from ...gpu.nests.group import GAP_BYTES
+from ...gpu.nests.made import factor_of, made_of
 from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
 from ..nests.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
+from ..nests.tensor_floats import TensorFloatsKernel
 
-_KERNELS: dict[str, type[MatrixKernel]] = {"m16n8k16": HalvesKernel, "m16n8k32": BytesKernel}
+_KERNELS: dict[str, type[MatrixKernel]] = {
+    "m16n8k8": TensorFloatsKernel,
+    "m16n8k16": HalvesKernel,
+    "m16n8k32": BytesKernel,
+}
 #: Two neighbours are a lane's.
 _LANES = 2
 #: The depth is that of one instruction: blocks have two where the inputs' rows have places for vectors.
@@ -39,10 +45,10 @@ def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
     steps = math.prod(op.sizes[dim] or kernel.steps for dim in sides.steps)
     if steps < kernel.steps // 2:
         raise Decline(f"{steps} steps are too few for '{name}'")
-    shape = best_shape(op, sides, _SHAPES, _LANES, machine)
+    shape, parts = best_shape(op, sides, _SHAPES, _LANES, machine, kernel.steps)
     lasts = [side[-1] for side in (sides.rows, sides.columns, sides.steps)]
     depth = kernel.steps * (1 if any(op.sizes[dim] is None for dim in lasts[1:]) else 2)
-    plan = plan_of_shape(op, sides, shape._replace(depth=depth), _LANES)
+    plan = plan_of_shape(op, sides, shape._replace(depth=depth), _LANES, parts)
     return replace(plan, instruction=name, stages=_stages(op, sides, shape, depth, machine))
 
 
@@ -59,11 +65,13 @@ def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str,
 
 
 def _stages(op: StructuredOp, sides: Sides, shape: Shape, depth: int, machine: Machine) -> int:
-    """As many as there is room for."""
+    """As many as there is room for, for two blocks on a core if each has three: one copies while the other waits."""
     width = shape.columns_of_vectors * _LANES
-    element = op.element(sides.inputs[0]).width // 8
+    element = factor_of(op, sides.inputs[0]).type.width // 8
     sizes = (_room(shape.height, depth, element), _room(width, depth, element))
-    return max(min(min(machine.shared_bytes, SHARED_BYTES) // sum(sizes), _MOST_STAGES), 1)
+    most = 2 if any(made_of(op, each) for each in sides.inputs) else _MOST_STAGES
+    stages = machine.shared_bytes // 2 // sum(sizes)
+    return max(min(stages if stages > 2 else machine.shared_bytes // sum(sizes), most), 1)
 
 
 def _room(extent: int, depth: int, element: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
+from ....dialects.core.infos import is_unsigned
 from ....emit.loops import and_then, for_range, load, repeat_while, scratch, scratches, store, when
 from ....emit.numbers import Number, Size, as_i64, as_index, maximum
 from ....passes.schedule.sharing import share_places
@@ -17,8 +18,9 @@ from .sorting import sort_rows
 
 #: What the place of a write is that has none.
 NOWHERE = -1
-#: arith's AtomicRMWKind.
-_MAX_SIGNED = 6
+#: arith's AtomicRMWKind, by what is done to numbers with sign, and without.
+_MAX = 6
+_ATOMIC, _ATOMIC_UNSIGNED = {"add": 1, "max": _MAX, "min": 10}, {"add": 1, "max": 7, "min": 11}
 
 
 class Writes:
@@ -32,13 +34,13 @@ class Writes:
         """`put(write, place, *at)` for all indices below the inner sizes, for the last write to each place."""
 
         if isinstance(self._count, int) and self._count == 1:
-            share_places([1, *inner], self._only(put))
+            self.in_any_order(inner, put)
             return
 
         def with_last(last: Value) -> None:
             def note(write: Number) -> None:
                 place, check = self._place(write)
-                when(place >= 0, lambda: _raise_to(last, maximum(place, 0), as_i64(write)))
+                when(place >= 0, lambda: change_at_once(_MAX, last, [maximum(place, 0)], as_i64(write)))
                 check()
 
             def write_one(write: Number, *at: Number) -> None:
@@ -52,13 +54,15 @@ class Writes:
 
         scratch([self._places], ir.IntegerType.get_signless(64), with_last)
 
-    def _only(self, put: Callable[..., None]) -> Callable[..., None]:
+    def in_any_order(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
+        """`put(write, place, *at)` for all writes, several of which may be to one place at the same time."""
+
         def write(number: Number, *at: Number) -> None:
             place, check = self._place(number)
             check()
             put(number, place, *at)
 
-        return write
+        share_places([self._count, *inner], write)
 
     def in_order(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
         """`put(writes, place, *at)` for each place that is written; `writes(step, initial)` goes through its writes:
@@ -100,9 +104,15 @@ class Writes:
         scratches([self._count], [i64, i64], with_order)
 
 
-def _raise_to(memory: Value, place: Number, value: Number) -> None:
-    """An element becomes the larger of what it is and a value, whoever else does so at once."""
-    kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _MAX_SIGNED)
+def atomic_kind(reduction: str, dtype: str) -> int | None:
+    """How a reduction is done by atomic operations on elements of a type; None where their order would matter."""
+    kinds = _ATOMIC_UNSIGNED if is_unsigned(dtype) else _ATOMIC
+    return kinds.get(reduction) if dtype.removeprefix("u") in ("i32", "i64") else None
+
+
+def change_at_once(kind: int, memory: Value, at: Sequence[Number], value: Number) -> None:
+    """An element becomes what it and a value come to, whoever else does so at the same time."""
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), kind)
     ir.Operation.create(
-        "memref.atomic_rmw", results=[value.type], operands=[value, memory, place], attributes={"kind": kind}
+        "memref.atomic_rmw", results=[value.type], operands=[value, memory, *at], attributes={"kind": attribute}
     )

@@ -18,7 +18,7 @@ from ....emit.structured import DYNAMIC
 from ....passes.lower_calls.memrefs import flat, is_dense
 
 #: Of rows that a block's threads reduce together.
-_LONG = 64
+_LONG = 8
 #: Divisions of 32 bits take a part of the time of those of 64.
 _NARROW = 1 << 31
 #: Among indices: how many points come before.
@@ -59,6 +59,11 @@ class Points:
         sizes = [operand.type.shape[axis] for operand, axis in self._axes_along(dim)]
         return next((int(size) for size in sizes if size != DYNAMIC), -1)
 
+    def known_count(self, dims: Sequence[int]) -> int:
+        """How many points loops have together as far as types tell, -1 where they do not."""
+        sizes = [self.known_size(dim) for dim in dims]
+        return -1 if -1 in sizes else math.prod(sizes)
+
     def known_factor(self, dim: int) -> int:
         """What a loop's size is a multiple of."""
         return max((_factor(operand, axis) for operand, axis in self._axes_along(dim)), default=1)
@@ -74,7 +79,7 @@ class Points:
 
     def reduces_rows(self) -> bool:
         """Whether elements that lie side by side, many of them, become one."""
-        if not self.reductions or 0 <= math.prod(self.known_size(dim) for dim in self.reductions) < _LONG:
+        if not self.reductions or 0 <= self.known_count(self.reductions) < _LONG:
             return False
         lasts = [map_.results[-1] for map_ in self.maps[: self.input_count] if len(map_.results)]
         return all(isinstance(last, ir.AffineDimExpr) and last.position in self.reductions for last in lasts)
@@ -87,7 +92,7 @@ class Points:
         """The indices of loops (the parallel ones) at a point counted through, the last loop fastest."""
         loops = self.parallels if dims is None else list(dims)
         sizes = [self.size(dim) for dim in loops]
-        found = dict(zip(loops, _taken_apart(as_index(point), sizes), strict=True))
+        found = dict(zip(loops, taken_apart(as_index(point), sizes), strict=True))
         return {**found, WHOLE: point} if dims is None else found
 
     def element(self, place: int, indices: Indices) -> tuple[Value, list[Number]]:
@@ -182,7 +187,7 @@ def _factor(memref: Value, axis: int) -> int:
     return math.prod(_factor(joined.operands[0], each) for each in group)
 
 
-def _taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:
+def taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:
     """The index of each loop, the last one the fastest, at a point that is below the product of their sizes."""
     if len(sizes) < 2:
         return [point.value] * len(sizes)

@@ -16,7 +16,11 @@ from ....support.names import fresh_name
 WARP = 32
 #: Of memory: that of a block's threads.
 _SHARED_SPACE = 3
-_ALIGNMENT = 16
+ALIGNMENT = 16
+#: Bytes of it that a block has without its launch asking for them.
+STATIC_SHARED = 48 << 10
+#: On a kernel: the bytes that its launches ask for, where it needs more (gpu-place-shared).
+DYNAMIC_SHARED = "gpu.dynamic_shared"
 
 
 def thread_id() -> Number:
@@ -36,17 +40,16 @@ def _id(name: str) -> Number:
     return operation(f"gpu.{name}", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim x>"))
 
 
-def shared_memory(kernel: Operation, shape: Sequence[int], element: Type) -> Value:
+def shared_memory(kernel: Operation, shape: Sequence[int], element: Type, alignment: int = ALIGNMENT) -> Value:
     """Memory of a kernel's blocks, undefined at first."""
     block = kernel.block
-    i64 = ir.IntegerType.get_signless(64)
-    type_ = ir.MemRefType.get(list(shape), element, memory_space=ir.IntegerAttr.get(i64, _SHARED_SPACE))
+    i64, type_ = ir.IntegerType.get_signless(64), shared_type(shape, element)
     name = fresh_name(f"{symbol_name(kernel)}_shared", {symbol_name(each) for each in operations_of(block)})
     attributes = {
         "sym_name": ir.StringAttr.get(name),
         "sym_visibility": ir.StringAttr.get("private"),
         "type": ir.TypeAttr.get(type_),
-        "alignment": ir.IntegerAttr.get(i64, _ALIGNMENT),
+        "alignment": ir.IntegerAttr.get(i64, alignment),
         "initial_value": ir.UnitAttr.get(),
     }
     with ir.InsertionPoint.at_block_begin(block):
@@ -56,10 +59,14 @@ def shared_memory(kernel: Operation, shape: Sequence[int], element: Type) -> Val
 
 def block_memory(shape: Sequence[int], element: Type) -> Value:
     """The same in code that is to be a kernel: gpu-share-threads places it."""
-    i64 = ir.IntegerType.get_signless(64)
-    type_ = ir.MemRefType.get(list(shape), element, memory_space=ir.IntegerAttr.get(i64, _SHARED_SPACE))
-    alignment = ir.IntegerAttr.get(i64, _ALIGNMENT)
+    type_ = shared_type(shape, element)
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
     return ir.Operation.create("memref.alloc", [type_], attributes={**segments(0, 0), "alignment": alignment}).result
+
+
+def shared_type(shape: Sequence[int], element: Type) -> Type:
+    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SHARED_SPACE)
+    return ir.MemRefType.get(list(shape), element, memory_space=space)
 
 
 # ---- what a warp's threads tell each other, 32 bits at a time ----

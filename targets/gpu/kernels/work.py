@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 from ....bindings.ir import Operation
+from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, functions_in, has_body, operations_in, outermost, symbol_name
 from ....emit.loops import PARALLEL
 
 READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
 WRITES = frozenset(
     "memref.store memref.copy vector.store vector.transfer_write memref.atomic_rmw memref.generic_atomic_rmw".split()
+)
+#: What a function of 32 bits takes, and those of math that are an instruction or two.
+FUNCTION = 32
+_SHORT = frozenset(
+    f"math.{name}" for name in "absf absi ceil copysign ctpop floor fma roundeven rsqrt sqrt trunc".split()
 )
 
 
@@ -63,3 +69,10 @@ def is_in_order(op: Operation) -> bool:
 def is_scalar(op: Operation) -> bool:
     """Whether it computes scalars of scalars, wherever that is."""
     return op.name.partition(".")[0] in ("arith", "math", "index") or op.name == "affine.apply"
+
+
+def code_of(op: Operation) -> int:
+    """What becomes of an operation, about."""
+    if not op.name.startswith("math.") or op.name in _SHORT:
+        return 1
+    return FUNCTION * (op.results[0].type.width if isinstance(op.results[0].type, ir.FloatType) else 32) // 32

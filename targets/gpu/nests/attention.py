@@ -13,7 +13,8 @@ from ....emit.arithmetic import element
 from ....emit.linalg import product
 from ....emit.numbers import Number, Size, as_index, constant, fma, maximum, minimum, select
 from ...default.attention_blocks import Blocks, Rows, ceil_divided, is_same, places, quotient
-from .attention_rows import ACROSS, Part, Partial, Rectangle, Tile, based_on, power
+from .attention_operands import Operands, Part
+from .attention_rows import ACROSS, Partial, Tile, based_on, power
 
 #: With fewer blocks a device has nothing to do for some; of so few keys a block is not worth it.
 _ENOUGH_BLOCKS, _FEWEST_KEYS = 256, 256
@@ -28,17 +29,7 @@ class Tiles(Protocol):
     def width(self) -> int: ...
     @property
     def threads(self) -> int: ...
-    def rectangle(
-        self,
-        what: Blocks,
-        query: Part,
-        key: Part,
-        value: Part,
-        out: Part,
-        biases: Sequence[Value],
-        sequence: Size,
-        head: Size,
-    ) -> Writes: ...
+    def rectangle(self, operands: Operands) -> Writes: ...
 
 
 class Writes(Protocol):
@@ -57,7 +48,7 @@ def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biase
             # Those that see most keys first.
             block = as_index(blocks) - 1 - as_index(block)
         tensors = Part(query), Part(key), Part(value), Part(Rows(out, queries))
-        rectangle = tile.rectangle(what, *tensors, biases, sequence, head)
+        rectangle = tile.rectangle(Operands(what, *tensors, biases, sequence, head))
         rectangle.write(_times(block, tile.queries), _times(part, tile.width))
 
     loops.for_blocks(product([parts, blocks, heads, batch]), tile.threads, block)
@@ -81,7 +72,7 @@ def attend_together(what: Blocks, query: Rows, key: Rows, value: Rows, biases: S
             column, block, part, group, sequence = places(position, [columns, blocks, parts, groups, batch])
             tensors = Part(query), Part(key), Part(value), Part(Rows(out, queries))
             head = _times(group, together)
-            rectangle = Rectangle(what, tile, *tensors, biases, sequence, head, together)
+            rectangle = tile.rectangle(Operands(what, *tensors, biases, sequence, head, together))
             place = _times(block, tile.queries), _times(column, tile.width)
             if partial is None:
                 rectangle.write(*place)
@@ -143,9 +134,9 @@ def attend_to_sequences(
     width: Size,
     count: Size,
     rows: Size,
-    sequence: Callable[[Number], tuple[Blocks, Part, Part, Part, Part]],
+    sequence: Callable[[Number], Operands],
 ) -> None:
-    """The same of sequences end to end, so many, of so many queries together; `sequence` has what each is made of."""
+    """The same of sequences end to end, so many of so many queries together; `sequence` has all of one but its head."""
     # A sequence's last block may be smaller than the others.
     blocks = as_index(rows) // tile.queries + as_index(count)
     parts = ceil_divided(width, tile.width)
@@ -155,8 +146,7 @@ def attend_to_sequences(
 
         def look(own: Number, found: Number, left: Number) -> list[Value]:
             """The sequence that has the block, and which of its blocks that is."""
-            _, query, *_ = sequence(own)
-            there = as_index(ceil_divided(query.rows.length, tile.queries))
+            there = as_index(ceil_divided(sequence(own).queries, tile.queries))
             is_open = found < 0
             is_here = is_open & (left < there)
             left_behind = select(is_open & (left >= there), left - there, left)
@@ -165,8 +155,7 @@ def attend_to_sequences(
         found, left = loops.for_range(0, count, look, as_index(-1), as_index(block))
 
         def write() -> None:
-            what, query, key, value, out = sequence(found)
-            rectangle = tile.rectangle(what, query, key, value, out, [], 0, head)
+            rectangle = tile.rectangle(sequence(found)._replace(head=head))
             rectangle.write(left * tile.queries, _times(part, tile.width))
 
         loops.when(found >= 0, write)

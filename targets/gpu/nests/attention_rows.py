@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Type, Value
 from ....bindings.mlir import ir
 from ....emit import loops
 from ....emit.arithmetic import constant_value, element
-from ....emit.broadcast import load_broadcast
 from ....emit.linalg import product
 from ....emit.numbers import (
     Number,
@@ -33,8 +32,9 @@ from ....emit.numbers import (
     select,
 )
 from ....passes.schedule.vector_body import from_elements
-from ...default.attention_blocks import Blocks, Rows, is_same, quotient, seen_keys, sees
+from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
 from ..kernels.threads import block_memory, from_lane, thread_id
+from .attention_operands import Operands, Part
 from .memory import elements, load, store, wait_for_block
 from .places import is_multiple
 
@@ -49,18 +49,6 @@ _STEPS = 4
 _VECTOR, _GAP = 16, 16
 #: Columns of totals of a thread, at most, and where their number is not known.
 _MOST_COLUMNS, _USUAL_COLUMNS = 16, 4
-
-
-class Part(NamedTuple):
-    """Rows of a tensor from one on: of a sequence that is beside others."""
-
-    rows: Rows
-    start: Size = 0
-
-    def at(self, sequence: Size, row: Size, head: Size, place: Size) -> list[Size]:
-        """The indices of an element."""
-        own = row if is_same(self.start, 0) else as_index(row) + as_index(self.start)
-        return [sequence, head, own, place] if self.rows.is_by_head else [sequence, own, head, place]
 
 
 class Tile(NamedTuple):
@@ -92,9 +80,9 @@ class Tile(NamedTuple):
         """Of a block."""
         return THREADS
 
-    def rectangle(self, what: Blocks, *operands: Any) -> Rectangle:
+    def rectangle(self, operands: Operands) -> Rectangle:
         """What a thread does for some queries of a head."""
-        return Rectangle(what, self, *operands)
+        return Rectangle(self, operands)
 
     @property
     def queries(self) -> int:
@@ -150,25 +138,9 @@ class Rectangle:
     """What a thread does for some rows, and some columns of their results. Rows are queries of a head, or of so many
     heads beside each other that have the same keys: a query's heads first."""
 
-    def __init__(
-        self,
-        what: Blocks,
-        tile: Tile,
-        query: Part,
-        key: Part,
-        value: Part,
-        out: Part,
-        biases: Sequence[Value],
-        sequence: Size,
-        head: Size,
-        heads: Size = 1,
-    ):
-        self.what, self.tile, self.biases = what, tile, biases
-        self.query, self.key, self.value, self.out = query, key, value, out
-        self.sequence, self.head, self.heads = sequence, head, heads
-        self.rows = product([query.rows.length, heads])
-        self.queries, self.keys, self.size = query.rows.length, key.rows.length, query.rows.sizes[3]
-        self.width = value.rows.sizes[3]
+    def __init__(self, tile: Tile, operands: Operands):
+        self.tile, self.given, self.what = tile, operands, operands.what
+        self.rows = product([operands.queries, operands.heads])
         self.memories = _Memories.of(tile)
         self.thread = thread_id()
         self.across = self.thread % ACROSS
@@ -177,14 +149,14 @@ class Rectangle:
 
     def write(self, start: Size, column: Size) -> None:
         """Of the rows from `start` on, the columns from `column` on."""
-        self._put(*self._met(start, column, 0, self.keys))
+        self._put(*self._met(start, column, 0, self.given.keys))
 
     def write_part(self, start: Size, column: Size, first: Size, last: Size, to: Partial) -> None:
         """What these keys alone give."""
         most, sums, totals = self._met(start, column, first, last)
 
         def put(row: int, query: Number, head: Size) -> None:
-            at = [to.part, self.sequence, query, head]
+            at = [to.part, self.given.sequence, query, head]
             is_told = (self.across == 0) & (as_index(column) == 0)
             for position, each in enumerate((most[row], sums[row])):
                 loops.when(is_told, lambda each=each, position=position: loops.store(each, to.rows, *at, position))
@@ -198,8 +170,9 @@ class Rectangle:
         """Each row's largest score and sum, which all its threads have, and the thread's totals."""
         tile, wide = self.tile, self.tile.wide
         self.start, self.column = start, column
-        queries = tile.queries if is_same(self.heads, 1) else as_index(tile.queries) // as_index(self.heads) + 2
-        first, self.last = seen_keys(self.what, self._of_row(as_index(start))[0], queries, self.keys)
+        heads = self.given.heads
+        queries = tile.queries if is_same(heads, 1) else as_index(tile.queries) // as_index(heads) + 2
+        first, self.last = seen_keys(self.what, self._of_row(as_index(start))[0], queries, self.given.keys)
         first, self.last = maximum(first, begin), minimum(self.last, end)
         none, zero = constant(-math.inf, wide), constant(0, wide)
         nothing = [constant_value(0, _vector(wide, tile.lanes))] * (tile.rows * tile.vectors)
@@ -226,9 +199,9 @@ class Rectangle:
 
     def _of_row(self, row: Number) -> tuple[Number, Size]:
         """The query and the head of a row."""
-        if is_same(self.heads, 1):
-            return row, self.head
-        return row // self.heads, as_index(self.head) + row % self.heads
+        if is_same(self.given.heads, 1):
+            return row, self.given.head
+        return row // self.given.heads, as_index(self.given.head) + row % self.given.heads
 
     # ---- scores ----
 
@@ -255,8 +228,8 @@ class Rectangle:
             return loops.for_range(0, tile.depth, few, *scores, step=together)
 
         zeros = [constant_value(0, _vector(tile.wide, tile.keys))] * tile.rows
-        scores = loops.for_range(0, self.size, some_elements, *zeros, step=tile.depth)
-        if not isinstance(self.size, int) or self.size == 0:
+        scores = loops.for_range(0, self.given.size, some_elements, *zeros, step=tile.depth)
+        if not isinstance(self.given.size, int) or self.given.size == 0:
             # Without elements nobody has waited for those who still read scores.
             wait_for_block()
         return [list(map(number, elements(each))) for each in scores]
@@ -269,10 +242,9 @@ class Rectangle:
         for each, score in enumerate(scores):
             place = key + self.across * self.tile.keys + each
             score = score * what.scale
-            for bias in self.biases:
-                inside = minimum(own, as_index(self.queries) - 1), minimum(place, as_index(self.keys) - 1)
-                score = score + bias_at(what, bias, self.sequence, head, *inside)
-            is_whole = what.window is None and is_multiple(self.keys, self.tile.keys_of_block)
+            for bias in self.given.biases_at(head, own, place):
+                score = score + bias
+            is_whole = what.window is None and is_multiple(self.given.keys, self.tile.keys_of_block)
             seen = None if is_whole else place < as_index(self.last)
             if what.offset is not None:
                 near = sees(what.is_causal, what.window, place - (own + as_index(what.offset)))
@@ -310,12 +282,12 @@ class Rectangle:
 
     def _put(self, most: Sequence[Number], sums: Sequence[Number], totals: Sequence[Sequence[Number]]) -> None:
         """The results."""
-        result = quotient(self.what, self.keys)
+        result = quotient(self.what, self.given.keys)
 
         def put(row: int, query: Number, head: Size) -> None:
             def divided(total: Number, place: Number) -> None:
-                at = self.out.at(self.sequence, query, head, place)
-                loops.store(result(total, sums[row]), self.out.rows.tensor, *at)
+                at = self.given.out.at(self.given.sequence, query, head, place)
+                loops.store(result(total, sums[row]), self.given.out.rows.tensor, *at)
 
             self._each_total(totals, row, divided)
 
@@ -335,7 +307,8 @@ class Rectangle:
             first = as_index(self.column) + self.across * tile.lanes + vector * tile.lanes * ACROSS
             for lane, each in enumerate(elements(total)):
                 place = first + lane
-                is_some = None if is_multiple(self.width, tile.width) else place < as_index(self.width)
+                width = self.given.width
+                is_some = None if is_multiple(width, tile.width) else place < as_index(width)
                 only_if(is_some, partial(put, number(each), place))
 
     # ---- shared memory ----
@@ -343,23 +316,22 @@ class Rectangle:
     def _bring_queries(self, place: Number) -> None:
         def at(row: Number, column: Number) -> list[Size]:
             query, head = self._of_row(row)
-            return self.query.at(self.sequence, query, head, column)
+            return self.given.query.at(self.given.sequence, query, head, column)
 
-        block = _Brought(self.query.rows.tensor, at, self.size)
+        block = _Brought(self.given.query.rows.tensor, at, self.given.size)
         rows = block, as_index(self.start), as_index(self.rows), self.tile.queries
         self._bring(*rows, place, self.tile.depth, self.memories.queries, turned=True)
 
     def _bring_keys(self, key: Number, place: Number) -> None:
-        rows = self._of_keys(self.key, self.size), key, as_index(self.last), self.tile.keys_of_block
+        rows = self._of_keys(self.given.key, self.given.size), key, as_index(self.last), self.tile.keys_of_block
         self._bring(*rows, place, self.tile.depth, self.memories.keys, turned=True)
 
     def _bring_values(self, key: Number) -> None:
-        rows = self._of_keys(self.value, self.width), key, as_index(self.last), self.tile.values
+        rows = self._of_keys(self.given.value, self.given.width), key, as_index(self.last), self.tile.values
         self._bring(*rows, as_index(self.column), self.tile.width, self.memories.values)
 
     def _of_keys(self, part: Part, size: Size) -> _Brought:
-        head = part.rows.head_for(self.head, self.query.rows.sizes[2])
-        return _Brought(part.rows.tensor, lambda row, column: part.at(self.sequence, row, head, column), size)
+        return _Brought(part.rows.tensor, lambda row, column: self.given.of_keys(part, row, column), size)
 
     def _bring(
         self,
@@ -441,11 +413,6 @@ def of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Numb
         across //= 2
         whole = combine(whole, number(from_lane(whole.value, across)))
     return whole
-
-
-def bias_at(what: Blocks, bias: Value, sequence: Size, head: Size, query: Number, key: Number) -> Number:
-    """What a bias adds to a score."""
-    return load_broadcast(bias, [as_index(sequence), as_index(head), query, key]).of(what.bias_dtype).to(what.wide)
 
 
 def based_on(most: Number) -> Number:

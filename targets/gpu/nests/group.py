@@ -13,11 +13,13 @@ from ....emit.structured import StructuredOp
 from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
-from ....passes.schedule.joining import asks_for_place
+from ....passes.schedule.joining import asks_for_result
 from ....passes.schedule.plan import Plan
+from .made import factor_of
+from .units import extents_of
 
-#: What a block has at most: threads, and bytes of shared memory that is known when it is compiled.
-_MOST_THREADS, SHARED_BYTES = 1024, 48 << 10
+#: What a block has at most: threads, and bytes of shared memory, of which a device may have less (gpu-place-shared).
+_MOST_THREADS, _MOST_SHARED = 1024, 227 << 10
 #: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
 GAP_BYTES = 16
 
@@ -56,7 +58,7 @@ class Tile:
 
     @property
     def batches(self) -> list[int]:
-        """The loops of which a block has one point, outermost first."""
+        """The loops of which a block has one point, outermost first: that of the reduction's parts, too."""
         return [dim for dim in self.plan.order if dim not in (self.columns, self.rows, self.steps)]
 
     def threads_along(self, dim: int | None) -> int:
@@ -114,42 +116,55 @@ def check_group(group: Group) -> None:
     wrong = next((dim for dim, _ in plan.blocks if dim != plan.order[-1]), None)
     if wrong is not None:
         raise Decline(f"blocks are of the reduction's steps, not of loop {plan.joined[wrong][0]}")
+    if plan.parts is not None and plan.parts.dim != plan.order[-1]:
+        raise Decline(f"parts are of the reduction's steps, not of loop {plan.joined[plan.parts.dim][0]}")
     if any(clause is not None for clause in (plan.square, plan.panel, plan.parallel, plan.dot, plan.tiles)):
         raise Decline("'square', 'panel', 'parallel', 'dot' and 'tiles' are for processors' vectors")
     if plan.lanes & (plan.lanes - 1):
         raise Decline(f"{plan.lanes} lanes are no power of two")
     if Tile(plan).threads > _MOST_THREADS:
         raise Decline(f"{Tile(plan).threads} threads are more than a block may have: {_MOST_THREADS}")
-    (_check_strip if plan.order[-1] in shared else _check_tiles)(plan)
+    (_check_strip if plan.order[-1] in shared else _check_tiles)(op, plan)
     check_reads_outputs(op)
-    if len(combiners(op)) != 1 or asks_for_place(op):
+    if len(combiners(op)) != 1 or asks_for_result(op):
         raise Decline("it is no sum of one number that is the same wherever it is")
     tile = Tile(plan)
     for operand in plan.shared:
         if operand >= op.input_count or side_of(op, tile, operand) is None:
             raise Decline(f"operand {operand} is not shared by a block's threads: it has no rows or columns, or both")
     room = plan.stages * sum(map(partial(_room, op, tile), plan.shared))
-    if room > SHARED_BYTES:
-        raise Decline(f"{room} bytes of shared memory are more than a block may have: {SHARED_BYTES}")
+    if room > _MOST_SHARED:
+        raise Decline(f"{room} bytes of shared memory are more than a block may have: {_MOST_SHARED}")
 
 
-def _check_tiles(plan: Plan) -> None:
+def part_loop(op: StructuredOp, plan: Plan) -> int | None:
+    """The loop that counts the parts of a reduction: no input goes along it. None where all is done at once."""
+    return next(iter(loops_of_no_input(op)), None) if plan.parts is not None else None
+
+
+def loops_of_no_input(op: StructuredOp) -> list[int]:
+    inputs = range(op.input_count)
+    return [dim for dim in op.parallels if op.sizes[dim] != 1 and not any(op.uses(each, dim) for each in inputs)]
+
+
+def _check_tiles(_: StructuredOp, plan: Plan) -> None:
     if plan.order[-1] in plan.tile:
         raise Decline("steps of the reduction are one by one where threads share rows and columns only")
 
 
-def _check_strip(plan: Plan) -> None:
+def _check_strip(op: StructuredOp, plan: Plan) -> None:
     if plan.shared or plan.blocks or plan.stages > 1 or plan.instruction is not None:
         raise Decline("'shared', 'blocks', 'stages' and 'instruction' are for threads that do not share the reduction")
     parts = dict(plan.threads)[plan.order[-1]]
     if parts & (parts - 1):
         raise Decline(f"{parts} parts of the reduction are no power of two")
+    extents_of(op, plan.joined[plan.order[-1]], plan.tile.get(plan.order[-1], 1))
 
 
 def _room(op: StructuredOp, tile: Tile, operand: int) -> int:
     """Bytes of a block of an input in shared memory, whichever way it lies there."""
     extent, depth = tile.extent(side_of(op, tile, operand)), tile.depth
-    size = storage_bytes(op.element(operand))
+    size = storage_bytes(factor_of(op, operand).type)
     gap = GAP_BYTES // size
     return max(extent * (depth + gap), depth * (extent + gap)) * size
 

@@ -8,7 +8,7 @@ computes what nobody stores, beyond the last step inputs are zeros or steps are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ....bindings.ir import Value
@@ -18,11 +18,12 @@ from ....emit.arithmetic import constant_value
 from ....emit.numbers import Number, Size, as_index, minimum
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import Lanes, is_vector
-from .group import Group, Tile, side_of
+from .group import Group, Tile, part_loop, side_of
+from .made import factor_of, inputs_of_none, made_of, narrowed
 from .memory import elements, load, shared_memory, wait_for_block
-from .places import Indices, Loops, clamped, is_multiple
-from .results import Points, Results, no_index
-from .staging import Origin, Staged
+from .places import Indices, Loops, clamped, index_of, is_multiple
+from .results import Points, Results
+from .staging import MadeStaged, Origin, Staged
 
 #: As many rows lie side by side in shared memory where one thread reads them.
 _ROWS_TOGETHER = 4
@@ -38,6 +39,8 @@ class Kernel:
 
     #: Of the operations that it writes, beside those of all kernels.
     dialects: ClassVar[tuple[str, ...]] = ("vector",)
+    #: Of blocks of inputs in shared memory, in bytes.
+    alignment: ClassVar[int] = 16
 
     @classmethod
     def check(cls, group: Group) -> None:
@@ -52,16 +55,25 @@ class Kernel:
         self.origin = self._origin(block)
         self.results = Results(group, self.tile, self.loops, self.origin.batch, self._points(), self._points(True))
         self.staged = [self._staged(operand) for operand in group.plan.shared]
+        #: Inputs of which nothing is read while products are summed.
+        self.brought = inputs_of_none(self.op, [each.factor for each in self.staged])
         self.fixed: dict[tuple[int, int, int], Value] = {}
         #: Steps beyond the last one add zeros to sums of products; of other sums they are left out.
         self.leaves_out = not (
             is_multiple(self.loops.size(self.tile.steps), self.tile.depth) or is_plain_product(group)
         )
         self.stages = group.plan.stages
+        #: Of the reduction's parts the one that the block has, and how many there are.
+        dim = part_loop(self.op, group.plan)
+        self.part: tuple[Number, Size] | None = None if dim is None else (self.origin.batch[dim], self.loops.sizes[dim])
+        self._first_block: Size = 0
 
     def _staged(self, operand: int) -> Staged:
         side = side_of(self.op, self.tile, operand)
         assert side is not None
+        made = made_of(self.op, operand)
+        if made is not None:
+            return MadeStaged(self.op, self.tile, self.loops, made, side, self.steps_last(operand))
         return Staged(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
 
     def steps_last(self, operand: int) -> bool | None:
@@ -132,9 +144,24 @@ class Kernel:
         if not self.staged:
             self.results.write(loops.for_range(0, self.loops.size(self.tile.steps), self._step_alone, *first))
             return
-        memories = [shared_memory(self.op.operation, [self.stages, *each.shape], each.element) for each in self.staged]
+        memories = [
+            shared_memory(self.op.operation, [self.stages, *each.shape], each.element, self.alignment)
+            for each in self.staged
+        ]
+        self.results.write(self.summed(memories, self._blocks_of_part(), first))
+
+    def _blocks_of_part(self) -> Size:
+        """How many blocks of steps this one has to do: parts differ by one at most."""
         count = blocks_along(self.tile, self.loops, self.tile.steps)
-        self.results.write(self.summed(memories, count, first))
+        if self.part is None:
+            return count
+        part, parts = self.part
+        self._first_block = part * count // parts
+        return (part + 1) * count // parts - self._first_block
+
+    def first_step(self, block: Number) -> Number:
+        """Where a block of steps begins, of those that are this block's of threads."""
+        return (block + self._first_block) * self.tile.depth
 
     def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
         """The sums of all steps, of which so many blocks come to shared memory."""
@@ -143,7 +170,7 @@ class Kernel:
     def read_fixed(self) -> None:
         """Inputs that are the same in all steps stay in registers."""
         for operand in range(self.op.input_count):
-            if operand in self.group.plan.shared or self.changes_by_steps(operand):
+            if operand in self.brought or self.changes_by_steps(operand):
                 continue
             for row in range(self.tile.rows_of_thread):
                 for vector in range(self.tile.vectors_of_thread):
@@ -181,7 +208,7 @@ class Kernel:
         return loops.for_range(0, count, inside, *first)
 
     def _fetch(self, block: Number) -> list[Value]:
-        step = block * self.tile.depth
+        step = self.first_step(block)
         return [value for each in self.staged for value in each.fetch(self.origin, step, self.thread)]
 
     def _fetch_if(self, block: Number, count: Size) -> list[Value]:
@@ -203,12 +230,13 @@ class Kernel:
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
         """The sums with what a block of steps gives, which is in a stage of shared memory."""
         depth, size = self.tile.depth, self.loops.size(self.tile.steps)
-        until = minimum(size - block * depth, depth) if self.leaves_out else depth
-        others = set(range(self.op.input_count)).difference(self.group.plan.shared)
-        needs_place = any(map(self.changes_by_steps, others))
+        begin = self.first_step(block)
+        until = minimum(size - begin, depth) if self.leaves_out else depth
+        others = set(range(self.op.input_count)).difference(self.brought)
+        needs_place = "linalg.index" in self.op.inner_names or any(map(self.changes_by_steps, others))
 
         def step(inside: Number, *sums: Value) -> list[Value]:
-            index = block * depth + inside
+            index = begin + inside
             steps = self.loops.taken_apart(self.tile.steps, index) if needs_place else {}
             known = {
                 each.operand: self._from_shared(each, memory, stage, inside)
@@ -237,23 +265,31 @@ class Kernel:
         found: list[Value] = []
         for position, value in enumerate(sums):
             row, vector = divmod(position, vectors)
-            arguments = [self._argument(operand, row, vector, steps, known) for operand in range(self.op.input_count)]
-            found.append(self.evaluated(lanes, arguments, value))
+            arguments = [self._argument(operand, row, vector, steps) for operand in range(self.op.input_count)]
+            factors = {
+                each.factor: known[each.operand][vector if each.side == self.tile.columns else row]
+                for each in self.staged
+            }
+            found.append(self.evaluated(lanes, arguments, value, steps, factors))
         return found
 
-    def evaluated(self, lanes: Lanes, arguments: Sequence[Value], value: Value) -> Value:
-        """A sum with what the body adds to it."""
-        (new,) = lanes.evaluate([*arguments, value], no_index)
+    def evaluated(
+        self,
+        lanes: Lanes,
+        arguments: Sequence[Value | None],
+        value: Value,
+        steps: Indices,
+        factors: Mapping[Value, Value],
+    ) -> Value:
+        """A sum with what the body adds to it; `factors` are known already."""
+        (new,) = lanes.evaluate([*arguments, value], index_of(steps), factors)
         return new if is_vector(value) == is_vector(new) else lanes.vector(new)
 
-    def _argument(self, operand: int, row: int, vector: int, steps: Indices, known: dict[int, list[Value]]) -> Value:
-        if operand in known:
-            return known[operand][vector if self._is_of_columns(operand) else row]
+    def _argument(self, operand: int, row: int, vector: int, steps: Indices) -> Value | None:
+        if operand in self.brought:
+            return None
         found = self.fixed.get((operand, row, vector))
         return self._read(operand, row, vector, steps) if found is None else found
-
-    def _is_of_columns(self, operand: int) -> bool:
-        return side_of(self.op, self.tile, operand) == self.tile.columns
 
 
 _PRODUCTS = ("arith.mulf", "arith.muli")
@@ -262,13 +298,7 @@ _PRODUCTS = ("arith.mulf", "arith.muli")
 def is_plain_product(group: Group) -> bool:
     """Whether the body adds a product of two numbers that are zero where the inputs in shared memory are."""
     (combiner,) = combiners(group.op)
-    arguments = [group.op.block.arguments[operand] for operand in group.plan.shared]
+    factors = [factor_of(group.op, operand) for operand in group.plan.shared]
     product = next((made for each in combiner.operation.operands if (made := made_by(each, *_PRODUCTS))), None)
     is_sum = combiner.operation.name in ("arith.addf", "arith.addi")
-    return is_sum and product is not None and all(_widened(each) in arguments for each in product.operands)
-
-
-def _widened(value: Value) -> Value:
-    """The number that another one has been made of, without a change."""
-    widening = made_by(value, "arith.extf", "arith.extsi", "arith.extui")
-    return value if widening is None else widening.operands[0]
+    return is_sum and product is not None and all(narrowed(each) in factors for each in product.operands)

@@ -67,11 +67,11 @@ def _alignment(vector: Type) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
 
 
-def shared_memory(inside: Operation, shape: Sequence[int], element: Type) -> Value:
+def shared_memory(inside: Operation, shape: Sequence[int], element: Type, alignment: int = threads.ALIGNMENT) -> Value:
     """Memory of each block of the kernel that an operation is in."""
     kernel = enclosing(inside, "gpu.func")
     assert kernel is not None, "blocks of threads run kernels"
-    return threads.shared_memory(kernel, shape, element)
+    return threads.shared_memory(kernel, shape, element, alignment)
 
 
 def wait_for_block() -> None:

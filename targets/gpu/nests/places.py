@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
@@ -26,13 +26,13 @@ class Loops:
     def __init__(self, op: StructuredOp, chains: Sequence[Sequence[int]]):
         self.op = op
         self.chains = chains
-        self._sizes = {dim: _size(op, dim) for dim in op.dims}
+        self.sizes = {dim: _size(op, dim) for dim in op.dims}
 
     def size(self, chain: int | None) -> Size:
         """How long a chain is; 1 without one."""
         total: Size = 1
         for dim in () if chain is None else self.chains[chain]:
-            total = _times(total, self._sizes[dim])
+            total = _times(total, self.sizes[dim])
         return total
 
     def taken_apart(self, chain: int | None, index: Number) -> dict[int, Number]:
@@ -44,7 +44,7 @@ class Loops:
         narrow = isinstance(total, int) and total < _NARROW and len(dims) > 1
         rest = _cast(index, "i32") if narrow else index
         for dim in reversed(dims[1:]):
-            size = self._sizes[dim]
+            size = self.sizes[dim]
             found[dim] = as_index(rest % size)
             rest = rest // size
         return {**found, **({dims[0]: as_index(rest)} if dims else {})}
@@ -61,6 +61,11 @@ def _times(left: Size, right: Size) -> Size:
 
 def _cast(index: Number, dtype: str) -> Number:
     return convert("arith.index_cast", index, ir.IntegerType.get_signless(int(dtype[1:])))
+
+
+def index_of(steps: Indices) -> Callable[[int], Value]:
+    """What a body is told that asks for an index: those which ask for a result's are planned by no rule."""
+    return lambda dim: steps[dim]
 
 
 def place(access: Sequence[Linear], indices: Indices) -> list[Number]:
@@ -85,37 +90,45 @@ def lanes_along(op: StructuredOp, operand: int, access: Sequence[Linear], memref
     bits = getattr(memref.type.element_type, "width", 64)
     if not dims or not access or bits < 8:
         return 1
-    last, size = access[-1], _length(op, access, memref, dims)
+    last, (size, joined) = access[-1], _length(op, access, memref, dims)
     in_others = any(index.factor(dims[-1]) for index in access[:-1])
     if last.factor(dims[-1]) != 1 or in_others or size is None:
         return 1
     others = [factor for each, factor in last.factors if each != dims[-1]]
     lanes = _VECTOR_BYTES * 8 // bits
-    while lanes > 1 and any(each % lanes for each in (size, last.constant, *others, *_strides(memref, access))):
+    while lanes > 1 and any(each % lanes for each in (size, last.constant, *others, *_strides(memref, access, joined))):
         lanes //= 2
     return lanes
 
 
-def _length(op: StructuredOp, access: Sequence[Linear], memref: Value, dims: Sequence[int]) -> int | None:
-    """How many steps of the last loops of a chain go from element to element."""
-    total = op.sizes[dims[-1]]
-    axes = [(index, size) for index, size in zip(access, memref.type.shape, strict=True) if size != 1]
-    for (before, _), (index, size), dim, outer in zip(axes[-2::-1], axes[::-1], dims[::-1], dims[-2::-1], strict=False):
+def _length(
+    op: StructuredOp, access: Sequence[Linear], memref: Value, dims: Sequence[int]
+) -> tuple[int | None, set[int]]:
+    """How many steps of the last loops of a chain go from element to element, and the axes before the last of these."""
+    total, joined = op.sizes[dims[-1]], set[int]()
+    axes = [place for place, size in enumerate(memref.type.shape) if size != 1]
+    for outer_axis, axis, dim, outer in zip(axes[-2::-1], axes[::-1], dims[::-1], dims[-2::-1], strict=False):
+        before, index, size = access[outer_axis], access[axis], memref.type.shape[axis]
         whole = index.is_all_of(dim) and op.sizes[dim] == size and is_dense(memref.type)
         more = op.sizes[outer]
         if not whole or before.dim != outer or before.is_partial or total is None or more is None:
             break
         total *= more
-    return total
+        joined.add(outer_axis)
+    return total, joined
 
 
-def _strides(memref: Value, access: Sequence[Linear]) -> list[int]:
+def _strides(memref: Value, access: Sequence[Linear], joined: Collection[int]) -> list[int]:
     """By how many elements the points of other axes are apart, and where the first is; 1 where nobody knows."""
     strides, offset = memref.type.get_strides_and_offset()
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     if strides[-1] != 1:
         return [1]
-    moving = [stride for stride, index in zip(strides[:-1], access, strict=False) if index.factors or index.constant]
+    moving = [
+        stride
+        for axis, (stride, index) in enumerate(zip(strides[:-1], access, strict=False))
+        if axis not in joined and (index.factors or index.constant)
+    ]
     return [1 if each == unknown else each for each in (*moving, offset)]
 
 

@@ -13,7 +13,7 @@ from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....passes.schedule.vector_body import Lanes
 from .group import Group, Tile
 from .memory import elements, gathered, load, store
-from .places import Indices, Loops, is_multiple, lanes_along, place
+from .places import Indices, Loops, index_of, is_multiple, lanes_along, place
 
 
 class Points(NamedTuple):
@@ -118,7 +118,7 @@ class Results:
                 for operand, theirs in zip(consumer.operands[: consumer.input_count], accesses, strict=False)
             ]
             lanes = Lanes(consumer, self.tile.lanes, self.hoisted)
-            (value,) = lanes.evaluate([*arguments, None], no_index)
+            (value,) = lanes.evaluate([*arguments, None], index_of({}))
             memref, access = consumer.outputs[0], accesses[-1]
         self._store(self._whole(value, Lanes(self.op, self.tile.lanes, self.hoisted)), memref, access, row, vector)
 
@@ -134,10 +134,6 @@ class Results:
             else:
                 is_inside = self.points.vectors[vector] + lane < size
                 loops.when(is_inside, lambda e=each, a=at: store(e, memref, a))
-
-
-def no_index(dim: int) -> Value:
-    raise AssertionError(f"a body that asks for loop {dim} is planned by no rule")
 
 
 def _loops_of(consumer: StructuredOp, result: Value, access: Sequence[Linear]) -> dict[int, int]:

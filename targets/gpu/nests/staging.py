@@ -3,20 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
+from ....bindings.navigation import operations_of
+from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.arithmetic import constant_value
-from ....emit.numbers import Number, Size, as_index, number, select
-from ....emit.structured import StructuredOp
+from ....emit.numbers import Number, Size, as_index, minimum, number, select
+from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....passes.lower_calls.memrefs import storage_bytes
-from .group import GAP_BYTES, Tile
-from .memory import elements, load, store
-from .places import Indices, Loops, clamped, is_multiple, lanes_along, place
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_body import Lanes, from_elements
+from .group import GAP_BYTES, Tile, side_of
+from .made import Made, made_of
+from .memory import elements, gathered, load, store
+from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
+from .units import Unit, extents_of, steps_at_once, steps_of_code
+
+#: What a thread loads at once.
+_VECTOR_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -52,12 +62,17 @@ class Staged:
         self.access = op.accesses[operand]
         self.memref = op.operands[operand]
         self.element = op.element(operand)
-        lanes = {chain: self._lanes_along(chain) for chain in (side, tile.steps)}
+        #: What it is to the body; what is in shared memory.
+        self.factor: Value = op.block.arguments[operand]
         #: The chain along which a thread loads neighbours, and how many.
-        self.along = self._fastest(lanes)
-        self.lanes = lanes[self.along]
+        self.along, self.lanes = self._neighbours()
         #: Whether rows in shared memory are of steps; where nobody asks for either, as they lie in memory.
         self.steps_last = self.along == tile.steps if steps_last is None else steps_last
+
+    def _neighbours(self) -> tuple[int, int]:
+        lanes = {chain: self._lanes_along(chain) for chain in (self.side, self.tile.steps)}
+        along = self._fastest(lanes)
+        return along, lanes[along]
 
     def _lanes_along(self, chain: int) -> int:
         lanes = lanes_along(self.op, self.operand, self.access, self.memref, self.tile.plan.joined[chain])
@@ -90,12 +105,13 @@ class Staged:
     def _units(self, thread: Number) -> list[tuple[Number, Number, Number]]:
         """What a thread brings: a number below the count of all, the point of the side, and the step, of each."""
         across = self.side if self.along == self.tile.steps else self.tile.steps
-        per_line = self.tile.extent(self.along) // self.lanes
-        count = per_line * self.tile.extent(across)
+        per_line, lines = self.tile.extent(self.along) // self.lanes, self.tile.extent(across)
         found = []
-        for first in range(0, count, self.tile.threads):
+        for first in range(0, per_line * lines, self.tile.threads):
             line, start = _divided(thread, first, per_line)
             start = start * self.lanes
+            # Who has nothing to bring reads what somebody else does.
+            line = line if self._is_some(thread) is None else minimum(line, lines - 1)
             where = (line, start) if self.along == self.tile.steps else (start, line)
             found.append((thread + first, *where))
         return found
@@ -110,15 +126,22 @@ class Staged:
         return [self._move(origin, first_step, *unit) for unit in self._units(thread)]
 
     def _move(self, origin: Origin, first_step: Number, unit: Number, side: Number, step: Number) -> Move:
+        around, first, has_step = self._point(origin, first_step, side, step)
+        indices = {**around, **self.loops.taken_apart(self.tile.steps, first)}
+        return Move(place(self.access, indices), self.place_in_block(side, step), has_step, self._is_some(unit))
+
+    def _point(
+        self, origin: Origin, first_step: Number, side: Number, step: Number
+    ) -> tuple[Indices, Number, Number | None]:
+        """Where it is: the indices of loops that are no reductions, the step, and whether there is such a step."""
         of_side, of_steps = (self.lanes if chain == self.along else 1 for chain in (self.side, self.tile.steps))
         steps, index = self.loops.size(self.tile.steps), first_step + step
         point = clamped(
             origin.starts[self.side] + side, self.loops.size(self.side), self.tile.extent(self.side), of_side
         )
-        inside = self.loops.taken_apart(self.tile.steps, clamped(index, steps, self.tile.depth, of_steps))
-        indices = {**origin.batch, **self.loops.taken_apart(self.side, point), **inside}
+        around = {**origin.batch, **self.loops.taken_apart(self.side, point)}
         has_step = None if is_multiple(steps, self.tile.depth) else index < steps
-        return Move(place(self.access, indices), self.place_in_block(side, step), has_step, self._is_some(unit))
+        return around, clamped(index, steps, self.tile.depth, of_steps), has_step
 
     def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
         """What the thread brings, in registers: zeros beyond the last step."""
@@ -132,12 +155,20 @@ class Staged:
 
     def put(self, values: Sequence[Value], memory: Value, stage: Size, thread: Number) -> None:
         """What has been fetched, into a stage of shared memory."""
-        for (unit, side, step), value in zip(self._units(thread), values, strict=True):
+        units = self._units(thread)
+        each = len(values) // len(units)
+        for position, (unit, side, step) in enumerate(units):
+            value = self._finished(values[position * each : (position + 1) * each])
             is_some = self._is_some(unit)
             if is_some is None:
                 self._put(value, memory, stage, side, step)
             else:
                 loops.when(is_some, lambda v=value, s=side, k=step: self._put(v, memory, stage, s, k))
+
+    def _finished(self, fetched: Sequence[Value]) -> Value:
+        """What of a unit goes to shared memory."""
+        (value,) = fetched
+        return value
 
     def _put(self, value: Value, memory: Value, stage: Size, side: Size, step: Size) -> None:
         if self.keeps_neighbours:
@@ -151,8 +182,125 @@ class Staged:
     def types(self) -> list[ir.Type]:
         """Of what a thread fetches."""
         count = self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
-        type_ = self.element if self.lanes == 1 else ir.VectorType.get([self.lanes], self.element)
-        return [type_] * -(-count // self.tile.threads)
+        return self._types_of_unit() * -(-count // self.tile.threads)
+
+    def _types_of_unit(self) -> list[ir.Type]:
+        return [_vector(self.element, self.lanes)]
+
+
+def _vector(element: ir.Type, lanes: int) -> ir.Type:
+    return element if lanes == 1 else ir.VectorType.get([lanes], element)
+
+
+class MadeStaged(Staged):
+    """An input of codes of which a block has the numbers in shared memory: a thread makes those that it brings."""
+
+    def __init__(
+        self, op: StructuredOp, tile: Tile, loops_: Loops, made: Made, side: int, steps_last: bool | None = None
+    ):
+        self.made = made
+        self.hoisted: dict[object, Value] = {}
+        super().__init__(op, tile, loops_, made.operands[0], side, steps_last)
+        self.factor, self.element = made.value, made.value.type
+
+    def _neighbours(self) -> tuple[int, int]:
+        chain = self.tile.steps
+        if self.op.last_dim(self.operand) not in self.tile.plan.joined[chain]:
+            lanes = self._lanes_along(self.side)
+            self.unit = Unit(self.op, self.loops, chain, 1)
+            return self.side, lanes
+        self.unit = Unit(self.op, self.loops, chain, unit_of_codes(self.op, self.tile, self.operand, self.side))
+        return chain, self.unit.count
+
+    def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
+        found: list[Value] = []
+        for _, side, step in self._units(thread):
+            around, first, has_step = self._point(origin, first_step, side, step)
+            places = self.unit.places(first)
+            for operand in self.made.operands:
+                firsts, lanes = self._loads(operand)
+                access, memref = self.op.accesses[operand], self.op.operands[operand]
+                found += [self._load(memref, access, {**around, **places[at]}, lanes) for at in firsts]
+            found += [] if has_step is None else [has_step.value]
+        return found
+
+    def _loads(self, operand: int) -> tuple[list[int], int]:
+        """The steps of a unit at which vectors begin, and their lanes, along the steps or the side."""
+        if self.along == self.tile.steps:
+            return self.unit.loads(operand)
+        changes = any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[self.side])
+        return [0], self.lanes if changes else 1
+
+    def _load(self, memref: Value, access: Sequence[Linear], indices: Indices, lanes: int) -> Value:
+        chain = self.tile.plan.joined[self.side]
+        if lanes == 1 or self.along == self.tile.steps or lanes_along(self.op, -1, access, memref, chain) >= lanes:
+            return memref if is_scalar(memref.type) else load(memref, place(access, indices), lanes)
+        last = next(dim for dim in reversed(chain) if self.op.sizes[dim] != 1)
+        at = [{**indices, last: indices[last] + lane} for lane in range(lanes)]
+        return gathered(lanes, lambda lane: load(memref, place(access, at[lane]), 1))
+
+    def _types_of_unit(self) -> list[ir.Type]:
+        is_whole = is_multiple(self.loops.size(self.tile.steps), self.tile.depth)
+        loads = [(operand, *self._loads(operand)) for operand in self.made.operands]
+        types = [_vector(self.op.element(operand), lanes) for operand, firsts, lanes in loads for _ in firsts]
+        return [*types, *([] if is_whole else [ir.IntegerType.get_signless(1)])]
+
+    def _finished(self, fetched: Sequence[Value]) -> Value:
+        left, read = list(fetched), dict[int, Sequence[Value]]()
+        for operand in self.made.operands:
+            count = len(self._loads(operand)[0])
+            read[operand] = left[:count]
+            del left[:count]
+        value = self._of_steps(read) if self.along == self.tile.steps else self._of_side(read)
+        if left:
+            value = select(number(left[0]), number(value), number(constant_value(0, value.type))).value
+        return value
+
+    def _of_steps(self, read: Mapping[int, Sequence[Value]]) -> Value:
+        of_steps = {operand: self.unit.of_steps(operand, values) for operand, values in read.items()}
+        lanes = Lanes(self.op, 1, self.hoisted)
+        made = [
+            self._evaluated(lanes, {operand: values[step] for operand, values in of_steps.items()}, places)
+            for step, places in enumerate(self.unit.known_places())
+        ]
+        return made[0] if len(made) == 1 else from_elements(made)
+
+    def _of_side(self, read: Mapping[int, Sequence[Value]]) -> Value:
+        lanes = Lanes(self.op, self.lanes, self.hoisted)
+        made = self._evaluated(lanes, {operand: values[0] for operand, values in read.items()}, {})
+        return made if self.lanes == 1 else lanes.vector(made)
+
+    def _evaluated(self, lanes: Lanes, read: Mapping[int, Value], steps: Indices) -> Value:
+        arguments = [read.get(place) for place in range(len(self.op.block.arguments))]
+        return lanes.evaluate(arguments, index_of(steps), wanted=[self.factor])[0]
+
+
+def check_made(op: StructuredOp, plan: Plan) -> None:
+    """Raises Decline where numbers are made of codes by where in a block they are, which a thread does not know."""
+    tile = Tile(plan)
+    asked = [inner.attributes["dim"].value for inner in operations_of(op.block) if inner.name == "linalg.index"]
+    for operand in plan.shared:
+        side = side_of(op, tile, operand)
+        if side is None or made_of(op, operand) is None:
+            continue
+        is_along = op.last_dim(operand) in plan.joined[tile.steps]
+        count = unit_of_codes(op, tile, operand, side) if is_along else 1
+        extents = extents_of(op, plan.joined[tile.steps], count)
+        for dim in asked:
+            if op.sizes[dim] not in (1, extents.get(dim)):
+                raise Decline(
+                    f"blocks of {tile.depth} steps have parts of loop {dim}, of which the body asks the index"
+                )
+
+
+def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
+    """How many steps a thread takes at once: codes as wide as a thread loads, less where others had none to take."""
+    steps = tile.plan.joined[tile.steps]
+    most = min(_VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
+    while most > 1 and tile.extent(side) * tile.depth // most < tile.threads:
+        most //= 2
+    count = steps_at_once(op, steps, most)
+    return math.gcd(count, tile.depth)
 
 
 def _divided(thread: Number, first: int, length: int) -> tuple[Number, Number]:

@@ -16,8 +16,10 @@ from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import Lanes
 from .group import Group
 from .kernel import Kernel
-from .memory import elements, load, shared_memory, store, wait_for_block
-from .places import lanes_along, place
+from .made import made_of
+from .memory import load, shared_memory, store, wait_for_block
+from .places import Indices, index_of
+from .units import Unit
 
 
 class StripKernel(Kernel):
@@ -35,7 +37,9 @@ class StripKernel(Kernel):
         (self._combiner,) = combiners(self.op)
         self._parts = along[steps]
         #: Steps that a thread takes at once.
-        self._unit = plan.tile.get(steps, 1)
+        self._unit = Unit(self.op, self.loops, steps, plan.tile.get(steps, 1))
+        matrix = [operand for operand in range(self.op.input_count) if self._is_along(operand, self.tile.columns)]
+        self._made = next((made for operand in matrix if (made := made_of(self.op, operand))), None)
 
     def row_places(self) -> list[Number]:
         return [as_index(row) for row in range(self.tile.rows_of_thread)]
@@ -51,8 +55,10 @@ class StripKernel(Kernel):
         lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
         neutral = self._combiner.neutral()
         start = [neutral if self.tile.lanes == 1 else lanes.vector(neutral)] * len(first)
-        begin, size = self._part * self._unit, self.loops.size(self.tile.steps)
-        sums = loops.for_range(begin, size, self._steps, *start, step=self._parts * self._unit)
+        size, (part, parts) = self.loops.size(self.tile.steps), self.part or (0, 1)
+        unit = self._unit.count
+        begin = (self._part + part * self._parts) * unit
+        sums = loops.for_range(begin, size, self._steps, *start, step=parts * (self._parts * unit))
         sums = self._together(sums)
 
         def finish() -> None:
@@ -63,15 +69,17 @@ class StripKernel(Kernel):
     def _steps(self, first: Number, *sums: Value) -> list[Value]:
         """The sums with what a thread's next steps give."""
         read: dict[tuple[int, int, int], list[Value]] = {}
+        places = self._unit.places(first)
         for operand in range(self.op.input_count):
             for row in range(self.tile.rows_of_thread):
                 for vector in range(self.tile.vectors_of_thread):
                     key = self._key(operand, row, vector)
                     if self.changes_by_steps(operand) and key not in read:
-                        read[key] = self._read_steps(operand, row, vector, first)
+                        read[key] = self._read_steps(operand, row, vector, places)
         found = list(sums)
         lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
-        for step in range(self._unit):
+        for step in range(self._unit.count):
+            made: dict[int, Value] = {}
             for position, value in enumerate(found):
                 row, vector = divmod(position, self.tile.vectors_of_thread)
                 arguments = [
@@ -80,26 +88,28 @@ class StripKernel(Kernel):
                     else self.fixed[operand, row, vector]
                     for operand in range(self.op.input_count)
                 ]
-                found[position] = self.evaluated(lanes, arguments, value)
+                factors = {}
+                if self._made is not None:
+                    if vector not in made:
+                        given, wanted = [*arguments, None], [self._made.value]
+                        (made[vector],) = lanes.evaluate(given, index_of(places[step]), wanted=wanted)
+                    factors = {self._made.value: made[vector]}
+                found[position] = self.evaluated(lanes, arguments, value, places[step], factors)
         return found
 
     def _key(self, operand: int, row: int, vector: int) -> tuple[int, int, int]:
         """What tells apart an input's elements that a thread reads."""
-        chains = self.tile.plan.joined
-        by_row = self.tile.rows is not None and any(self.op.uses(operand, dim) for dim in chains[self.tile.rows])
-        by_column = any(self.op.uses(operand, dim) for dim in chains[self.tile.columns])
+        by_row, by_column = (self._is_along(operand, chain) for chain in (self.tile.rows, self.tile.columns))
         return operand, row if by_row else 0, vector if by_column else 0
 
-    def _read_steps(self, operand: int, row: int, vector: int, first: Number) -> list[Value]:
-        memref, access, steps = self.op.operands[operand], self.op.accesses[operand], self.tile.steps
-        chains = self.tile.plan.joined
-        is_near = lanes_along(self.op, operand, access, memref, chains[steps]) >= self._unit
-        by_column = any(self.op.uses(operand, dim) for dim in chains[self.tile.columns])
-        if is_near and not (by_column and self.tile.lanes > 1):
-            indices = {**self.results.indices(row, vector), **self.loops.taken_apart(steps, first)}
-            return elements(load(memref, place(access, indices), self._unit))
-        each = [self.loops.taken_apart(steps, first + step) for step in range(self._unit)]
-        return [self.results.read(memref, access, row, vector, indices) for indices in each]
+    def _is_along(self, operand: int, chain: int | None) -> bool:
+        return chain is not None and any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[chain])
+
+    def _read_steps(self, operand: int, row: int, vector: int, places: Sequence[Indices]) -> list[Value]:
+        if self.tile.lanes == 1 or not self._is_along(operand, self.tile.columns):
+            return self._unit.read(operand, self.results.indices(row, vector), places)
+        memref, access = self.op.operands[operand], self.op.accesses[operand]
+        return [self.results.read(memref, access, row, vector, indices) for indices in places]
 
     def _together(self, sums: Sequence[Value]) -> list[Value]:
         """The sums of all threads with the same columns, which the first of them has at last."""

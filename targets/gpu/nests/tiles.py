@@ -9,7 +9,8 @@ from typing import TypeVar
 from ....bindings.context import load_dialects
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
-from ....emit.numbers import Number, as_index, number
+from ....emit.linalg import product
+from ....emit.numbers import Size, as_index, maximum, minimum, number
 from ....emit.structured import StructuredOp
 from ....passes.schedule.combiner import allow_fused_multiply_add
 from ....passes.schedule.plan import Plan
@@ -19,16 +20,24 @@ from .group import Group as Group
 from .group import Tile, check_group
 from .kernel import Kernel, blocks_along
 from .places import Loops
+from .staging import check_made
 from .strips import StripKernel
 
 
-def blocks(op: StructuredOp, plan: Plan) -> Number:
-    """How many blocks of threads compute an operation, an index that is computed here of its operands' sizes."""
+def blocks(op: StructuredOp, plan: Plan) -> Size:
+    """How many blocks of threads compute an operation: what is not known is computed here of its operands' sizes."""
     tile, chains = Tile(plan), Loops(op, plan.joined)
-    total = as_index(1)
-    for chain in [*tile.batches, tile.rows, tile.columns]:
-        total = total * blocks_along(tile, chains, chain)
-    return total
+    return product([blocks_along(tile, chains, chain) for chain in [*tile.batches, tile.rows, tile.columns]])
+
+
+def parts(op: StructuredOp, plan: Plan) -> Size:
+    """Into how many parts blocks of threads divide the steps of the reduction."""
+    if plan.parts is None or plan.parts.steps is None:
+        return 1 if plan.parts is None else plan.parts.number
+    steps, count = Loops(op, plan.joined).size(plan.parts.dim), blocks(op, plan)
+    # Where there is nothing to do there are no blocks.
+    wanted = as_index(plan.parts.number) // maximum(as_index(count), 1)
+    return maximum(minimum(wanted, as_index(steps) // plan.parts.steps), 1)
 
 
 def threads(plan: Plan) -> int:
@@ -39,6 +48,7 @@ def threads(plan: Plan) -> int:
 def check(group: Group) -> None:
     """Raises Decline for a plan that does not fit the operation."""
     check_group(group)
+    check_made(group.op, group.plan)
     _kind_of(group.plan).check(group)
 
 

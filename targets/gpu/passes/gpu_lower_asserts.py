@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What kernels assert goes into a record that the host looks at; a thread whose assertion fails ends.
 
-The record is in memory that both see: whether it is taken, the text of the place, that of kind and message, numbers.
-The first thread of all that fail takes it. Kernels are told where these texts lie at the host, and store the host's
-addresses. A kernel behind one that asserts, in the same function, does nothing where the record is taken.
+A flag in the device's memory says whether something was asserted; the first thread of all that fail takes it, and finds
+behind it where the record is, in memory of the host: whether there is one, the text of the place, that of kind and
+message, numbers. Kernels are told where these texts lie at the host, and store the host's addresses. A kernel behind
+one that asserts, in the same function, does nothing where the flag is taken: it reads the device's memory for that.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.support import DEVICE_TABLE, Support, cut
 
 _ASSERT = "tir.assert"
-#: Offsets in the record.
-_WHERE, _SITE, _NUMBERS = 8, 16, 24
+#: Offsets behind the flag, and in the record.
+_RECORD, _WHERE, _SITE, _NUMBERS = 8, 8, 16, 24
 #: LLVM's orders of what threads see.
 _MONOTONIC, _ACQUIRE_RELEASE = 2, 6
 #: Of gpu.launch_func: where the number of the kernel's operands stands among its segments.
@@ -67,7 +68,7 @@ class _Kernel:
         self._sites: dict[str, Value] = {}
 
     def lower(self, *, is_behind: bool) -> list[str]:
-        """The sites that the launch tells the kernel of, behind the record and the place; of the record alone, where
+        """The sites that the launch tells the kernel of, behind the flag and the place; of the flag alone, where
         the kernel asserts nothing. `is_behind` others that do: where they have, it does nothing.
         """
         kernel = self._kernel
@@ -75,8 +76,8 @@ class _Kernel:
         entry, pointer = body_of(kernel), type_of("ptr")
         asserts = any(op.name == _ASSERT for op in operations_in(kernel))
         with kernel.location:
-            self._record = entry.add_argument(pointer, kernel.location)
-            self._place = entry.add_argument(pointer, kernel.location) if asserts else self._record
+            self._flag = entry.add_argument(pointer, kernel.location)
+            self._place = entry.add_argument(pointer, kernel.location) if asserts else self._flag
             for block in list(kernel.regions[0].blocks):
                 self._split(block)
             if is_behind:
@@ -94,7 +95,7 @@ class _Kernel:
             if op.name != "memref.alloca":
                 rest.append(op)
         with ir.InsertionPoint(entry):
-            taken = load(self._record, 0, ir.IntegerType.get_signless(32))
+            taken = load(self._flag, 0, ir.IntegerType.get_signless(32))
             _branch_if(number(taken) == 0, rest, end)
         with ir.InsertionPoint(end):
             ir.Operation.create("gpu.return")
@@ -116,12 +117,15 @@ class _Kernel:
         with ir.InsertionPoint(op):
             _branch_if(op.operands[0], rest, failed)
         with ir.InsertionPoint(failed):
-            _branch_if(_taken_first(self._record), first, end)
+            _branch_if(_taken_first(self._flag), first, end)
         with ir.InsertionPoint(first):
-            store(self._place, self._record, _WHERE)
-            store(self._site(op), self._record, _SITE)
+            record = load(self._flag, _RECORD, type_of("ptr"))
+            store(self._place, record, _WHERE)
+            store(self._site(op), record, _SITE)
             for position, number in enumerate(list(op.operands)[1:]):
-                store(as_i64(number).value, self._record, _NUMBERS + 8 * position)
+                store(as_i64(number).value, record, _NUMBERS + 8 * position)
+            # The host, which sees this, waits for the rest.
+            store(constant(1, 32), record, 0)
             ir.Operation.create("cf.br", successors=[end])
         with ir.InsertionPoint(end):
             ir.Operation.create("gpu.return")
@@ -134,8 +138,8 @@ class _Kernel:
         return self._sites[name]
 
 
-def _taken_first(record: Value) -> Value:
-    """Whether nobody had the record before."""
+def _taken_first(flag: Value) -> Value:
+    """Whether nobody had it before."""
     ordering = {
         f"{when}_ordering": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), order)
         for when, order in (("success", _ACQUIRE_RELEASE), ("failure", _MONOTONIC))
@@ -143,7 +147,7 @@ def _taken_first(record: Value) -> Value:
     swapped = ir.Operation.create(
         "llvm.cmpxchg",
         results=[ir.Type.parse("!llvm.struct<(i32, i1)>")],
-        operands=[record, constant(0, 32), constant(1, 32)],
+        operands=[flag, constant(0, 32), constant(1, 32)],
         attributes=ordering,
     )
     place = ir.DenseI64ArrayAttr.get([1])
@@ -164,10 +168,10 @@ def _place() -> Value:
 
 
 def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place: bool) -> None:
-    """Has a launch pass the record, the place and the sites."""
+    """Has a launch pass the flag, the place and the sites."""
     with launch.location, ir.InsertionPoint(launch):
-        record = support.value("device_record", address_of(DEVICE_TABLE))
-        more = [record, *([_place()] if tells_place else []), *map(address_of, sites)]
+        flag = support.value("device_record", address_of(DEVICE_TABLE))
+        more = [flag, *([_place()] if tells_place else []), *map(address_of, sites)]
         made = made_again(launch, [*launch.operands, *more], [])
         counts = list(launch.attributes["operandSegmentSizes"])
         counts[_KERNEL_OPERANDS] += len(more)

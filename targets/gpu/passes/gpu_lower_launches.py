@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import functions_in, has_body, operations_in
+from ....bindings.navigation import functions_in, has_body, operations_in, symbol_name
 from ....bindings.rewriting import replace_op
 from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.core.base import Pass
@@ -20,6 +20,7 @@ from ....passes.lower_calls import memrefs
 from ...host.entry import KERNELS
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
 from ...host.support import DEVICE_TABLE, Support
+from ..kernels.threads import DYNAMIC_SHARED
 
 _WORD = 8
 
@@ -35,16 +36,23 @@ class LowerLaunches(Pass):
     def run(self, op: Operation) -> None:
         host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
         kernels = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
+        functions = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
         support = Support(op)
         with op.context:
             for each in host:
                 if each.name == "gpu.launch_func":
-                    _launch(support, each, kernels)
+                    _launch(support, each, kernels, _dynamic_shared(each, functions))
                 elif each.name == "memref.load":
                     _read(support, each)
 
 
-def _launch(support: Support, launch: Operation, kernels: list[str]) -> None:
+def _dynamic_shared(launch: Operation, functions: dict[str, Operation]) -> int:
+    """Bytes of shared memory that the launch has to ask for."""
+    kernel = functions[launch.attributes["kernel"].value[-1]]
+    return int(kernel.attributes[DYNAMIC_SHARED].value) if DYNAMIC_SHARED in kernel.attributes else 0
+
+
+def _launch(support: Support, launch: Operation, kernels: list[str], shared: int) -> None:
     kernel = launch.attributes["kernel"].value[-1]
     blocks, _, _, threads, _, _, *given = launch.operands
     with launch.location, ir.InsertionPoint(launch):
@@ -53,7 +61,7 @@ def _launch(support: Support, launch: Operation, kernels: list[str]) -> None:
             index = isinstance(value.type, ir.IndexType)
             store(as_i64(value).value if index else value, values, _WORD * position)
             store(view_of(values, _WORD * position), places, _WORD * position)
-        sizes = [as_i64(each).value for each in (kernels.index(kernel), blocks, threads, 0)]
+        sizes = [as_i64(each).value for each in (kernels.index(kernel), blocks, threads, shared)]
         support.require("device_launch", address_of(DEVICE_TABLE), *sizes, places)
     launch.erase()
 

@@ -6,10 +6,12 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
 
     tiles      a planned reduction, with what is done to its results: a block for each rectangle of them
     points     an operation of linalg: a thread for each of its points
+    turned     such an operation whose inputs lie along another loop than its outputs: a block for each tile of both
+    several    such operations that do not meet in memory: blocks of threads for each
     threads    a loop marked `tir.parallel`: a thread for each step
     written    such a loop with so many threads for each step, whose code says what each of them does (`tir.threads`)
     blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
-    rows       an operation that reduces rows: a block for each
+    rows       a loop whose steps work on a row each, or an operation that reduces rows: a team of threads for each
     row_parts, point_parts
                the first half of a reduction to few results: a block or a thread for a part of each
     block      anything else that reads and writes, in one block
@@ -17,7 +19,9 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -28,6 +32,7 @@ from ....bindings.navigation import (
     ancestors,
     blocks_of,
     body_of,
+    constant_of,
     functions_in,
     has_body,
     operations_in,
@@ -39,21 +44,27 @@ from ....bindings.navigation import (
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
 from ....emit.loops import THREADS as THREADS_OF_STEP
-from ....emit.numbers import Number, as_index, maximum, number, operation
+from ....emit.numbers import Number, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ...host.entry import DEVICE, KERNELS
-from ..kernels.groups import Planned, planned_in, without_memory_between
-from ..kernels.joined import join_loops
-from ..kernels.lanes import lanes_of
+from ..kernels import transpose
+from ..kernels.cases import by_rows
+from ..kernels.collapse import collapse_loops
+from ..kernels.fused import LANES, Fused, fused_in
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
-from ..kernels.parts import in_parts
 from ..kernels.points import Points
-from ..kernels.reduced import LANES, Reduced, reduced_in
+from ..kernels.reduce import is_combined, shape_of_row
+from ..kernels.rows import Rows, rows_of
+from ..kernels.several import Several, blocks_of_points, several_in
+from ..kernels.split import in_parts
+from ..kernels.split_products import IS_TOGETHER, split_products
+from ..kernels.teams import TEAM, Shape, ceil_divided, steps_of
 from ..kernels.threads import WARP
-from ..kernels.together import is_combined
+from ..kernels.transpose import turned
+from ..kernels.vectors import lanes_of
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 from ..nests import tiles
 
@@ -90,21 +101,23 @@ class _HostCode:
 
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
-        planned = planned_in(block)
-        reduced = reduced_in(block, [op for each in planned for op in each.ops])
-        groups: list[Planned | Reduced] = [*planned, *reduced]
-        for each in groups:
-            without_memory_between(each.ops)
+        by_rows(block)
+        split_products(block)
+        fused = fused_in(block)
+        for each in fused:
+            each.without_memory_between()
+        together: list[Fused | Several] = [*fused, *several_in(block, [op for each in fused for op in each.ops])]
         for op in operations_of(block):
-            mine = next((each for each in groups if op in each.ops), None)
+            mine = next((each for each in together if op in each.ops), None)
             if mine is not None:
                 self._end_group(group)
                 if op == mine.ops[-1]:
                     # Its operations may be others from here on.
-                    groups.remove(mine)
-                    self._kernel(mine)
+                    together.remove(mine)
+                    with op.location:
+                        self._kernel(mine)
                 continue
-            if is_in_order(op) or (group and is_scalar(op) and _uses(op, group)):
+            if is_in_order(op) or (group and _goes_along(op) and _uses(op, group)):
                 group.append(op)
                 continue
             if group and (_is_step(op) or _uses(op, group)):
@@ -123,64 +136,103 @@ class _HostCode:
         if op.name == "memref.copy":
             op = _as_structured(op)
         if is_structured(op):
-            self._reduce(Reduced((), op))
+            self._kernel(Fused((), op))
         elif is_shared(op):
             self._loop(op)
         elif op.regions and touches(op):
             for inner in blocks_of(op):
                 self.outline(inner)
 
-    def _kernel(self, group: Planned | Reduced) -> None:
-        with group.reduction.location:
-            self._tiles(group) if isinstance(group, Planned) else self._reduce(group)
-
-    def _reduce(self, reduced: Reduced) -> None:
-        """In parts, or at once. What puts parts together starts and ends as the whole would."""
-        parts = in_parts(reduced.reduction)
+    def _kernel(self, fused: Fused | Several) -> None:
+        """By its plan, in parts, or at once. What puts parts together starts and ends as the whole would."""
+        if isinstance(fused, Several):
+            self._several(fused)
+            return
+        if fused.plan is not None:
+            self._tiles(fused)
+            return
+        if IS_TOGETHER in fused.main.attributes:
+            between = fused.main.operands[0]
+            _end([between], self._points(fused))
+            return
+        parts = in_parts(fused.main)
         if parts is None:
-            self._points(reduced)
+            self._points(fused)
             return
         points = Points(parts.first)
         with ir.InsertionPoint(parts.first):
             count = as_index(points.count())
-            blocks = count if parts.by_rows else _ceil_divided(count, THREADS)
+            blocks = count if parts.by_rows else ceil_divided(count, THREADS)
         form = "row_parts" if parts.by_rows else "point_parts"
         self.kernels.outline([parts.first], self.name, form, blocks.value, THREADS)
-        _end(parts.between, self._points(replace(reduced, reduction=parts.second)))
+        _end(parts.between, self._points(replace(fused, main=parts.second)))
 
-    def _points(self, reduced: Reduced) -> Operation:
-        with ir.InsertionPoint(reduced.ops[-1]):
-            count = as_index(Points(reduced.reduction).count())
-        reduced = Reduced(reduced.starts, join_loops(reduced.reduction), tuple(map(join_loops, reduced.epilogues)))
-        points = Points(reduced.reduction)
-        is_by_rows = points.reduces_rows() and is_combined(points)
-        lanes = 1 if is_by_rows else lanes_of(points, [Points(each) for each in reduced.epilogues])
-        points.operation.attributes[LANES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes)
-        with ir.InsertionPoint(reduced.ops[-1]):
-            blocks = count if is_by_rows else _ceil_divided(count, THREADS * lanes)
-        form, threads = ("rows", _threads_of_row(points)) if is_by_rows else ("points", THREADS)
-        return self.kernels.outline(reduced.ops, self.name, form, blocks.value, threads)
+    def _points(self, fused: Fused) -> Operation:
+        with ir.InsertionPoint(fused.ops[-1]):
+            count = as_index(Points(fused.main).count())
+        fused = Fused(fused.starts, collapse_loops(fused.main), tuple(map(collapse_loops, fused.epilogues)))
+        points = Points(fused.main)
+        if points.reduces_rows() and is_combined(points):
+            with ir.InsertionPoint(fused.ops[-1]):
+                return self._teams(fused.ops, fused.main, shape_of_row(points), count)
+        tile_kernel = None if fused.epilogues else turned(points)
+        if tile_kernel is not None:
+            _mark_lanes(fused.main, tile_kernel.lanes)
+            with ir.InsertionPoint(fused.main):
+                blocks = tile_kernel.blocks()
+            return self.kernels.outline(fused.ops, self.name, "turned", blocks.value, transpose.THREADS)
+        lanes = lanes_of(points, [Points(each) for each in fused.epilogues])
+        _mark_lanes(fused.main, lanes)
+        with ir.InsertionPoint(fused.ops[-1]):
+            blocks = ceil_divided(count, THREADS * lanes)
+        return self.kernels.outline(fused.ops, self.name, "points", blocks.value, THREADS)
 
-    def _tiles(self, planned: Planned) -> None:
-        with ir.InsertionPoint(planned.ops[-1]):
-            group = planned.group()
-            count, threads = tiles.blocks(group.op, group.plan), tiles.threads(group.plan)
-        self.kernels.outline(planned.ops, self.name, "tiles", count.value, threads)
+    def _teams(self, ops: Sequence[Operation], main: Operation, shape: Shape, rows: Number) -> Operation:
+        """A kernel of a team for each of so many rows; `main` says which."""
+        known = constant_of(rows)
+        teams = shape.teams(-1 if known is None else known)
+        main.attributes[TEAM] = shape.attribute()
+        blocks = rows if teams == 1 else ceil_divided(rows, teams)
+        return self.kernels.outline(ops, self.name, "rows", blocks.value, shape.threads * teams)
+
+    def _several(self, several: Several) -> None:
+        """One behind the other among the blocks."""
+        ops = several.joined()
+        with ops[-1].location, ir.InsertionPoint(ops[-1]):
+            blocks = functools.reduce(operator.add, [blocks_of_points(op, THREADS) for op in ops])
+        self.kernels.outline(ops, self.name, "several", blocks.value, THREADS)
+
+    def _tiles(self, fused: Fused) -> None:
+        with ir.InsertionPoint(fused.ops[-1]):
+            group = fused.group()
+            count, threads = as_index(tiles.blocks(group.op, group.plan)).value, tiles.threads(group.plan)
+        self.kernels.outline(fused.ops, self.name, "tiles", count, threads)
 
     def _loop(self, loop: Operation) -> None:
-        first, last, step = loop.operands
         with ir.InsertionPoint(loop):
-            steps = _ceil_divided(maximum(number(last) - number(first), 0), number(step))
+            steps = as_index(steps_of(loop))
         if THREADS_OF_STEP in loop.attributes:
             self.kernels.outline([loop], self.name, "written", steps.value, loop.attributes[THREADS_OF_STEP].value)
+            return
+        rows = rows_of(loop)
+        if rows is not None:
+            self._rows(loop, rows, steps)
             return
         form = "blocks" if has_work(loop) else "threads"
         own = own_memory(loop, steps, form)
         with ir.InsertionPoint(loop):
-            blocks = steps if form == "blocks" else _ceil_divided(steps, THREADS)
+            blocks = steps if form == "blocks" else ceil_divided(steps, THREADS)
         shared = [op for op in operations_in(loop, is_work) if is_work(op)]
         threads = _threads_for(shared) if form == "blocks" else THREADS
         launch = self.kernels.outline([loop], self.name, form, blocks.value, threads)
+        _end(own, launch)
+
+    def _rows(self, loop: Operation, rows: Rows, steps: Number) -> None:
+        shape, own = rows.shape(), list[Value]()
+        if rows.length < 0 or not shape.chunks:
+            own = own_memory(loop, steps, "rows")
+        with ir.InsertionPoint(loop):
+            launch = self._teams([loop], loop, shape, steps)
         _end(own, launch)
 
     def _block(self, group: Sequence[Operation]) -> None:
@@ -199,8 +251,8 @@ class _HostCode:
         _end(own, read or launch)
 
 
-def _threads_of_row(points: Points) -> int:
-    return _threads_for_steps([[points.known_size(dim) for dim in points.reductions]])
+def _mark_lanes(op: Operation, lanes: int) -> None:
+    op.attributes[LANES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes)
 
 
 def _threads_for(ops: Sequence[Operation]) -> int:
@@ -245,6 +297,11 @@ def _is_used_outside(value: Value, group: Sequence[Operation]) -> bool:
     return any(not any(user == op or op in ancestors(user) for op in group) for user in users_of(value))
 
 
+def _goes_along(op: Operation) -> bool:
+    """Whether a kernel may do it with what it reads, so that the host need not wait for that."""
+    return is_scalar(op) or op.name == "tir.assert"
+
+
 def _uses(op: Operation, group: Sequence[Operation]) -> bool:
     made = {result for each in group for result in each.results}
     return any(value in made for value in used_by(op))
@@ -269,7 +326,3 @@ def _end(own: Sequence[Value], last: Operation) -> None:
     for memory in own:
         with ir.InsertionPoint.after(last):
             memrefs.deallocate(memory)
-
-
-def _ceil_divided(count: Number, by: int | Number) -> Number:
-    return operation("arith.ceildivsi", [as_index(count), as_index(by)], ir.IndexType.get())

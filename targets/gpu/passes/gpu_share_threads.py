@@ -3,27 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, operations_in, operations_of
+from ....bindings.navigation import body_of, operations_in, operations_of, users_of
 from ....bindings.rewriting import replace_op
 from ....emit.loops import PARALLEL, when
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..kernels.groups import planned_of
-from ..kernels.joined import join_loops
-from ..kernels.lanes import Lanes
+from ..kernels.blocks import Together
+from ..kernels.collapse import collapse_loops
+from ..kernels.fused import LANES, Fused, fused_of, root
 from ..kernels.outline import FORM
-from ..kernels.parts import reduce_part
 from ..kernels.points import Points
-from ..kernels.reduced import LANES, Reduced, reduced_of
+from ..kernels.reduce import reduce_row
+from ..kernels.rows import rows_of, write_rows
+from ..kernels.several import write_several
+from ..kernels.split import reduce_part
+from ..kernels.teams import Team, shape_of, steps_of
 from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
-from ..kernels.together import Together
+from ..kernels.transpose import turned, write_turned
+from ..kernels.vectors import Lanes
 from ..kernels.work import is_shared, is_structured
 from ..nests import tiles
 
@@ -46,46 +50,58 @@ class ShareThreads(Pass):
                 del kernel.attributes[FORM]
 
 
-def _points(kernel: Operation) -> None:
-    reduced = reduced_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
-    with reduced.reduction.location, ir.InsertionPoint(reduced.ops[-1]):
-        lanes = Lanes(reduced, reduced.reduction.attributes[LANES].value)
-        lanes.write(_thread_of_grid(kernel) * lanes.count, as_index(lanes.points.count()))
-    _erase(reduced.ops)
+_Write = Callable[[Operation, Fused], None]
 
 
-def _tiles(kernel: Operation) -> None:
-    planned = planned_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
-    with planned.reduction.location, ir.InsertionPoint(planned.ops[-1]):
-        tiles.write(planned.group(), block_id(), thread_id())
-    _erase(planned.ops)
+def _of_fused(write: _Write) -> Callable[[Operation], None]:
+    """A form of what is to be written in place of a kernel's operations."""
+
+    def of_kernel(kernel: Operation) -> None:
+        fused = fused_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
+        with fused.main.location, ir.InsertionPoint(fused.ops[-1]):
+            write(kernel, fused)
+        for op in reversed(fused.ops):
+            op.erase()
+
+    return of_kernel
 
 
-def _rows(kernel: Operation) -> None:
-    reduced = reduced_of([each for each in operations_of(body_of(kernel)) if is_structured(each)])
-    with reduced.reduction.location, ir.InsertionPoint(reduced.ops[-1]):
-        Together(kernel).reduce_row(Lanes(reduced, 1), block_id())
-    _erase(reduced.ops)
-
-
-def _erase(ops: Sequence[Operation]) -> None:
+def _several(kernel: Operation) -> None:
+    ops = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
+    with ops[-1].location, ir.InsertionPoint(ops[-1]):
+        write_several(ops, threads_of(kernel))
     for op in reversed(ops):
         op.erase()
 
 
-def _row_parts(kernel: Operation) -> None:
-    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
-    with op.location, ir.InsertionPoint(op):
-        Together(kernel).reduce_row(Lanes(Reduced((), op), 1), block_id(), is_part=True)
-    op.erase()
+def _points(kernel: Operation, fused: Fused) -> None:
+    lanes = Lanes(fused, fused.main.attributes[LANES].value)
+    lanes.write(_thread_of_grid(kernel) * lanes.count, as_index(lanes.points.count()))
 
 
-def _point_parts(kernel: Operation) -> None:
-    (op,) = [each for each in operations_of(body_of(kernel)) if is_structured(each)]
-    with op.location, ir.InsertionPoint(op):
-        points, thread = Points(op), _thread_of_grid(kernel)
-        when(thread < as_index(points.count()), lambda: reduce_part(points, thread))
-    op.erase()
+def _turned(kernel: Operation, fused: Fused) -> None:
+    op = turned(Points(fused.main))
+    assert op is not None, "as gpu-outline-kernels has found"
+    write_turned(kernel, op)
+
+
+def _tiles(_: Operation, fused: Fused) -> None:
+    tiles.write(fused.group(), block_id(), thread_id())
+
+
+def _rows_of_fused(kernel: Operation, fused: Fused) -> None:
+    lanes, shape = Lanes(fused, 1), shape_of(fused.main)
+    team = Team(kernel, shape.threads, lanes.points.count())
+    reduce_row(lanes, team, team.row, shape.lanes)
+
+
+def _row_parts(kernel: Operation, fused: Fused) -> None:
+    reduce_row(Lanes(fused, 1), Team(kernel, threads_of(kernel)), block_id(), is_part=True)
+
+
+def _point_parts(kernel: Operation, fused: Fused) -> None:
+    points, thread = Points(fused.main), _thread_of_grid(kernel)
+    when(thread < as_index(points.count()), lambda: reduce_part(points, thread))
 
 
 def _threads(kernel: Operation) -> None:
@@ -95,6 +111,38 @@ def _threads(kernel: Operation) -> None:
         place = first + _thread_of_grid(kernel) * step
         when(place < last, lambda: _take_body(loop, place))
     loop.erase()
+
+
+def _rows(kernel: Operation) -> None:
+    """Of a loop's steps, or of one reduction."""
+    loop = next((each for each in operations_of(body_of(kernel)) if is_shared(each)), None)
+    if loop is None:
+        _of_fused(_rows_of_fused)(kernel)
+        return
+    rows, shape = rows_of(loop), shape_of(loop)
+    assert rows is not None, "as gpu-outline-kernels has found"
+    own = [op.results[0] for op in operations_of(body_of(loop)) if op.name == "memref.alloc"]
+    first, _, step = map(number, loop.operands)
+    with loop.location, ir.InsertionPoint(loop):
+        team = Team(kernel, shape.threads, steps_of(loop))
+        _take_body(loop, first + team.row * step)
+        write_rows(rows, team, shape, lambda memref: root(memref) in own)
+    loop.erase()
+    for points in reversed(rows.ops):
+        points.operation.erase()
+    for memref in own:
+        _erase_unused(memref)
+
+
+def _erase_unused(memref: Value) -> None:
+    """Memory of which registers have taken the place."""
+    for user in users_of(memref):
+        if user.name == "memref.dealloc":
+            user.erase()
+        elif len(user.results):
+            _erase_unused(user.results[0])
+    if not users_of(memref):
+        memref.owner.operation.erase()
 
 
 def _written(kernel: Operation) -> None:
@@ -115,11 +163,13 @@ def _block_alone(kernel: Operation) -> None:
 
 
 _FORMS: dict[str, Callable[[Operation], None]] = {
-    "tiles": _tiles,
-    "points": _points,
+    "tiles": _of_fused(_tiles),
+    "points": _of_fused(_points),
+    "turned": _of_fused(_turned),
+    "several": _several,
     "rows": _rows,
-    "row_parts": _row_parts,
-    "point_parts": _point_parts,
+    "row_parts": _of_fused(_row_parts),
+    "point_parts": _of_fused(_point_parts),
     "threads": _threads,
     "written": _written,
     "blocks": _blocks,
@@ -143,7 +193,7 @@ def _take_body(loop: Operation, place: Value) -> None:
 
 def _write_the_rest(kernel: Operation) -> None:
     """What one thread does alone, or all of them alike: as loops."""
-    for op in [join_loops(each) for each in operations_in(kernel) if is_structured(each)]:
+    for op in [collapse_loops(each) for each in operations_in(kernel) if is_structured(each)]:
         with op.location, ir.InsertionPoint(op):
             Points(op).write_all()
         op.erase()

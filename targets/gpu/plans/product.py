@@ -15,15 +15,22 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
-from ....passes.schedule.joining import asks_for_place
-from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import widest_bits
+from ....passes.schedule.joining import asks_for_result
+from ....passes.schedule.plan import Parts, Plan
+from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
+from ..nests.group import loops_of_no_input
 
 #: What a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4
 #: Cores where nobody tells how many there are.
 _USUAL_CORES = 100
+#: Of a core: blocks that are on it together, at least, where blocks share a reduction.
+_BLOCKS_OF_CORE = 2
+#: Steps of a part, at least: fewer take less time than to launch what puts parts together.
+STEPS_OF_PART = 256
+#: What a core does in the time of that launch, and while an element of a part goes to memory and back, in products.
+_LAUNCH, _ELEMENT = 1 << 18, 32
 #: Loops whose sizes are known at run time only are taken to be so long.
 _USUAL_SIZE = 512
 
@@ -83,10 +90,10 @@ class Sides(NamedTuple):
 def plan_product(op: StructuredOp, machine: Machine) -> Plan:
     check_reduction(op)
     sides = sides_of(op)
-    wide = widest_bits(op) > 32
-    lanes = min(_VECTOR_BITS // widest_bits(op), _MOST_LANES)
-    shape = best_shape(op, sides, _WIDE_SHAPES if wide else _SHAPES, lanes, machine)
-    return plan_of_shape(op, sides, shape, lanes)
+    wide = number_bits(op) > 32
+    lanes = min(_VECTOR_BITS // number_bits(op), _MOST_LANES)
+    shape, parts = best_shape(op, sides, _WIDE_SHAPES if wide else _SHAPES, lanes, machine)
+    return plan_of_shape(op, sides, shape, lanes, parts)
 
 
 def check_reduction(op: StructuredOp) -> None:
@@ -94,7 +101,7 @@ def check_reduction(op: StructuredOp) -> None:
     if not op.reductions:
         raise Decline("it reduces nothing")
     check_reads_outputs(op)
-    if len(combiners(op)) != 1 or asks_for_place(op):
+    if len(combiners(op)) != 1 or asks_for_result(op):
         raise Decline("it is no sum of one number that is the same wherever it is")
     if 0 in op.sizes:
         raise Decline("it has a loop of no steps")
@@ -102,7 +109,12 @@ def check_reduction(op: StructuredOp) -> None:
 
 def sides_of(op: StructuredOp, least: int = 2) -> Sides:
     """Raises Decline where no two inputs share the loops of the result between them, at `least` so many."""
-    inputs = [operand for operand in range(op.input_count) if any(op.uses(operand, dim) for dim in op.reductions)]
+    # A window of a pool has sizes and no numbers.
+    inputs = [
+        operand
+        for operand in range(op.input_count)
+        if any(op.uses(operand, dim) for dim in op.reductions) and any(op.block.arguments[operand].uses)
+    ]
     if len(inputs) < 2:
         raise Decline("it is no sum over two inputs")
     order = _output_order(op)
@@ -135,32 +147,58 @@ def _step_order(op: StructuredOp, inputs: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(op.reductions))
 
 
-def best_shape(op: StructuredOp, sides: Sides, shapes: Sequence[Shape], lanes: int, machine: Machine) -> Shape:
-    """The shape that takes the least time: rounds of blocks, as many as cores at once, of what a block computes."""
-    batches = math.prod(op.sizes[dim] or 1 for dim in sides.batches)
-    rows, columns = (math.prod(op.sizes[dim] or _USUAL_SIZE for dim in side) for side in (sides.rows, sides.columns))
+def best_shape(
+    op: StructuredOp, sides: Sides, shapes: Sequence[Shape], lanes: int, machine: Machine, speed: int = 1
+) -> tuple[Shape, Parts | None]:
+    """The shape that takes the least time, with the parts that blocks share the steps in: rounds of blocks, as many as
+    cores at once, of what a block computes. Instructions may be so many times as fast as a product for each thread.
+    """
+    batches, cores = loop_size(op, sides.batches, 1), cores_of(machine)
+    rows, columns, steps = (loop_size(op, side) for side in (sides.rows, sides.columns, sides.steps))
 
-    cores = machine.cores if machine.cores > 1 else _USUAL_CORES
+    def count(shape: Shape, unknown: int = _USUAL_SIZE) -> int:
+        rows, columns = (loop_size(op, side, unknown) for side in (sides.rows, sides.columns))
+        return batches * -(-rows // shape.height) * -(-columns // (shape.columns_of_vectors * lanes))
 
-    def time(shape: Shape) -> float:
-        width = shape.columns_of_vectors * lanes
-        count = batches * -(-rows // shape.height) * -(-columns // width)
-        return -(-count // cores) * shape.height * width / shape.efficiency
+    def time(choice: tuple[Shape, Parts | None]) -> float:
+        shape, parts = choice
+        several = 1 if parts is None or parts.steps is not None else parts.number
+        rounds = -(-count(shape) * several // cores)
+        of_block = shape.height * shape.columns_of_vectors * lanes * -(-steps // several) / shape.efficiency
+        more = (_LAUNCH + batches * rows * columns * several * _ELEMENT / cores) * speed if several > 1 else 0
+        return rounds * of_block + more
 
-    return min(shapes, key=time)
+    in_parts = [(shape, parts_of(op, sides, count(shape, 1), machine)) for shape in shapes]
+    return min([*in_parts, *((shape, None) for shape in shapes)], key=time)
 
 
-def loop_size(op: StructuredOp, dims: Sequence[int]) -> int:
+def parts_of(op: StructuredOp, sides: Sides, fewest: int, machine: Machine) -> Parts | None:
+    """Parts of the steps where so few blocks would leave cores without work. Where sizes are not known there may be
+    more blocks, and the run tells.
+    """
+    blocks, chain = _BLOCKS_OF_CORE * cores_of(machine), chains_of(sides).index(sides.steps)
+    wanted = min(blocks // fewest, loop_size(op, sides.steps, blocks * STEPS_OF_PART) // STEPS_OF_PART)
+    # A loop that no input has would be taken for that of the parts.
+    if wanted < 2 or loops_of_no_input(op):
+        return None
+    return Parts(chain, blocks, STEPS_OF_PART) if None in op.sizes else Parts(chain, wanted)
+
+
+def loop_size(op: StructuredOp, dims: Sequence[int], unknown: int = _USUAL_SIZE) -> int:
     """How many points loops have together, as far as it is known."""
-    return math.prod(op.sizes[dim] or _USUAL_SIZE for dim in dims)
+    return math.prod(op.sizes[dim] or unknown for dim in dims)
 
 
 def cores_of(machine: Machine) -> int:
     return machine.cores if machine.cores > 1 else _USUAL_CORES
 
 
-def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int) -> Plan:
-    chains = tuple(sorted([*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps]))
+def chains_of(sides: Sides) -> tuple[tuple[int, ...], ...]:
+    return tuple(sorted(filter(None, [*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps])))
+
+
+def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int, parts: Parts | None) -> Plan:
+    chains = chains_of(sides)
     rows, columns, steps = (chains.index(side) for side in (sides.rows, sides.columns, sides.steps))
     return Plan(
         order=(*(chains.index((dim,)) for dim in sides.batches), rows, columns, steps),
@@ -173,4 +211,5 @@ def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int) -> P
         threads=((rows, shape.threads_of_rows), (columns, shape.threads_of_columns)),
         shared=sides.inputs,
         stages=2 if loop_size(op, sides.steps) > shape.depth else 1,
+        parts=parts,
     )

@@ -8,12 +8,14 @@ import math
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import widest_bits
+from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
-from .product import Sides, check_reduction, cores_of, loop_size, sides_of
+from ..nests.made import made_of
+from ..nests.units import steps_at_once, steps_of_code
+from .product import Sides, chains_of, check_reduction, cores_of, loop_size, parts_of, sides_of
 
 #: So many rows make use of blocks in shared memory.
-_MANY_ROWS = 8
+MANY_ROWS = 8
 _THREADS, _NEIGHBOURS = 256, 32
 #: Threads along the columns, neighbours in memory: fewer where there would be too few blocks.
 _FEWEST_COLUMNS = 8
@@ -22,35 +24,46 @@ _VECTOR_BITS, _MOST_LANES = 128, 8
 _MOST_BYTES = 128
 #: Steps that a thread takes at once where neighbours are columns: so many loads are on their way.
 _STEPS = 4
+#: Columns of codes that a thread has at once, and numbers of the other input beside them, at most.
+_MOST_COLUMNS, _MOST_NUMBERS = 2, 48
 
 
 def plan_strip(op: StructuredOp, machine: Machine) -> Plan:
     check_reduction(op)
-    sides = _narrow_sides(op)
+    return strip_of(op, _narrow_sides(op), machine)
+
+
+def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
+    """A block of threads for some columns: `rows`, which are few, or none."""
     (matrix,) = [each for each in sides.inputs if any(op.uses(each, dim) for dim in sides.columns)]
     last = op.last_dim(matrix)
     lanes = min(_VECTOR_BITS // op.element(matrix).width, _MOST_LANES)
-    chains = tuple(sorted(filter(None, [*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps])))
+    chains = chains_of(sides)
     columns, steps = chains.index(sides.columns), chains.index(sides.steps)
     rows = [chains.index(sides.rows)] if sides.rows else []
+    at_once = 1
     if last in sides.steps:
-        unit = _whole(op, sides.steps, lanes)
+        unit = _unit_along(op, sides, matrix, lanes)
         parts = min(_NEIGHBOURS, _parts(op, sides, unit))
         lanes, threads = 1, ((columns, _THREADS // parts), (steps, parts))
+        at_once = _columns_of_thread(op, sides, _THREADS // parts, machine) if made_of(op, matrix) else 1
     else:
-        fitting = max(_MOST_BYTES // (loop_size(op, sides.rows) * (widest_bits(op) // 8)), 1)
+        fitting = max(_MOST_BYTES // (loop_size(op, sides.rows) * (number_bits(op) // 8)), 1)
         lanes = _whole(op, sides.columns, min(lanes, 1 << (fitting.bit_length() - 1)))
         unit = _whole(op, sides.steps, _STEPS)
         across = _columns_at_once(op, sides, lanes, machine)
         threads = ((steps, min(_THREADS // across, _parts(op, sides, unit))), (columns, across))
+    of_block = dict(threads)[columns] * lanes
+    fewest = loop_size(op, sides.batches, 1) * -(-loop_size(op, sides.columns, 1) // of_block)
     return Plan(
         order=(*(chains.index((dim,)) for dim in sides.batches), *rows, columns, steps),
         carried=1,
         vector=columns,
         lanes=lanes,
-        tile={**{dim: loop_size(op, sides.rows) for dim in rows}, steps: unit},
+        tile={**{dim: loop_size(op, sides.rows) for dim in rows}, columns: at_once, steps: unit},
         loops=chains,
         threads=(*((dim, 1) for dim in rows), *threads),
+        parts=parts_of(op, sides, fewest, machine),
     )
 
 
@@ -62,13 +75,32 @@ def _narrow_sides(op: StructuredOp) -> Sides:
     if not columns:
         rows, columns = columns, rows
     if rows and not is_few(op, rows):
-        raise Decline(f"it has {_MANY_ROWS} rows and more")
+        raise Decline(f"it has {MANY_ROWS} rows and more")
     return sides._replace(rows=rows, columns=columns)
 
 
 def is_few(op: StructuredOp, side: tuple[int, ...]) -> bool:
     """Whether there are known to be few rows."""
-    return all(op.sizes[dim] is not None for dim in side) and loop_size(op, side) < _MANY_ROWS
+    return all(op.sizes[dim] is not None for dim in side) and loop_size(op, side) < MANY_ROWS
+
+
+def _unit_along(op: StructuredOp, sides: Sides, matrix: int, lanes: int) -> int:
+    """Steps whose elements of the matrix are a vector; the other input's take registers, where they are more."""
+    if made_of(op, matrix) is None:
+        return _whole(op, sides.steps, lanes)
+    codes = _VECTOR_BITS // op.element(matrix).width
+    most = codes * steps_of_code(op, matrix, sides.steps)
+    while most > lanes and most * loop_size(op, sides.rows) > _MOST_NUMBERS:
+        most //= 2
+    return steps_at_once(op, sides.steps, most)
+
+
+def _columns_of_thread(op: StructuredOp, sides: Sides, threads: int, machine: Machine) -> int:
+    """Columns for which a thread uses what it has read of the other input, while there are blocks for all cores."""
+    count, total = _MOST_COLUMNS, loop_size(op, sides.batches) * loop_size(op, sides.columns)
+    while count > 1 and total < count * threads * cores_of(machine):
+        count //= 2
+    return count
 
 
 def _whole(op: StructuredOp, side: tuple[int, ...], count: int) -> int:

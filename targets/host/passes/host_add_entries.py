@@ -46,7 +46,7 @@ class AddEntries(Pass):
     """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
 
     name: ClassVar[str] = "host-add-entries"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref", "scf")
 
     def run(self, op: Operation) -> None:
         _refuse_nested(op)
@@ -57,12 +57,12 @@ class AddEntries(Pass):
         support = Support(op)
         if DEVICE in op.attributes:
             define_device(support)
-        for signature, function in zip(signatures, public, strict=True):
-            add_entry(support, signature, function)
+        before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
+        for place, (signature, function) in enumerate(zip(signatures, public, strict=True), len(before)):
+            add_entry(support, signature, function, place)
         with op.context:
             for function in functions:
                 _hide(function)
-            before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
             contents = [
                 {**signature.describe(), **_grown_of(function), **profile_of(function), **memory_of(function)}
                 for signature, function in zip(signatures, public, strict=True)

@@ -79,20 +79,20 @@ class _Program(Support):
         return [place, self.text(name), constant(len(name))]
 
     def _check_part(self, name: str) -> None:
-        """Refuses what cannot have the program's tensors: it would follow addresses of the device."""
-        part = name.rpartition(".")[0]
-        codegen = self._codegens.get(part) if self._device else None
+        """Refuses what cannot have the program's tensors: it would follow addresses of another device."""
+        part, device = name.rpartition(".")[0], self._device or "cpu"
+        codegen = self._codegens.get(part)
         if codegen is None:
             return
         # Programs without such parts import nothing of them.
         from ....passes.partition.codegen import Codegen, find_codegen
 
         devices = find_codegen(codegen).devices if CODEGENS.find(codegen) else Codegen.devices
-        if self._device not in devices:
+        if device not in devices:
             raise RelaxError(
                 f"part '{part}' is of codegen '{codegen}', which works on memory of {' and '.join(devices)}, and the "
-                f"program's tensors are on {self._device}: leave the codegen out for this target, or give it "
-                f"devices = ('{self._device}',) where its functions take such tensors"
+                f"program's tensors are on {device}: leave the codegen out for this target, or give it "
+                f"devices = ('{device}',) where its functions take such tensors"
             )
 
     def add_table(self) -> None:

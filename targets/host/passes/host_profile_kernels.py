@@ -19,7 +19,7 @@ from ....runtime.manifest import Site, profile_content
 from ..abi import EXPORT_PREFIX
 from ..entry import DEVICE, define_device
 from ..llvm_ops import address_of, constant
-from ..support import DEVICE_TABLE, Support, named_in
+from ..support import DEVICE_TABLE, PROFILE_TABLE, Support, named_in
 from .host_name_functions import name_in_program
 
 #: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
@@ -27,16 +27,16 @@ PROFILE = "relax.profile"
 
 #: In a program with more places, the branches take longer to compile than all else; a call costs a nanosecond more.
 _MOST_INLINED = 200
-_TABLE, _SWITCH = "__relax_profile_table", "__relax_profile"
+_SWITCH = "__relax_profile"
 _DEFINITIONS = f"""
 !ptr = !llvm.ptr
-llvm.mlir.global internal @{_TABLE}() {{alignment = 8 : i64}} : !llvm.array<COUNT x i64> {{
+llvm.mlir.global internal @{PROFILE_TABLE}() {{alignment = 8 : i64}} : !llvm.array<COUNT x i64> {{
   %zero = llvm.mlir.zero : !llvm.array<COUNT x i64>
   llvm.return %zero : !llvm.array<COUNT x i64>
 }}
 llvm.func hidden @__relax_switch_profile(!ptr, !ptr, i32, !ptr) -> i32
 llvm.func @{EXPORT_PREFIX}{_SWITCH}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
-  %table = llvm.mlir.addressof @{_TABLE} : !ptr
+  %table = llvm.mlir.addressof @{PROFILE_TABLE} : !ptr
   %status = llvm.call @__relax_switch_profile(%table, %args, %count, %result) : (!ptr, !ptr, i32, !ptr) -> i32
   llvm.return %status : i32
 }}
@@ -47,7 +47,7 @@ llvm.mlir.global external @{DEVICE_TABLE}() : !llvm.ptr
 llvm.func hidden @__relax_device_tell_profile(!ptr, !ptr) -> i32
 llvm.func @{EXPORT_PREFIX}__relax_tell_profile(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
   %device = llvm.mlir.addressof @{DEVICE_TABLE} : !ptr
-  %table = llvm.mlir.addressof @{_TABLE} : !ptr
+  %table = llvm.mlir.addressof @{PROFILE_TABLE} : !ptr
   %status = llvm.call @__relax_device_tell_profile(%device, %table) : (!ptr, !ptr) -> i32
   llvm.return %status : i32
 }}
@@ -123,7 +123,7 @@ class _Sites:
         del op.attributes[SITE]
 
     def _tables(self) -> list[Value]:
-        return [address_of(each) for each in ((DEVICE_TABLE,) if self._on_device else ()) + (_TABLE,)]
+        return [address_of(each) for each in ((DEVICE_TABLE,) if self._on_device else ()) + (PROFILE_TABLE,)]
 
     def define_table(self) -> None:
         """Adds the table, and the exported function that the runtime gets its address from."""

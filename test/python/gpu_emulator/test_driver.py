@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -312,8 +313,6 @@ def test_graphs_are_recorded_and_replayed() -> None:
     must(driver, _launch(driver, function, place.value, stream=stream))
     must(driver, driver.cuMemcpyDtoDAsync_v2(address, place.value, 128, stream))
     must(driver, driver.cuMemFreeAsync(place.value, stream))
-    assert driver.cuStreamSynchronize(stream) == 900
-    assert driver.cuMemcpyDtoH_v2(array.ctypes.data, address, 4) == 900
     must(driver, driver.cuStreamEndCapture(stream, ctypes.byref(graph)))
     assert (_download(driver, address, array) == array).all()
     must(driver, driver.cuGraphInstantiateWithFlags(ctypes.byref(ready), graph, 0))
@@ -324,7 +323,67 @@ def test_graphs_are_recorded_and_replayed() -> None:
     assert (_download(driver, address, array) == array + 3).all()
     must(driver, driver.cuGraphExecDestroy(ready))
     must(driver, driver.cuMemFree_v2(address))
-    assert not driver.leaks() and driver.cuGraphLaunch(ready, stream) == 400
+    assert driver.cuGraphLaunch(ready, stream) == 400
+    must(driver, driver.cuStreamDestroy_v2(stream))
+    assert not driver.leaks()
+
+
+def test_a_graph_has_what_it_allocates_only_while_it_runs() -> None:
+    driver = started()
+    stream, graph, ready = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    must(driver, driver.cuStreamCreate(ctypes.byref(stream), 1))
+    address = _upload(driver, numpy.arange(32, dtype=numpy.uint32))
+    must(driver, driver.cuStreamBeginCapture_v2(stream, 1))
+    place = ctypes.c_uint64()
+    must(driver, driver.cuMemAllocAsync(ctypes.byref(place), 128, stream))
+    must(driver, driver.cuMemcpyDtoDAsync_v2(place.value, address, 128, stream))
+    must(driver, driver.cuMemFreeAsync(place.value, stream))
+    # Each launch has it as new: what the last one left there is no value.
+    must(driver, driver.cuStreamEndCapture(stream, ctypes.byref(graph)))
+    must(driver, driver.cuGraphInstantiateWithFlags(ctypes.byref(ready), graph, 0))
+    must(driver, driver.cuGraphLaunch(ready, stream))
+    state = driver.memory.state[driver.memory.offset(place.value)]
+    assert not state
+    assert driver.cuGraphLaunch(graph, stream) == 400  # which is not executable
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_what_cannot_be_captured_is_refused_and_ends_the_capture(mode: int) -> None:
+    driver = started()
+    address = _upload(driver, numpy.arange(32, dtype=numpy.uint32))
+    refused: dict[str, Callable[[Any], int]] = {
+        "cuMemAlloc": lambda stream: driver.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), 128),
+        "cuMemcpyDtoH": lambda stream: driver.cuMemcpyDtoH_v2(ctypes.create_string_buffer(4), address, 4),
+        "cuCtxSynchronize": lambda stream: driver.cuCtxSynchronize(),
+        "cuStreamSynchronize": driver.cuStreamSynchronize,
+    }
+    for name, call in refused.items():
+        stream, graph = ctypes.c_void_p(), ctypes.c_void_p()
+        must(driver, driver.cuStreamCreate(ctypes.byref(stream), 1))
+        must(driver, driver.cuStreamBeginCapture_v2(stream, mode))
+        is_refused = mode < 2 or name == "cuStreamSynchronize"
+        assert call(stream) == (900 if is_refused else 0), name
+        assert driver.cuStreamEndCapture(stream, ctypes.byref(graph)) == (901 if is_refused else 0), name
+
+
+def test_other_threads_are_refused_by_the_mode_of_a_capture() -> None:
+    driver = started()
+    for mode, expected in ((0, 900), (1, 0)):
+        stream, place = ctypes.c_void_p(), ctypes.c_uint64()
+        must(driver, driver.cuStreamCreate(ctypes.byref(stream), 1))
+        must(driver, driver.cuStreamBeginCapture_v2(stream, mode))
+        told: list[int] = []
+
+        def other(told: list[int] = told, stream: Any = stream, place: Any = place) -> None:
+            must(driver, driver.cuCtxPushCurrent_v2(driver._all_devices[0].context))
+            told.append(driver.cuMemAlloc_v2(ctypes.byref(place), 16))
+            told.append(driver.cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p())))
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(60)
+        assert told == [expected, 908]
+        driver.cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
 
 
 def test_parameters_of_all_widths() -> None:

@@ -295,7 +295,7 @@ def test_places_of_threads_and_blocks() -> None:
         (kernel("mov.u32 %r99, 1;"), "'%r99' is no register"),
         (kernel("mov.u32 %h1, %r1;"), "too narrow"),
         (kernel("call.uni missing, ();"), "'missing' is called and not defined"),
-        (kernel("wgmma.fence.sync.aligned;"), "does not know 'wgmma.fence.sync.aligned'"),
+        (kernel("tcgen05.wait::ld.sync.aligned;"), "does not know 'tcgen05.wait::ld.sync.aligned'"),
         (kernel("mov.u32 %r1"), "does not know 'mov.u32': mov.u32 %r1 ret"),
         (HEADER + ".visible .entry kernel() { ret }", "no ;"),
     ],

@@ -77,6 +77,7 @@ def test_rows_that_mean_nothing(rows: Any, message: str) -> None:
         ({"options": ["cores"]}, "options has to be a mapping"),
         ({"version": 1}, "version has to be text, not 1"),
         ({"keeps": "relax.dequantize"}, "keeps has to be a list of operators' names, not 'relax.dequantize'"),
+        ({"separate": "yes"}, "separate has to be True or False, not 'yes'"),
         ({"keeps": ["relax.dequantise"]}, "'relax.dequantise'; did you mean 'relax.dequantize'"),
         ({"requires": lambda self, data: None}, r"requires\(\) gave a NoneType, not what is missing as text"),
         ({"__init__": lambda self: 1 / 0}, r"Npu\(\): ZeroDivisionError"),

@@ -11,7 +11,7 @@ import pytest
 from compiling import module_with
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.schedule.plan import Dot, EpilogueOf, Panel, Parallel, Plan, Start, parse_plan
+from relax_mlir.passes.schedule.plan import Dot, EpilogueOf, Panel, Parallel, Parts, Plan, Start, parse_plan
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
@@ -43,6 +43,7 @@ def plans(draw: Any) -> Plan:
         shared=tuple(draw(st.lists(st.integers(0, 3), max_size=3))),
         stages=draw(st.integers(1, 4)),
         instruction=draw(st.none() | st.just("m16n8k16")),
+        parts=draw(st.none() | st.builds(Parts, dim, count, st.none() | count)),
     )
 
 

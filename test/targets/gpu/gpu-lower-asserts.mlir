@@ -1,12 +1,12 @@
 // RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads --gpu-lower-asserts | FileCheck %s
 
-// The launch passes the record, the place that errors name, and the texts of what is asserted. A kernel behind it is
-// told of the record alone, and does nothing where that is taken.
+// The launch passes the flag, the place that errors name, and the texts of what is asserted. A kernel behind it is
+// told of the flag alone, and does nothing where that is taken.
 // CHECK-LABEL: func.func @checked
-// CHECK: %[[RECORD:.*]] = llvm.call @__relax_device_record
+// CHECK: %[[FLAG:.*]] = llvm.call @__relax_device_record
 // CHECK: %[[PLACE:.*]] = "tir.place"() : () -> !llvm.ptr
 // CHECK: %[[SITE:.*]] = llvm.mlir.addressof @__relax_texts
-// CHECK: gpu.launch_func @kernels::@checked blocks {{.*}}, %[[RECORD]] : !llvm.ptr, %[[PLACE]] : !llvm.ptr, %[[SITE]] : !llvm.ptr)
+// CHECK: gpu.launch_func @kernels::@checked blocks {{.*}}, %[[FLAG]] : !llvm.ptr, %[[PLACE]] : !llvm.ptr, %[[SITE]] : !llvm.ptr)
 // CHECK: %[[AGAIN:.*]] = llvm.call @__relax_device_record
 // CHECK: gpu.launch_func @kernels::@checked_1 blocks {{.*}}, %[[AGAIN]] : !llvm.ptr)
 llvm.mlir.global internal @__relax_device() : !llvm.ptr
@@ -28,16 +28,20 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
   return
 }
 
-// The first that fails takes the record and writes into it; each that fails ends.
+// The first that fails takes the flag and writes into the record, which the host reads; each that fails ends.
 // CHECK-LABEL: gpu.func @checked(
-// CHECK-SAME: %[[RECORD:[^ ]*]]: !llvm.ptr, %[[PLACE:[^ ]*]]: !llvm.ptr, %[[SITE:[^ ]*]]: !llvm.ptr) kernel
+// CHECK-SAME: %[[FLAG:[^ ]*]]: !llvm.ptr, %[[PLACE:[^ ]*]]: !llvm.ptr, %[[SITE:[^ ]*]]: !llvm.ptr) kernel
 // CHECK: cf.cond_br %{{.*}}, ^[[REST:bb[0-9]+]], ^[[FAILED:bb[0-9]+]]
 // CHECK: ^[[FAILED]]:
-// CHECK: llvm.cmpxchg %[[RECORD]], %{{.*}}, %{{.*}} acq_rel monotonic
+// CHECK: llvm.cmpxchg %[[FLAG]], %{{.*}}, %{{.*}} acq_rel monotonic
 // CHECK: cf.cond_br %{{.*}}, ^[[FIRST:bb[0-9]+]], ^[[END:bb[0-9]+]]
 // CHECK: ^[[FIRST]]:
+// CHECK: %[[BEHIND:.*]] = llvm.getelementptr %[[FLAG]][8]
+// CHECK: %[[HOST:.*]] = llvm.load %[[BEHIND]] : !llvm.ptr -> !llvm.ptr
 // CHECK: llvm.store %[[PLACE]]
 // CHECK: llvm.store %[[SITE]]
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT: llvm.store %[[ONE]], %[[HOST]]
 // CHECK: cf.br ^[[END]]
 // CHECK: ^[[END]]:
 // CHECK-NEXT: gpu.return

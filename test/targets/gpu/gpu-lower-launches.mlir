@@ -32,7 +32,19 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
     %0 = memref.load %x[%i, %i] : memref<?x?xf32>
     return %0 : f32
   }
+  // What a kernel needs of shared memory beyond what is declared, its launch asks for.
+  // CHECK-LABEL: func.func @asking
+  // CHECK: %[[SHARED:.*]] = arith.constant 65536 : i64
+  // CHECK: llvm.call @__relax_device_launch(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SHARED]], %{{.*}})
+  func.func @asking(%p: !llvm.ptr, %n: index) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @kernels::@other blocks in (%n, %c1, %c1) threads in (%n, %c1, %c1) args(%p : !llvm.ptr)
+    return
+  }
   gpu.module @kernels {
+    gpu.func @other(%p: !llvm.ptr) kernel attributes {gpu.dynamic_shared = 65536 : i64} {
+      gpu.return
+    }
     gpu.func @kernel(%p: !llvm.ptr, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       gpu.return
     }

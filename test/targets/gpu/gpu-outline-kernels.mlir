@@ -57,7 +57,7 @@ func.func @steps(%x: memref<?xf32>, %size: index) {
   return
 }
 
-// A loop of the host's, as nothing in it reads or writes but what is shared; a block for each step of the inner one.
+// A loop of the host's, as nothing in it reads or writes but what is shared; the steps of the inner one are rows.
 // CHECK-LABEL: func.func @inside
 // CHECK: scf.for
 // CHECK: gpu.launch_func @kernels::@inside blocks in (%{{.*}}, %{{.*}}) args(%arg1
@@ -204,7 +204,7 @@ func.func @two_readers(%x: memref<8x40xf32>, %y: memref<8xf32>) {
 // CHECK: gpu.func @rows({{.*}}gpu.form = "rows"
 // CHECK: gpu.func @steps({{.*}}gpu.form = "threads"
 // CHECK: memref.alloca() : memref<4xf32>
-// CHECK: gpu.func @inside({{.*}}gpu.form = "blocks"
+// CHECK: gpu.func @inside({{.*}}gpu.form = "rows"
 // CHECK: gpu.func @ordered({{.*}}gpu.form = "block", known_block_size = array<i32: 1, 1, 1>}
 // CHECK: memref.load
 // CHECK: memref.store

@@ -42,6 +42,7 @@ module {
 // CHECK: %[[OWN:.*]] = arith.constant 1024 : i64
 // CHECK: %[[ARENA:.*]] = llvm.call @__relax_device_alloc(
 // CHECK: %[[SCRATCH:.*]] = llvm.getelementptr %[[ARENA]][1024]
+// CHECK-NOT: @__relax_device_alloc
 // CHECK: call @two(%{{.*}}, %[[SCRATCH]])
 // CHECK: call @one(%{{.*}}, %[[SCRATCH]])
 // CHECK: llvm.call @__relax_device_free(

@@ -81,12 +81,77 @@ func.func @turned(%x: memref<3x5x24xf16>, %y: memref<24x1x3x5xf16>) {
 // CHECK: scf.if
 // CHECK: memref.load
 // CHECK: memref.store %{{.*}}[%[[ROW]]]
-func.func @rows(%x: memref<8x1000xf32>, %y: memref<8xf32>) {
+func.func @rows(%x: memref<8x3001xf32>, %y: memref<8xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
-      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x1000xf32>) outs(%y : memref<8xf32>) {
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x3001xf32>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.addf %b, %a : f32
     linalg.yield %0 : f32
+  }
+  return
+}
+
+// Rows of a loop: eight threads for one of 32 elements, four rows a block, in registers from the first read to the last
+// write. Where a row is missing, its threads take part in what the others exchange.
+// CHECK-LABEL: gpu.func @some_short_rows
+// CHECK-SAME: array<i32: 32, 1, 1>
+// CHECK: arith.remui %{{.*}}, %c8
+// CHECK: %[[IS_ROW:.*]] = arith.cmpi slt, %{{.*}}, %c9
+// CHECK: scf.if %[[IS_ROW]] -> (f32, f32, f32, f32)
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK-COUNT-3: gpu.shuffle xor
+// CHECK-NOT: gpu.barrier
+// CHECK-NOT: vector.load
+// CHECK: scf.if %[[IS_ROW]]
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK: gpu.return
+func.func @some_short_rows(%x: memref<9x32xf32>, %y: memref<9x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c9 step %c1 {
+    %sum = memref.alloc() : memref<f32>
+    linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+        ins(%zero : f32) outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    %from = memref.subview %x[%i, 0] [1, 32] [1, 1] : memref<9x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    %to = memref.subview %y[%i, 0] [1, 32] [1, 1] : memref<9x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>], iterator_types = ["reduction"]}
+        ins(%from : memref<32xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %b, %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>, affine_map<(j) -> (j)>],
+        iterator_types = ["parallel"]} ins(%from, %sum : memref<32xf32, strided<[1], offset: ?>>, memref<f32>)
+        outs(%to : memref<32xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.divf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+    memref.dealloc %sum : memref<f32>
+  } {tir.parallel = 1 : i64}
+  return
+}
+
+// Tiles are turned in shared memory, whose rows are one element longer: a row of it is read of the input, a column of it
+// is written. Words of 32 bits are read of elements of 16.
+// CHECK-LABEL: gpu.func @tiles_turned
+// CHECK: memref.get_global @tiles_turned_shared : memref<64x65xf16, 3>
+// CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<128x192xf16>, vector<2xf16>
+// CHECK: memref.store %{{.*}} : memref<64x65xf16, 3>
+// CHECK: gpu.barrier
+// CHECK: memref.load %{{.*}} : memref<64x65xf16, 3>
+// CHECK: vector.store %{{.*}} {alignment = 4 : i64} : memref<192x128xf16>, vector<2xf16>
+func.func @tiles_turned(%x: memref<128x192xf16>, %y: memref<192x128xf16>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<128x192xf16>) outs(%y : memref<192x128xf16>) {
+  ^bb0(%a: f16, %b: f16):
+    %0 = arith.negf %a : f16
+    linalg.yield %0 : f16
   }
   return
 }

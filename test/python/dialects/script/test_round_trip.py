@@ -103,6 +103,22 @@ def test_each_stage_of_a_model(name: str) -> None:
     _check_stages(rx.from_onnx(path))
 
 
+def test_an_element_keeps_its_name() -> None:
+    """An element of a tensor is no call, and has a name as calls do."""
+    script = check(parse(_NAMED_ELEMENT), fresh=True)
+    assert "length = sizes[0]" in script, script
+
+
+_NAMED_ELEMENT = """
+func.func @main(%sizes: tensor<1xi64> loc("sizes")) -> tensor<2xi64> {
+  %0 = arith.constant 0 : index
+  %length = tensor.extract %sizes[%0] : tensor<1xi64> loc("length")
+  %again = tensor.from_elements %length, %length : tensor<2xi64> loc("again")
+  return %again : tensor<2xi64>
+}
+"""
+
+
 def _check_stages(module: rx.Module) -> None:
     check(module, fresh=True)
     stages = 0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -119,3 +120,39 @@ def test_what_a_thread_has_begun_it_alone_is_told() -> None:
         told_of(program)
         told_of(program)
     assert told == ["gather 'g': index 7 of 5"]
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_two_devices_and_a_thread_whose_calls_fail(graphs: bool) -> None:
+    """Each device's kernels, streams and graphs are in its own context, whichever thread calls and was there before."""
+    library = EmulatedCuda(devices=2, checks=Checks(unwritten=False))
+    with use_library(library):
+        artifact = program(picked)._artifact
+        programs = [Executable(artifact, device=f"cuda:{number}", graphs=graphs) for number in (0, 1)]
+        x = numpy.random.default_rng(0).normal(size=(6, 8)).astype("float32")
+        expected = numpy.exp(x[[1, 2, 3]]) / numpy.exp(x[[1, 2, 3]]).sum(1, keepdims=True)
+
+        def call(number: int) -> str:
+            told = ""
+            is_bad = number == 3
+            for turn in range(4):
+                place = (number + turn) % 2
+                try:
+                    y = programs[place].copying()["main"](x, numpy.array([1, 2, 60 + place if is_bad else 3]))
+                    told += "good " if numpy.allclose(y, expected, rtol=1e-4) else "wrong "
+                except IndexError as error:
+                    told += "raised " if f" {60 + place} is out of range" in str(error) else f"{error} "
+            return told + ("" if not library.stack() else "kept")
+
+        assert at_once(call) == [*["good " * 4] * 3, "raised " * 4]
+        for each in programs:
+            each.synchronize()
+        assert not library.refusals
+        assert bool(library.calls("cuGraphLaunch")) == graphs
+        contexts = {each.arguments[0] for each in library.calls("cuCtxPushCurrent_v2")}
+        assert len(contexts) == 2
+        del each
+        programs.clear()
+        gc.collect()
+        library.check()
+        assert not library.leaks()

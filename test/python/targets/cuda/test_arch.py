@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import pytest
 from relax_mlir.targets.core.registry import parse_target
-from relax_mlir.targets.cuda.arch import ARCHS, MMA, STATIC_SHARED, WARP, arch_of, find_arch
+from relax_mlir.targets.cuda.arch import ARCHS, MMA, WARP, arch_of, find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.cuda.objects.wheels import ptxas_path
+from relax_mlir.targets.gpu.kernels.threads import STATIC_SHARED
 
 import relax_mlir as rx
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy
 import pytest
+from gpu_emulator.cublas import EmulatedCublas
 from gpu_emulator.driver import EmulatedCuda
+from nvidia_parts import emulated
 from relax_mlir.runtime.cuda.driver import driver, use_library
 from relax_mlir.runtime.cuda.timing import device_seconds
 from relax_mlir.targets.cuda.objects.wheels import ptxas_path
@@ -20,7 +22,8 @@ import relax_mlir as rx
 
 _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
-gpu, gpu_cases, gpu_code = map(importlib.import_module, ("gpu", "gpu_cases", "gpu_code"))
+_NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_traffic")
+gpu, gpu_cases, gpu_code, gpu_traffic = map(importlib.import_module, _NAMES)
 
 assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 
@@ -40,11 +43,23 @@ def test_small_cases_on_the_emulator(capsys: pytest.CaptureFixture[str]) -> None
     assert all(float(row[44:].split()[0]) > 0 for row in rows) and device.leaks() == []
 
 
+def test_libraries_beside_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    with emulated(EmulatedCublas) as cublas:
+        assert gpu.main(["--small", "--turns", "1", "--only", "float16"]) == 0
+        assert gpu.main(["--small", "--turns", "1", "--only", "layer norm"]) == 0
+        assert "cublasLtMatmul" in cublas.log
+    lines = [line for line in capsys.readouterr().out.splitlines() if "Emulated" not in line]
+    head, product, norm = lines[0], lines[1], lines[-1]
+    place = head.index("libraries") + len("libraries")
+    assert float(product[place - 9 : place]) > 0 and float(product[place:].split()[0]) > 0
+    assert norm[place - 9 : place].strip() == "-", "it takes nothing of it"
+
+
 def test_wrong_results_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(gpu, "_TOLERANCE", {"float32": -1.0})
     with use_library(EmulatedCuda()):
         assert gpu.main(["--small", "--turns", "1", "--only", "softmax"]) == 1
-    assert "is wrong by " in capsys.readouterr().out
+    assert "ours: wrong by " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("options", "status"), [([], 0), (["--must"], 1)])
@@ -130,3 +145,12 @@ def test_spills_and_refusals_fail(
 def test_no_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_code.main([str(tmp_path)]) == 0 and gpu_code.main([str(tmp_path), "--strict"]) == 1
     assert "make models" in capsys.readouterr().err
+
+
+# ---- bench/gpu_traffic.py ----
+
+
+def test_what_is_moved_beside_what_has_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert gpu_traffic.main(["--only", "rows of 16"]) == 0
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 4 and all(row.split()[-2:] == ["1.00", "1.00"] for row in rows)

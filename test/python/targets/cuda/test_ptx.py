@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.bindings.rewriting import replace_op
 from relax_mlir.dialects.context import create_context
+from relax_mlir.passes.core.base import Pass
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.targets.core import llvmlite
 from relax_mlir.targets.cuda.arch import ARCHS
@@ -285,6 +289,45 @@ def test_what_was_made_before_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     for _ in range(2):  # what fails is not kept
         with pytest.raises(rx.RelaxError, match="which nobody defines"):
             ptx_of(calls)
+
+
+@dataclass(frozen=True)
+class Exchange(Pass):
+    """Another operation in the place of one, in kernels alone."""
+
+    name: ClassVar[str] = "test-exchange"
+    before: str = ""
+    after: str = ""
+
+    def run(self, op: Any) -> None:
+        kernels = [each for each in operations_in(op) if each.name == "gpu.module"]
+        for each in [inside for module in kernels for inside in operations_in(module) if inside.name == self.before]:
+            with each.location, ir.InsertionPoint(each):
+                types = [result.type for result in each.results]
+                replace_op(each, [ir.Operation.create(self.after, results=types, operands=list(each.operands)).result])
+
+
+def test_a_stage_that_does_something_else_makes_other_code(tmp_path: Path) -> None:
+    """Passes and options of the last stages before the code, too: what is kept is found by what they leave."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((64,)), rx.tensor((64,))]) as f:
+        f.returns(rx.relax.add(*f))
+
+    def code(*passes: tuple[str, Pass], target: str = "cuda", opt_level: int = 3) -> bytes:
+        stages = rx.stages(target)
+        for stage, each in passes:
+            stages = stages.insert_after(stage, f"more-{stage}", [each])
+        run = rx.compile(module, target=target, pipeline=stages, opt_level=opt_level, cache=tmp_path, jobs=1)
+        return bytes(run._artifact.devices[0].data)
+
+    first = code()
+    others = [
+        code(("threads", Exchange("arith.addf", "arith.subf"))),
+        code(("device", Exchange("llvm.fadd", "llvm.fmul"))),
+        code(target="cuda{arch=sm_90}"),
+    ]
+    assert b"add" in first and b"sub.rn.f32" in others[0] and b"mul.rn.f32" in others[1] and b"sm_90" in others[2]
+    assert len({first, *others}) == 4 and code() == first
 
 
 # ---- what is refused ----

@@ -144,7 +144,7 @@ def test_sizes_that_do_not_fit() -> None:
         multiply("mk,kn->mn", random((2, 3)), random((4, 5)), random((2, 5)))
     large = numpy.lib.stride_tricks.as_strided(random((1,)), (2**31, 1), (0, 4))
     out = numpy.lib.stride_tricks.as_strided(random((1,)), (1, 1), (4, 4))
-    with pytest.raises((RelaxError, MemoryError), match=r"32 bits|allocate"):
+    with pytest.raises(RelaxError, match="32 bits"):  # before anything is copied
         multiply("km,kn->mn", large, large, out)
 
 

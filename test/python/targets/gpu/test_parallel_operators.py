@@ -60,7 +60,7 @@ def places(*shape: Any) -> Any:
         ("scatter_nd", [floats(9, 4), places(1, 1), floats(1, 4)], {}, ["points", "threads"]),
         ("scatter_nd", [floats(9, 4), places(20, 1), floats(20, 4)], {"reduction": "add"},
          ["points", "threads", "blocks", "threads"]),
-        ("argmax", [floats(100000)], {}, ["row_parts", "points"] * 2),
+        ("argmax", [floats(100000)], {}, ["row_parts", "rows"] * 2),
         ("max", [floats(100000, 4)], {"axis": 0}, ["point_parts", "rows"]),
         ("max", [floats("n")], {}, ["row_parts", "rows"]),
         # Each thread checks its own index: nothing before, and the host does not wait.

@@ -177,7 +177,7 @@ def test_plans_that_do_not_fit_say_why() -> None:
         LARGE.replace("carried 1; ", ""): "the last loop of the order, which is carried",
         LARGE.replace("blocks 2: 8", "blocks 0: 8"): "blocks are of the reduction's steps, not of loop 0",
         LARGE.replace("shared 0 1", "shared 0 2"): "operand 2 is not shared",
-        LARGE.replace("stages 2", "stages 6"): "bytes of shared memory are more than a block may have: 49152",
+        LARGE.replace("stages 2", "stages 30"): "bytes of shared memory are more than a block may have: 232448",
         LARGE.replace("threads 0: 16", "threads 0: 128"): "2048 threads are more than a block may have: 1024",
         LARGE.replace("tile 0: 8", "tile 2: 2, 0: 8"): "steps of the reduction are one by one",
         LARGE + "; instruction m16n8k16": "no instruction sums products of f32 in f32",

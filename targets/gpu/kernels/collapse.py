@@ -26,7 +26,7 @@ from .points import Points
 Groups = list[list[int]]
 
 
-def join_loops(op: Operation) -> Operation:
+def collapse_loops(op: Operation) -> Operation:
     """Replaces a linalg.generic by such an operation, which is returned; the same one where nothing changes."""
     joining = _Joining(Points(op))
     if joining.changes_nothing():
@@ -45,9 +45,24 @@ class _Joining:
         self.indices = [inner for inner in operations_of(points.block) if inner.name == "linalg.index"]
         self.asked = {inner.attributes["dim"].value for inner in self.indices}
         every = [*points.parallels, *points.reductions]
-        self.units = {dim for dim in every if points.known_size(dim) == 1}
+        self.units = self._units({dim for dim in every if points.known_size(dim) == 1})
         self.axes = [self._axes(operand, map_) for operand, map_ in zip(self.operands, points.maps, strict=True)]
         self.chains = self._chains([dim for dim in every if dim not in self.units])
+
+    def _units(self, units: set[int]) -> set[int]:
+        """Of the loops of one step those that are left out. Of 2 * i + k without i the loop of k would be left, which
+        MLIR takes for as long as the axis is: where it is not, i stays."""
+        dims = self.points.maps[0].n_dims
+        inside = [ir.AffineExpr.get_constant(0) if dim in units else ir.AffineExpr.get_dim(dim) for dim in range(dims)]
+        alone = ir.AffineMap.get(dims, 0, inside)
+        kept: set[int] = set()
+        for operand, map_ in zip(self.operands, self.points.maps, strict=True):
+            for expr, size in zip(map_.results, _shape(operand), strict=False):
+                left = expr.compose(alone).maybe_downcast()
+                is_alone = isinstance(left, ir.AffineDimExpr) and not isinstance(expr, ir.AffineDimExpr)
+                if is_alone and self.points.known_size(left.position) not in (size, -1):
+                    kept |= dims_of(expr) & units
+        return units - kept
 
     def changes_nothing(self) -> bool:
         return self.chains == [[dim] for dim in range(self.points.maps[0].n_dims)]

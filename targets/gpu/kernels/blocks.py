@@ -8,21 +8,18 @@ another one writes, they wait for each other.
 
 from __future__ import annotations
 
-import math
-
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
-from ....bindings.rewriting import Decline
-from ....emit.linalg import product
 from ....emit.loops import for_range, load, store, when
-from ....emit.numbers import Number, as_index, number
-from ....passes.schedule.combiner import Combiner, combiners
-from .joined import join_loops
-from .lanes import Lanes
-from .points import Indices, Points
-from .reduced import Reduced
-from .threads import WARP, from_kept, from_lane, kept_type, shared_memory, thread_id, to_keep
+from ....emit.numbers import as_index, number
+from .collapse import collapse_loops
+from .fused import Fused
+from .points import Points
+from .reduce import is_combined, reduce_row
+from .teams import Team
+from .threads import from_kept, kept_type, shared_memory, thread_id, to_keep
+from .vectors import Lanes
 from .work import READS, WRITES, has_work, is_shared, is_structured
 
 
@@ -79,7 +76,7 @@ class Together:
     # ---- what is shared ----
 
     def _share_points(self, op: Operation) -> None:
-        op = join_loops(op)
+        op = collapse_loops(op)
         points = Points(op)
         with ir.InsertionPoint(op):
             if self._is_for_all(points):
@@ -89,71 +86,20 @@ class Together:
         op.erase()
 
     def _one_row(self, points: Points, place: Value) -> None:
-        self.reduce_row(Lanes(Reduced((), points.operation), 1), place)
+        reduce_row(Lanes(Fused((), points.operation), 1), Team(self._kernel, self._threads), place)
         ir.Operation.create("gpu.barrier")
 
     def _is_for_all(self, points: Points) -> bool:
         """Whether all threads work on one result, of which there are few."""
         if not is_combined(points):
             return False
-        results, steps = (
-            math.prod(points.known_size(dim) for dim in dims) for dims in (points.parallels, points.reductions)
-        )
+        results, steps = map(points.known_count, (points.parallels, points.reductions))
         return 0 < results < self._threads // 8 and not 0 <= steps < 32
 
     def _share_steps(self, loop: Operation) -> None:
         first, _, step = list(loop.operands)
         loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
-
-    def reduce_row(self, lanes: Lanes, place: Value, is_part: bool = False) -> None:
-        """All threads reduce to the outputs' elements at a point, each its part.
-
-        `is_part`: the last parallel loop says which part of the steps is reduced, without what the outputs hold.
-        """
-        points = lanes.points
-        indices = points.at(place)
-        combining = combiners(points)  # type: ignore[arg-type]
-        count = product([points.size(dim) for dim in points.reductions])
-
-        def step(place: Value, *before: Value) -> list[Value]:
-            return points.body({**indices, **points.at(place, points.reductions)}, before)
-
-        first = [each.neutral() for each in combining]
-        start, stride = self._stretch(points, indices) if is_part else (thread_id(), as_index(self._threads))
-        parts = for_range(start, count, step, *first, step=stride)
-        wholes = [self._combined(each, part) for each, part in zip(combining, parts, strict=True)]
-
-        def finish() -> None:
-            if is_part:
-                lanes.finish(wholes, indices)
-                return
-            before = lanes.first(indices)
-            lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
-
-        when(thread_id() == 0, finish)
-
-    def _stretch(self, points: Points, indices: Indices) -> tuple[Number, Number]:
-        """Where a thread of a block begins that has one of several parts, and how far its steps are apart."""
-        dim = points.parallels[-1]
-        return number(indices[dim]) * self._threads + thread_id(), as_index(points.size(dim)) * self._threads
-
-    def _combined(self, combiner: Combiner, part: Value) -> Value:
-        """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""
-        whole, lanes = part, min(WARP, self._threads)
-        for offset in (16, 8, 4, 2, 1):
-            if offset < lanes:
-                whole = combiner.apply(whole, from_lane(whole, offset))
-        if self._threads <= WARP:
-            return whole
-        warps = self._threads // WARP
-        place, thread = shared_memory(self._kernel, [warps], kept_type(part.type)), thread_id()
-        when(thread % WARP == 0, lambda: store(to_keep(whole), place, thread // WARP))
-        ir.Operation.create("gpu.barrier")
-        parts = [from_kept(load(place, warp), part.type) for warp in range(warps)]
-        while len(parts) > 1:
-            parts = [combiner.apply(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
-        return parts[0]
 
     # ---- what one does ----
 
@@ -179,14 +125,6 @@ class Together:
                 for use in used:
                     use.owner.operation.operands[use.operand_number] = told
         marker.erase()
-
-
-def is_combined(points: Points) -> bool:
-    """Whether a reduction's parts can be put together."""
-    try:
-        return bool(points.reductions) and bool(combiners(points))  # type: ignore[arg-type]
-    except Decline:
-        return False
 
 
 def _is_any(op: Operation, names: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ How many parts there are depends on sizes alone: results are the same at each ru
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....bindings.ir import AffineMap, Operation, Value
@@ -17,7 +18,7 @@ from ....emit.numbers import Number, Size, as_index, maximum, minimum
 from ....passes.lower_calls import memrefs
 from ....passes.schedule.combiner import combiners
 from .points import Points
-from .together import is_combined
+from .reduce import is_combined
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class _Kind:
 
 
 #: A block of threads for each part, of elements side by side; a thread for each.
-_OF_BLOCKS, _OF_THREADS = _Kind(128, 1 << 13, 1 << 12, 256), _Kind(1 << 12, 1 << 10, 64, 1 << 14)
+_OF_BLOCKS, _OF_THREADS = _Kind(128, 1 << 13, 1 << 12, 256), _Kind(1 << 15, 1 << 8, 64, 1 << 16)
 #: Parts of one result.
 _MOST_PARTS = 512
 
@@ -75,18 +76,15 @@ def _parts(points: Points) -> Size | None:
     if not is_combined(points):
         return None
     kind = _OF_BLOCKS if points.reduces_rows() else _OF_THREADS
-    results = math.prod(points.known_size(dim) for dim in points.parallels)
-    known = [points.known_size(dim) for dim in points.reductions]
-    are_open = any(size < 0 for size in (*known, *(points.known_size(dim) for dim in points.parallels)))
-    if any(points.known_size(dim) < 0 for dim in points.parallels) or not 0 < results < kind.results:
+    results, steps = points.known_count(points.parallels), points.known_count(points.reductions)
+    if not 0 < results < kind.results:
         return None
     most = min(math.ceil(kind.parts_of_all / results), _MOST_PARTS)
-    if not are_open:
-        steps = math.prod(known)
+    if steps >= 0:
         return min(math.ceil(steps / kind.steps_of_part), most) if steps >= kind.steps else None
     with points.operation.location, ir.InsertionPoint(points.operation):
-        steps_ = as_index(product([points.size(dim) for dim in points.reductions]))
-        wanted = (steps_ + kind.steps_of_part - 1).shift_right_unsigned(kind.steps_of_part.bit_length() - 1)
+        open_steps = as_index(product([points.size(dim) for dim in points.reductions]))
+        wanted = (open_steps + kind.steps_of_part - 1).shift_right_unsigned(kind.steps_of_part.bit_length() - 1)
         return maximum(minimum(wanted, most), 1)
 
 
@@ -96,18 +94,23 @@ def _apart(points: Points, between: list[Value]) -> Operation:
     part, kept = ir.AffineDimExpr.get(dims), [ir.AffineDimExpr.get(dim) for dim in points.parallels]
     inputs = [ir.AffineMap.get(dims + 1, 0, list(map_.results)) for map_ in points.maps[: points.input_count]]
     maps = [*inputs, *[ir.AffineMap.get(dims + 1, 0, [*kept, part])] * len(between)]
-    iterators = [*op.attributes["iterator_types"], ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")]
+    return with_loop(op, maps, between)
+
+
+def with_loop(op: Operation, maps: Sequence[AffineMap], outputs: Sequence[Value]) -> Operation:
+    """The operation with one more loop, for parts, behind its own, and other outputs; its body moves there."""
+    own, parallel = list(op.operands), ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")
     made = ir.Operation.create(
         "linalg.generic",
-        operands=[*list(op.operands)[: points.input_count], *between],
+        operands=[*own[: len(own) - len(outputs)], *outputs],
         attributes={
             "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-            "iterator_types": ir.ArrayAttr.get(iterators),
+            "iterator_types": ir.ArrayAttr.get([*op.attributes["iterator_types"], parallel]),
             "operandSegmentSizes": op.attributes["operandSegmentSizes"],
         },
         regions=1,
     )
-    points.block.append_to(made.regions[0])
+    op.regions[0].blocks[0].append_to(made.regions[0])
     return made
 
 

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
-from ....bindings.ir import AffineExpr, Operation, Value
+from ....bindings.ir import AffineExpr, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....emit.loops import for_range, when
@@ -15,19 +14,15 @@ from ....emit.structured import is_storable
 from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.vector_body import from_elements
 from ..nests.memory import elements, load, store
-from .joined import dims_of
+from .collapse import dims_of
+from .fused import Fused, root
 from .points import WHOLE, Indices, Points
-from .reduced import Reduced, root
+from .work import FUNCTION, code_of
 
 #: What a thread reads or writes at once.
 _VECTOR_BYTES = 16
 #: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.
 _MOST_CODE = 256
-#: What a function of 32 bits takes, and those of math that are an instruction or two.
-_FUNCTION = 32
-_SHORT = frozenset(
-    f"math.{name}" for name in "absf absi ceil copysign ctpop floor fma roundeven rsqrt sqrt trunc".split()
-)
 #: Fewer results of reductions are worth a thread each.
 _MANY = 1 << 14
 
@@ -40,19 +35,12 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
         return 1
     widest = max(storage_bytes(points.operation.operands[place].type.element_type) for place in places)
     lanes = max(_VECTOR_BYTES // widest, 1)
-    code = sum(_code_of(op) for each in (points, *epilogues) for op in operations_in(each.operation))
+    code = sum(code_of(op) for each in (points, *epilogues) for op in operations_in(each.operation))
     while lanes > 1 and not (
         lanes * code <= _MOST_CODE and all(_fits(each, lanes, code) for each in (points, *epilogues))
     ):
         lanes //= 2
     return lanes
-
-
-def _code_of(op: Operation) -> int:
-    """What becomes of an operation, about."""
-    if not op.name.startswith("math.") or op.name in _SHORT:
-        return 1
-    return _FUNCTION * (op.results[0].type.width if isinstance(op.results[0].type, ir.FloatType) else 32) // 32
 
 
 def _contiguous(points: Points) -> list[int]:
@@ -66,24 +54,24 @@ def _contiguous(points: Points) -> list[int]:
 def _is_worth(points: Points) -> bool:
     if not points.reductions:
         return True
-    counts = [points.known_size(dim) for dim in points.parallels]
-    few = -1 not in counts and math.prod(counts) < _MANY
+    few = 0 <= points.known_count(points.parallels) < _MANY
     last = points.parallels[-1]
     moving = [place for place, map_ in enumerate(points.maps) if any(last in dims_of(each) for each in map_.results)]
     return not few and set(moving) <= set(_contiguous(points))
 
 
 def _fits(points: Points, lanes: int, code: int) -> bool:
-    is_light = len(points.parallels) == 1 and not points.reductions and code <= _FUNCTION
+    is_light = len(points.parallels) == 1 and not points.reductions and code <= FUNCTION
     if not is_light and points.known_factor(points.parallels[-1]) % lanes:
         return False
     places = range(points.input_count, len(points.maps))
     return all(is_vector(points, place, lanes) for place in places)
 
 
-def is_vector(points: Points, place: int, lanes: int) -> bool:
-    """Whether an operand's elements at so many steps of the last loop begin at a multiple of a vector's bytes."""
-    starts = _starts(points, place, points.parallels[-1])
+def is_vector(points: Points, place: int, lanes: int, dim: int | None = None) -> bool:
+    """Whether an operand's elements at so many steps of a loop, the last one of results if none is said, lie side by
+    side and begin at a multiple of a vector's bytes."""
+    starts = _starts(points, place, points.parallels[-1] if dim is None else dim)
     return starts is not None and not any(start % lanes for start in starts)
 
 
@@ -136,12 +124,12 @@ class Lanes:
     """What a thread does of so many points beside each other, one maybe: of an operation, or of a reduction with what
     belongs to it."""
 
-    def __init__(self, reduced: Reduced, count: int):
-        self._reduced = reduced
-        self.points = Points(reduced.reduction)
+    def __init__(self, fused: Fused, count: int):
+        self._fused = fused
+        self.points = Points(fused.main)
         self.count = count
-        self._starts = [start.operands[0] for start in reduced.starts]
-        self._epilogues = [Points(each) for each in reduced.epilogues]
+        self._starts = [start.operands[0] for start in fused.starts]
+        self._epilogues = [Points(each) for each in fused.epilogues]
 
     def write(self, first: Number, count: Number) -> None:
         """The points from one on, as far as there are any of them."""
@@ -152,7 +140,7 @@ class Lanes:
         when(first + self.count <= count, lambda: self._write(self.points.at(first)), lambda: self._rest(first, count))
 
     def _rest(self, first: Number, count: Number) -> None:
-        alone = Lanes(self._reduced, 1)
+        alone = Lanes(self._fused, 1)
         for_range(first, count, lambda point: alone._write(self.points.at(point)))
 
     def _write(self, indices: Indices) -> None:

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs parts of the codegen `cublas`: products of matrices with what follows, by cuBLASLt on the caller's stream."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...support import external_bytes
+from ...support.external_runtime import register_runtime
+from ..cuda.driver import driver
+from ..native_calls import Call, CallList, Given, NativeFunction, Passed
+from .nvidia import (
+    ALIGNMENT,
+    WORKSPACE,
+    Descriptors,
+    Library,
+    LibraryRuntime,
+    NvidiaError,
+    Product,
+    device_of,
+    stream_of,
+)
+
+CUBLAS = Product(
+    title="cuBLAS",
+    place="RELAX_CUBLAS_LIBRARY",
+    files=("libcublasLt.so.13", "libcublasLt.so.12"),
+    wheels=("nvidia.cu13", "nvidia.cublas"),
+    install="pip install nvidia-cublas",
+    version="cublasLtGetVersion",
+    status_text="cublasLtGetStatusString",
+    oldest=(12, 0),
+    functions={
+        "cublasLtGetVersion": ":n",
+        "cublasLtGetStatusString": "i:s",
+        "cublasLtCreate": "p",
+        "cublasLtMatmulDescCreate": "pii",
+        "cublasLtMatmulDescDestroy": "p",
+        "cublasLtMatmulDescSetAttribute": "pipn",
+        "cublasLtMatrixLayoutCreate": "piqqq",
+        "cublasLtMatrixLayoutDestroy": "p",
+        "cublasLtMatrixLayoutSetAttribute": "pipn",
+        "cublasLtMatmulPreferenceCreate": "p",
+        "cublasLtMatmulPreferenceDestroy": "p",
+        "cublasLtMatmulPreferenceSetAttribute": "pipn",
+        "cublasLtMatmulAlgoGetHeuristic": "pppppppipp",
+        "cublasLtMatmul": "ppppppppppppppnp",
+    },
+)
+
+# cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t, cublasLtMatmulPreferenceAttributes_t
+_TRANSPOSE_A, _TRANSPOSE_B, _EPILOGUE, _BIAS_POINTER = 3, 4, 7, 8
+_BATCH_COUNT, _BATCH_OFFSET = 5, 6
+_MOST_WORKSPACE, _ALIGNMENTS = 1, {"a": 5, "b": 6, "c": 7, "d": 8}
+#: cublasOperation_t
+_TRANSPOSED = 1
+#: cublasLtEpilogue_t: bits, or the first where there is nothing to do.
+_DEFAULT, _EPILOGUES, _BIAS = 1, {"": 0, "relu": 2, "gelu_tanh": 32}, 4
+#: cudaDataType_t
+_DATA = {"f32": 0, "f64": 1, "f16": 2, "i8": 3, "i32": 10, "bf16": 14}
+_BYTES = {"f32": 4, "f64": 8, "f16": 2, "i8": 1, "i32": 4, "bf16": 2}
+#: cublasComputeType_t, and what alpha and beta are, by the elements of operands.
+_COMPUTE_32F, _FAST_TF32, _COMPUTE_64F, _COMPUTE_32I = 68, 77, 70, 72
+_COMPUTE = {"f64": (_COMPUTE_64F, "f64"), "i8": (_COMPUTE_32I, "i32")}
+_SCALARS: dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32}
+
+
+class Step(NamedTuple):
+    """A product of the inputs `a` and `b`, by number, whose matrices may lie transposed; then a bias along the last
+    axis, and a function.
+    """
+
+    inputs: int
+    a: int
+    b: int
+    bias: int | None
+    transposed: tuple[bool, bool]
+    epilogue: str
+    #: Of the operands and of the result.
+    elements: tuple[str, str]
+    tf32: bool = False
+    #: Whether there is memory to work in behind the result.
+    workspace: bool = True
+
+
+def packed(functions: Mapping[str, Step]) -> bytes:
+    """A part as bytes."""
+    return external_bytes.packed("cublas", functions, [])
+
+
+def unpacked(data: memoryview) -> dict[str, Step]:
+    """The functions of a part. Raises RelaxError where its bytes are damaged."""
+    return external_bytes.unpacked("cublas", data, _steps)
+
+
+def _steps(head: Mapping[str, Any], pieces: Sequence[memoryview]) -> dict[str, Step]:
+    del pieces
+    return {
+        name: Step._make(tuple(each) if isinstance(each, list) else each for each in given)
+        for name, given in head.items()
+    }
+
+
+@register_runtime("cublas")
+class CublasRuntime(LibraryRuntime):
+    """Functions that call cuBLASLt."""
+
+    product = CUBLAS
+
+    def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
+        return {name: _Runner(step, library).native() for name, step in unpacked(data).items()}
+
+
+class _Shape(NamedTuple):
+    """A product as cuBLAS computes it: of matrices m x k and k x n, which lie one behind the other along axes."""
+
+    m: int
+    n: int
+    k: int
+    #: Inner ones last: how many, and elements from one to the next of a, b and the result.
+    axes: tuple[tuple[int, int, int, int], ...]
+
+    @property
+    def batch(self) -> tuple[int, int, int, int]:
+        """What one call goes along."""
+        return self.axes[-1] if self.axes else (1, 0, 0, 0)
+
+    def offsets(self) -> list[tuple[int, int, int]]:
+        """Where the matrices of each call begin, in elements."""
+        outer = self.axes[:-1]
+        return [
+            (sum(p * axis[1] for p, axis in zip(place, outer, strict=True)),
+             sum(p * axis[2] for p, axis in zip(place, outer, strict=True)),
+             sum(p * axis[3] for p, axis in zip(place, outer, strict=True)))
+            for place in itertools.product(*(range(axis[0]) for axis in outer))
+        ]  # fmt: skip
+
+
+def product_shape(a: Sequence[int], b: Sequence[int], out: Sequence[int], transposed: tuple[bool, bool]) -> _Shape:
+    """Of row-major tensors with such sizes; axes of batches that lie as one are one."""
+    m, n, k = out[-2], out[-1], a[-2] if transposed[0] else a[-1]
+    steps = [_batch_steps(shape[:-2], rows * columns, len(out) - 2)
+             for shape, rows, columns in ((a, m, k), (b, k, n), (out, m, n))]  # fmt: skip
+    axes: list[tuple[int, int, int, int]] = []
+    for size, *each in zip(out[:-2], *steps, strict=True):
+        if size == 1:
+            continue
+        if axes and all(outer == inner * size for outer, inner in zip(axes[-1][1:], each, strict=True)):
+            size *= axes.pop()[0]
+        axes.append((size, each[0], each[1], each[2]))
+    if axes and not transposed[0] and axes[-1][1:] == (m * k, 0, m * n):
+        m *= axes.pop()[0]  # the rows of all of them are rows of one
+    return _Shape(m, n, k, tuple(axes))
+
+
+def _batch_steps(batch: Sequence[int], matrix: int, rank: int) -> list[int]:
+    """Elements from one matrix to the next along each axis of the result's batch; 0 where it is the same one."""
+    steps, step = [], matrix
+    for size in reversed([1] * (rank - len(batch)) + list(batch)):
+        steps.append(step if size != 1 else 0)
+        step *= size
+    return steps[::-1]
+
+
+class _Runner:
+    """A function of a part."""
+
+    def __init__(self, step: Step, library: Library) -> None:
+        self._step, self._library = step, library
+
+    def native(self) -> NativeFunction:
+        """What programs call."""
+        return NativeFunction(self.listed, self._step.inputs + 1 + self._step.workspace)
+
+    def listed(self, *tensors: Any) -> CallList:
+        """The calls for tensors of such sizes."""
+        step, device = self._step, device_of(tensors)
+        a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
+        shape = product_shape(a, b, out, step.transposed)
+        if 0 in out:
+            return CallList([])
+        if shape.k == 0:
+            return self._zeros(device, math.prod(out))
+        descriptors = Descriptors(self._library)
+        described = _Described(step, shape, self._library, descriptors)
+        algorithm = described.algorithm(self._library.handle("cublasLtCreate", device))
+        calls, pointers = [], {}
+        if step.bias is not None:
+            calls.append(described.set_bias())
+            pointers[ctypes.addressof(described.bias)] = Passed(step.bias)
+        for offsets in shape.offsets():
+            calls += self._calls(described, algorithm, offsets, device, Given(len(calls)))
+        return CallList(calls, pointers, keeps=(descriptors, described, algorithm))
+
+    def _calls(
+        self, described: _Described, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given
+    ) -> list[Call]:
+        """A product's row-major matrices are columns to cuBLAS: it is told the transposed product, b before a."""
+        step, library = self._step, self._library
+        sizes = [_BYTES[each] for each in (step.elements[0], step.elements[0], step.elements[1])]
+        a, b, out = (Passed(number, offset * size) for number, offset, size in
+                     zip((step.a, step.b, step.inputs), offsets, sizes, strict=True))  # fmt: skip
+        workspace = (Passed(step.inputs + 1), WORKSPACE) if step.workspace else (0, 0)
+        of_a, of_b, of_out = described.layouts
+        return [
+            stream_of(device),
+            Call(
+                library.function("cublasLtMatmul"),
+                [library.handle("cublasLtCreate", device), described.product, described.one, b, of_b, a, of_a,
+                 described.zero, out, of_out, out, of_out, algorithm, *workspace, stream],
+                is_status=True,
+            ),
+        ]  # fmt: skip
+
+    def _zeros(self, device: int, count: int) -> CallList:
+        """Nothing is summed. A bias is taken only where something is (the codegen's check)."""
+        clear, bytes_ = driver().address("cuMemsetD8Async"), count * _BYTES[self._step.elements[1]]
+        arguments = [Passed(self._step.inputs), 0, bytes_, Given(0)]
+        return CallList([stream_of(device), Call(clear, arguments, is_status=True, name="cuMemsetD8Async")])
+
+
+class _Heuristic(ctypes.Structure):
+    """cublasLtMatmulHeuristicResult_t: an algorithm stands at its beginning."""
+
+    _fields_ = [("algorithm", ctypes.c_uint64 * 8), ("workspace", ctypes.c_size_t), ("state", ctypes.c_int),
+                ("waves", ctypes.c_float), ("reserved", ctypes.c_int * 4)]  # fmt: skip
+
+
+class _Described:
+    """Descriptors of a product. `layouts` are those of a, b and the result."""
+
+    def __init__(self, step: Step, shape: _Shape, library: Library, descriptors: Descriptors) -> None:
+        self._library, self._step, self._shape, self._descriptors = library, step, shape, descriptors
+        compute, scalar = _COMPUTE.get(step.elements[0], (_COMPUTE_32F, "f32"))
+        if step.tf32 and step.elements[0] == "f32":
+            compute = _FAST_TF32
+        self.one, self.zero = (_SCALARS[scalar] * 1)(1), (_SCALARS[scalar] * 1)(0)
+        #: Where a call writes the address of its bias; what it is asked with stands for the tensors' alignment.
+        self.bias = (ctypes.c_uint64 * 1)(ALIGNMENT)
+        self.product = self._made("MatmulDesc", compute, _DATA[scalar])
+        for which, is_transposed in zip((_TRANSPOSE_B, _TRANSPOSE_A), step.transposed, strict=True):
+            if is_transposed:
+                self._set("MatmulDesc", self.product, which, ctypes.c_int32(_TRANSPOSED))
+        epilogue = (_EPILOGUES[step.epilogue] | _BIAS * (step.bias is not None)) or _DEFAULT
+        self._set("MatmulDesc", self.product, _EPILOGUE, ctypes.c_uint32(epilogue))
+        if step.bias is not None:
+            self._set("MatmulDesc", self.product, _BIAS_POINTER, self.bias)
+        m, n, k = shape.m, shape.n, shape.k
+        (a, out), (_, *steps) = step.elements, shape.batch
+        columns = [(m, k) if step.transposed[0] else (k, m), (k, n) if step.transposed[1] else (n, k), (n, m)]
+        self.layouts = [self._layout(*each) for each in zip((a, a, out), columns, steps, strict=True)]
+
+    def _made(self, noun: str, *arguments: Any) -> int:
+        return self._descriptors.make(f"cublasLt{noun}Create", f"cublasLt{noun}Destroy", *arguments)
+
+    def _set(self, noun: str, descriptor: int, which: int, value: Any) -> None:
+        size = ctypes.sizeof(value)
+        self._library.call(f"cublasLt{noun}SetAttribute", descriptor, which, ctypes.addressof(value), size)
+
+    def _layout(self, element: str, sizes: tuple[int, int], step: int) -> int:
+        """Of a matrix whose columns are side by side."""
+        made = self._made("MatrixLayout", _DATA[element], *sizes, sizes[0])
+        if self._shape.axes:
+            self._set("MatrixLayout", made, _BATCH_COUNT, ctypes.c_int32(self._shape.batch[0]))
+            self._set("MatrixLayout", made, _BATCH_OFFSET, ctypes.c_int64(step))
+        return made
+
+    def set_bias(self) -> Call:
+        """What tells the product where the bias is."""
+        arguments = [self.product, _BIAS_POINTER, self.bias, ctypes.sizeof(self.bias)]
+        return Call(self._library.function("cublasLtMatmulDescSetAttribute"), arguments, is_status=True)
+
+    def algorithm(self, handle: int) -> _Heuristic:
+        """What cuBLAS takes for the best. Raises NvidiaError where it has none."""
+        preference = self._made("MatmulPreference")
+        workspace = WORKSPACE if self._step.workspace else 0
+        self._set("MatmulPreference", preference, _MOST_WORKSPACE, ctypes.c_uint64(workspace))
+        for which, alignment in zip("bacd", self._alignments(), strict=True):
+            self._set("MatmulPreference", preference, _ALIGNMENTS[which], ctypes.c_uint32(alignment))
+        a, b, out = self.layouts
+        found, count = _Heuristic(), ctypes.c_int()
+        layouts = (b, a, out, out, preference)
+        problem = ""
+        try:
+            places = ctypes.addressof(found), ctypes.addressof(count)
+            self._library.call("cublasLtMatmulAlgoGetHeuristic", handle, self.product, *layouts, 1, *places)
+        except NvidiaError as error:
+            problem = str(error)
+        if problem or not count.value or found.state:
+            m, n, k, _ = self._shape
+            what = f"a product of {m} x {k} and {k} x {n} elements of {self._step.elements[0]}"
+            raise NvidiaError(f"cuBLAS has no algorithm for {what}: {problem or 'it found none'}")
+        return found
+
+    def _alignments(self) -> list[int]:
+        """Of a, b and twice the result, at the places where calls begin."""
+        (a, out), offsets = self._step.elements, self._shape.offsets()
+        columns = zip(*offsets, strict=True)
+        bytes_ = (_BYTES[each] for each in (a, a, out))
+        of_a, of_b, of_out = (math.gcd(ALIGNMENT, *(size * each for each in column))
+                              for size, column in zip(bytes_, columns, strict=True))  # fmt: skip
+        return [of_a, of_b, of_out, of_out]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The codegen `cudnn`: convolutions with what follows, pools and softmax go to NVIDIA's cuDNN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ....bindings.ir import Operation
+from ....bindings.navigation import operations_in
+from ....dialects.core.dialect import row_of
+from ....dialects.core.opdef import Call
+from ....dialects.core.verifier import call_of
+from ....dialects.relax.infer.layouts import layouts_of
+from ....dialects.relax.infer.windows import windows_of
+from ....passes.canonicalize.support import tensor_info
+from ....passes.partition.codegen import Codegen, PatternRow, register_codegen
+from ....passes.partition.options import CodegenOption
+from ....passes.patterns.matched import Match
+from ....passes.patterns.operators import is_op
+from ....passes.patterns.tree import wildcard
+from ....runtime.external.cudnn import Step, Windows, packed
+from ....runtime.external.nvidia import WORKSPACE
+from ..core.single import FLAT, Single
+
+CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
+POOLS = tuple(f"relax.nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3))
+SOFTMAX = ("relax.nn.softmax", "relax.nn.log_softmax")
+ELEMENTS = ("f32", "f16", "bf16")
+#: Of convolutions that add a bias.
+_BIASED = ("f32", "f16")
+_MOST_DIMENSIONS = 8
+
+
+def _refuse_elements(found: Match, elements: Sequence[str] = ELEMENTS) -> str:
+    dtype = tensor_info(found["data"]).dtype
+    return "" if dtype in elements else f"cuDNN does it with elements of {', '.join(elements)}, not of {dtype}"
+
+
+def _refuse_layouts(call: Call) -> str:
+    """Channels are behind the images, or last, everywhere."""
+    texts = {name: layout.text for name, layout in layouts_of(call).items()}
+    spatial = call.definition.windows.letters
+    for images, weight in ((f"NC{spatial}", f"OI{spatial}"), (f"N{spatial}C", f"O{spatial}I")):
+        if {"weight": weight, **texts} == {"data": images, "weight": weight, "result": images}:
+            return ""
+    told = ", ".join(f"{name} {text}" for name, text in texts.items())
+    return f"cuDNN reads channels behind images, or last, of all tensors, not {told}"
+
+
+def _refuse_padding(call: Call) -> str:
+    for letter, window in windows_of(call).items():
+        if window.before != window.after:
+            return f"cuDNN pads both sides by as much, not by {window.before} and {window.after} along {letter}"
+    return ""
+
+
+def _call(found: Match, name: str) -> Call:
+    op = found.op(name).operation
+    row = row_of(op)
+    assert row is not None, op
+    return call_of(row, op)
+
+
+def check_convolution(found: Match) -> bool | str:
+    """Whether cuDNN computes it, or in words why not."""
+    call = _call(found, "product")
+    if call.out_dtype not in (None, call.data.dtype) or call.weight.dtype != call.data.dtype:
+        return f"cuDNN gives elements of {call.data.dtype} here, not of {call.out_dtype}"
+    return _refuse_elements(found) or _refuse_layouts(call) or _refuse_padding(call) or True
+
+
+def check_biased(found: Match) -> bool | str:
+    """Of a convolution with a bias, and maybe another tensor and a relu."""
+    refused = check_convolution(found)
+    return refused if refused is not True else _refuse_elements(found, _BIASED) or _refuse_added(found) or True
+
+
+def _refuse_added(found: Match) -> str:
+    out, bias = tensor_info(found["product"]), tensor_info(found["bias"])
+    shape, sizes = out.shape or (), bias.shape
+    channel = len(shape) - 1 if _is_last(_call(found, "product")) else 1
+    wanted = [size if axis == channel else 1 for axis, size in enumerate(shape)]
+    is_bias = sizes is not None and len(sizes) >= len(shape) - channel and list(sizes) == wanted[-len(sizes) :]
+    if not is_bias:
+        return f"a bias is one number for each channel, not {bias}"
+    if "residual" in found and tensor_info(found["residual"]) != out:
+        return f"what is added has the result's sizes, not those of {tensor_info(found['residual'])}"
+    return ""
+
+
+def check_pool(found: Match) -> bool | str:
+    """Whether cuDNN's windows are these."""
+    call = _call(found, "pool")
+    for letter, window in windows_of(call).items():
+        if window.gap != 1:
+            return f"cuDNN's pools have no dilation, here it is {window.gap} along {letter}"
+        if window.before >= window.taps:
+            return f"padding {window.before} along {letter} is as wide as the window"
+    if call.ceil_mode:
+        return "cuDNN's windows do not reach over the end (ceil_mode)"
+    return _refuse_elements(found) or _refuse_layouts(call) or _refuse_padding(call) or True
+
+
+def check_softmax(found: Match) -> bool | str:
+    """Whether it is of elements that cuDNN has, along an axis that is known."""
+    info = tensor_info(found["data"])
+    if not info.shape or len(info.shape) > _MOST_DIMENSIONS:
+        return "its dimensions are not known, or none"
+    return _refuse_elements(found) or True
+
+
+def _is_last(call: Call) -> bool:
+    return layouts_of(call)["data"].text.endswith("C")
+
+
+_DATA = wildcard().named("data")
+_CONVOLUTION = is_op(*CONVOLUTIONS)(_DATA, wildcard().named("weight")).named("product")
+_SUM = is_op("relax.add")(_CONVOLUTION.used_inside_only(), wildcard().named("bias"))
+_WHOLE = _SUM.optional(lambda y: is_op("relax.add")(y.used_inside_only(), wildcard().named("residual")))
+_LAYER = _WHOLE.optional(lambda y: is_op("relax.nn.relu")(y.used_inside_only()).named("relu"))
+ROWS = [
+    PatternRow("cudnn.conv_bias", _LAYER, check_biased),
+    PatternRow("cudnn.conv", _CONVOLUTION, check_convolution),
+    PatternRow("cudnn.pool", is_op(*POOLS)(_DATA).named("pool"), check_pool),
+    PatternRow("cudnn.softmax", is_op(*SOFTMAX)(_DATA).named("softmax"), check_softmax),
+]
+
+
+@register_codegen("cudnn")
+class Cudnn(Codegen):
+    """Says what to compute; the library is looked for where the program runs."""
+
+    patterns = ROWS
+    devices: ClassVar[tuple[str, ...]] = ("cuda",)
+    separate: ClassVar[bool] = True
+    pipeline: ClassVar[str] = FLAT
+    options: ClassVar[Mapping[str, CodegenOption]] = {
+        "tf32": CodegenOption("convolutions of f32 by tensor cores, which read 10 bits of its fractions", bool, False)
+    }
+
+    def workspace(self, function: Operation) -> int:
+        """Of convolutions: cuDNN's faster algorithms keep there what they have made of the data."""
+        part = operations_in(function.parent.operation)
+        return WORKSPACE if any(op.name in CONVOLUTIONS for op in part) else 0
+
+    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
+        """A step for each function."""
+        parts = {name: Single(each, Cudnn) for name, each in self.functions(module).items()}
+        return packed({name: _step(each, options["tf32"]) for name, each in parts.items()})
+
+
+def _step(part: Single, tf32: bool) -> Step:
+    found = part.found
+    element = tensor_info(found["data"]).dtype
+    common = part.input_count, element, part.number("data")
+    if "softmax" in found:
+        info, op = tensor_info(found["data"]), found.op("softmax")
+        return Step(op.name.removeprefix("relax.nn."), *common, axis=op.axis % len(info.shape or ()))
+    call = _call(found, "product" if "product" in found else "pool")
+    step = Step(_kind(call), *common, channels_last=_is_last(call), windows=_windows(call))
+    if step.kind != "convolution":
+        return step
+    return step._replace(
+        weight=part.number("weight"),
+        bias=part.number_if_there("bias"),
+        residual=part.number_if_there("residual"),
+        relu="relu" in found,
+        groups=call.groups,
+        tf32=tf32,
+        workspace=part.has_workspace,
+    )
+
+
+def _kind(call: Call) -> str:
+    name = call.definition.name
+    if name.startswith("nn.conv"):
+        return "convolution"
+    if name.startswith("nn.max"):
+        return "max"
+    return "mean" if call.count_include_pad else "mean_inside"
+
+
+def _windows(call: Call) -> list[Windows]:
+    """Of convolutions the weight tells how large they are, at the run."""
+    found = windows_of(call).values()
+    return [
+        Windows(each.taps if isinstance(each.taps, int) else 0, each.stride, each.gap, each.before) for each in found
+    ]

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Detection: boxes that count get their rows by a scan, then all are written at once."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ...bindings.ir import OpView, Value
+from ...emit.loops import size, store, when
+from ...emit.numbers import Number
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+from ...passes.schedule.sharing import share_places
+from ..default.legalize_vision import ValidBoxes
+from .emit.scanning import Scan, scan_rows
+
+
+@register_legalize("relax.vision.get_valid_counts", target="gpu")
+def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    def body(data: Value, counts: Value, out: Value, places: Value) -> None:
+        batches, anchors, valid = size(data, 0), size(data, 1), ValidBoxes(op, data, out, places)
+
+        def write(batch: Number, anchor: Number, before: Number, _: Number) -> None:
+            when(valid.has(batch, anchor), lambda: valid.put(batch, anchor, before.to("index")))
+
+        share_places([batches, anchors], valid.clear)
+        is_valid = lambda batch, anchor: valid.has(batch, anchor).to("i32")  # noqa: E731
+        finish = lambda batch, total: store(total, counts, batch)  # noqa: E731
+        scan_rows(batches, anchors, Scan("i32", operator.add, 0, is_valid, write, finish))
+
+    return builder.loops(body)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A second plan for products whose rows the run tells: a token after the other has one, a prompt has many.
+
+For few rows each of them is a strip. Weights that are made of codes take too long to be made for rows that nobody has.
+"""
+
+from __future__ import annotations
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp, analyze, structured_ops
+from ....passes.schedule.plan import PLAN, Plan, plan_of
+from ....passes.schedule.planning import first_plan
+from ....passes.schedule.registry import PlanRule
+from ...core.backend import Machine
+from ..nests.made import made_of
+from .product import check_reduction, sides_of
+from .strip import strip_of
+
+#: The plan for so few rows, beside that for any number.
+FEW_ROWS, MOST_ROWS = "gpu.few_rows", 4
+
+
+def plan_few_rows(op: StructuredOp, machine: Machine) -> Plan:
+    check_reduction(op)
+    sides = sides_of(op)
+    if all(op.sizes[dim] is not None for dim in sides.rows):
+        raise Decline("its rows are known")
+    if not any(made_of(op, each) for each in sides.inputs):
+        raise Decline("it has no weights of codes")
+    batches = tuple(sorted((*sides.batches, *sides.rows)))
+    return strip_of(op, sides._replace(batches=batches, rows=()), machine)
+
+
+_RULE = PlanRule("gpu", "few_rows", plan_few_rows, __name__)
+
+
+def plan_for_few(function: Operation, machine: Machine) -> None:
+    """Gives products of a function that have a plan the second one."""
+    for operation in structured_ops(function):
+        if PLAN not in operation.attributes or not isinstance(plan_of(operation), Plan):
+            continue
+        try:
+            _, plan = first_plan(analyze(operation), [_RULE], machine)
+        except Decline:
+            continue
+        operation.attributes[FEW_ROWS] = ir.StringAttr.get(str(plan))
