@@ -51,7 +51,7 @@ def compile(
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
     device: str | None = None,
-    graphs: bool = False,
+    graphs: bool | None = None,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
@@ -70,7 +70,7 @@ def compile(
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
     run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks. `device` is where
     a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known sizes
-    launched as CUDA graphs there.
+    launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")

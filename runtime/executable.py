@@ -49,15 +49,17 @@ class Executable:
     """
 
     def __init__(
-        self, artifact: Artifact, *, load_later: bool = False, device: str | None = None, graphs: bool = False
+        self, artifact: Artifact, *, load_later: bool = False, device: str | None = None, graphs: bool | None = None
     ) -> None:
         """Loads the code of an artifact into this process, and what is for a device onto `device`: "cuda:1".
 
         With `graphs`, functions of known sizes are recorded at their first call, and launched as one CUDA graph: less
-        work of the host, but arguments and results are copied on the device, and each keeps memory for these.
+        work of the host, but arguments and results are copied on the device, and each keeps memory for these. Without
+        an answer (None) that is done to those that are faster so by an estimate, from their third call on; with False
+        to none.
 
         Raises ArtifactError where this machine cannot run it, and RelaxError where RELAX_NUM_THREADS is no number of
-        threads, or `device` no device of the program's kind. With `load_later` that happens when the first function is
+        threads, `device` no device of the program's kind, or `graphs` no answer. With `load_later` that happens when the first function is
         asked for: code for another machine can be saved.
         """
         _check_functions(artifact)
@@ -124,6 +126,13 @@ class Executable:
     @threads.setter
     def threads(self, threads: int) -> None:
         self._limit.threads = checked_threads(threads, "executable.threads = ")
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """The functions that are launched as CUDA graphs, or will be once they have been called twice."""
+        self._load()
+        graphs = None if self._on_device is None else self._on_device.graphs
+        return () if graphs is None else graphs.functions
 
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""
@@ -212,7 +221,7 @@ def load(
     verify_key: str | os.PathLike[str] | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     device: str | None = None,
-    graphs: bool = False,
+    graphs: bool | None = None,
 ) -> Executable:
     """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
 
@@ -225,7 +234,7 @@ def load(
 
     `functions` are called by this program alone, in the place of those that are registered under their names.
     `device`, "cuda:1", is where a program for devices of that kind runs; "cuda:0" without it. `graphs` has functions of
-    known sizes launched as CUDA graphs there.
+    known sizes launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
     """
 
     def check(data: memoryview) -> None:
@@ -241,17 +250,19 @@ def _unpickled(
     load_later: bool,
     functions: Mapping[str, Callable[..., Any]],
     device: str | None = None,
-    graphs: bool = False,
+    graphs: bool | None = None,
 ) -> Executable:
     artifact = replace(parse_artifact(memoryview(data)), functions=functions)
     return Executable(artifact, load_later=load_later, device=device, graphs=graphs)
 
 
-def _checked_graphs(graphs: bool, artifact: Artifact) -> bool:
-    """Raises RelaxError where the program has nothing that graphs could be made of."""
+def _checked_graphs(graphs: bool | None, artifact: Artifact) -> bool | None:
+    """Raises RelaxError for what is no answer, and where the program has nothing that graphs could be made of."""
+    if graphs is not None and not isinstance(graphs, bool):
+        raise RelaxError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
     if graphs and not artifact.devices:
         raise RelaxError("graphs=True: CUDA graphs are of programs for cuda; this one is compiled for cpu")
-    return bool(graphs)
+    return graphs
 
 
 def _checked_device(device: str | None, artifact: Artifact) -> str:
@@ -296,7 +307,7 @@ def check_features(required: tuple[str, ...]) -> None:
 
 @uncollected()  # tvm-ffi is imported
 def _load(
-    artifact: Artifact, limit: ThreadLimit, device: str, graphs: bool
+    artifact: Artifact, limit: ThreadLimit, device: str, graphs: bool | None
 ) -> tuple[tvm_ffi.Module, DeviceProgram | None]:
     """The code, and what it has on a device."""
     check_architecture(artifact.triple)
@@ -368,13 +379,13 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact, on_device: Device
     _set_table(module, _SET_CONSTANTS, memory.table, "its constants", len(artifact.constants), memory)
 
 
-def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs: bool) -> DeviceProgram:
+def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
     """Puts kernels and constants onto the device, which the code owns from here on, and tells it where they are."""
     from .cuda.loading import DeviceProgram, deleter_of_process
 
     deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))
     constants = [constant.data for constant in artifact.constants]
-    program = DeviceProgram(artifact.devices, device, constants, len(artifact.entries) if graphs else 0)
+    program = DeviceProgram(artifact.devices, device, constants, list(artifact.signatures), graphs)
     told = program.told(deleter)
     _set_table(module, _SET_DEVICE, told, "its device", len(told))
     return program

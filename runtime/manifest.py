@@ -70,6 +70,18 @@ class Site(NamedTuple):
     bytes: int | None = None
 
 
+class Recorded(NamedTuple):
+    """What a CUDA graph of a function has."""
+
+    #: Kernels that a call launches.
+    launches: int
+    #: Copies of arguments and results around the graph, and their bytes.
+    copies: int
+    bytes: int
+    #: Bytes that the graph has for itself: tensors and temporaries.
+    memory: int
+
+
 class Signature(NamedTuple):
     """A function by its name, and what callers pass and get."""
 
@@ -80,6 +92,8 @@ class Signature(NamedTuple):
     sites: tuple[Site, ...] | None = None
     #: Of inputs that grow in place, which are no results.
     grown: tuple[Buffer, ...] = ()
+    #: Where all calls launch the same kernels on a device.
+    graph: Recorded | None = None
 
     def content(self) -> dict[str, Any]:
         """As the manifest has it, but for the sites: see profile_content."""
@@ -148,7 +162,16 @@ def parse_signature(entry: dict[str, Any]) -> Signature:
         raise ArtifactError(f"damaged: its manifest has an input of '{name}' without a name")
     sites = _sites(fields, name) if "profile" in entry else None
     grown = tuple(_buffer(each, inputs) for each in fields.items("grown", dict)) if "grown" in entry else ()
-    return Signature(name, inputs, outputs, sites, grown)
+    graph = _recorded(fields.get("graph", dict)) if "graph" in entry else None
+    return Signature(name, inputs, outputs, sites, grown, graph)
+
+
+def _recorded(content: dict[str, Any]) -> Recorded:
+    fields = Fields(content, "graphs")
+    found = Recorded(*[fields.get(name, int) for name in Recorded._fields])
+    if min(found) < 0:
+        raise ArtifactError("damaged: what its manifest says of graphs")
+    return found
 
 
 def _buffer(content: dict[str, Any], inputs: Sequence[Value]) -> Buffer:

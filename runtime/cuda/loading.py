@@ -17,8 +17,9 @@ from ...support.errors import RelaxError
 from ..artifact import DeviceCode
 from ..constants import address_of
 from ..errors import ArtifactError, DeviceError
+from ..manifest import Signature
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
-from .graphs import Graphs
+from .graphs import graphs_of
 
 KIND = "cuda"
 #: The driver's functions that code calls, in the order of its table (targets/host/device.mlir), from place 6 on.
@@ -56,10 +57,15 @@ class DeviceProgram:
     """What a program has on a device, as long as this object lives: the program's code holds it."""
 
     def __init__(
-        self, codes: Sequence[DeviceCode], device: str, constants: Sequence[memoryview], graphs: int = 0
+        self,
+        codes: Sequence[DeviceCode],
+        device: str,
+        constants: Sequence[memoryview],
+        signatures: Sequence[Signature] = (),
+        graphs: bool | None = False,
     ) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back. `graphs` are the functions
-        that may be launched as graphs."""
+        """Raises DeviceError with the reason; what has been made until then is given back. `signatures` are the
+        functions', `graphs` says which are launched as graphs (graphs_of)."""
         if len(codes) != 1 or codes[0].kind != KIND:
             raise ArtifactError(f"this release runs code for one device, {KIND}; there is {_listed(codes)}")
         (code,) = codes
@@ -67,7 +73,7 @@ class DeviceProgram:
         self.device = self.driver.device(int(device.partition(":")[2]))
         _check_arch(code, self.device)
         self._addresses = [self.driver.address(name) for name in _CALLED]
-        self._graphs = Graphs(self.driver, graphs) if graphs else None
+        self.graphs = graphs_of(signatures, graphs, self.driver, self.device)
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
@@ -76,8 +82,8 @@ class DeviceProgram:
                 self.kernels = self._load(code)
                 places = self._upload(constants)
                 self.record = self._make_record()
-            if self._graphs is not None:
-                self._undo.append(self._graphs.close)
+            if self.graphs is not None:
+                self._undo.append(self.graphs.close)
         except BaseException:
             self.close()
             raise
@@ -89,7 +95,7 @@ class DeviceProgram:
         """What the code is told; `deleter` is the address of what gives results back."""
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
-        graphs = 0 if self._graphs is None else self._graphs.address
+        graphs = 0 if self.graphs is None else self.graphs.address
         listed = [*head, *self._addresses, graphs, *self.kernels]
         return (ctypes.c_void_p * len(listed))(*listed)
 

@@ -144,8 +144,7 @@ class _Entry:
             self._launch(values)
             return None
         graph = GraphCall(self._support, self._signature, self._place, tensors)
-        passed = graph.begin()
-        graph.run(lambda: self._launch(passed))
+        graph.run(self._launch, graph.begin())
         return graph.scope
 
     def _launch(self, values: Sequence[Checked]) -> None:

@@ -5,13 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import cast
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import callee_of, functions_in, has_body, operations_in, symbol_name
+from ...bindings.navigation import (
+    ancestors,
+    callee_of,
+    constant_of,
+    functions_in,
+    has_body,
+    operations_in,
+    symbol_name,
+)
 from ...dialects.core.infos import Info, TensorInfo
 from ...emit.loops import when
 from ...emit.numbers import number, operation
+from ...passes.lower_calls.stated import memory_of
 from . import abi
 from .arguments import Tensor
 from .llvm_ops import address_of, constant, load, mark_end, stack, store, stored, type_of, view_of
@@ -29,8 +39,9 @@ _WAITING = frozenset(("memref.load", "memref.store", "memref.copy"))
 _CALLED = frozenset(("__relax_device_profile_begin", "__relax_device_profile_end"))
 #: What is done with a tensor.
 _READ, _WRITTEN = 1, 2
-#: Words of what is known of a call under way; a call by the graph that was recorded before (device_graphs.mlir).
-_SCOPE_BYTES, _BY_GRAPH = 48, 2
+#: What is known of a call under way (device_graphs.mlir): its bytes, whether kernels are launched after all, how it runs
+#: that has a graph.
+_SCOPE_BYTES, _AGAIN, _BY_GRAPH = 56, 48, 2
 
 
 def is_same_each_time(signature: Signature, kernel: Operation) -> bool:
@@ -40,6 +51,51 @@ def is_same_each_time(signature: Signature, kernel: Operation) -> bool:
         return False
     functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
     return all(_is_same(op) for function in _reached(kernel, functions) for op in operations_in(function))
+
+
+def graph_of(signature: Signature, kernel: Operation) -> dict[str, object]:
+    """What the manifest says of a function that may be a graph: from it programs estimate, when they are loaded, whether
+    one is faster (runtime/cuda/graphs.py). Nothing of others."""
+    if not is_same_each_time(signature, kernel):
+        return {}
+    functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
+    moved = [bytes_ for bytes_, role in _described(signature) for way in (_READ, _WRITTEN) if bytes_ and role & way]
+    arena = cast("dict[str, int]", memory_of(kernel).get("memory", {"arena": 0}))["arena"]
+    memory = arena + sum(bytes_ for bytes_, _ in _described(signature))
+    launches = _launches(kernel, functions, {})
+    return {"graph": {"launches": launches, "copies": len(moved), "bytes": sum(moved), "memory": memory}}
+
+
+def _launches(function: Operation, functions: Mapping[str, Operation], known: dict[str, int]) -> int:
+    """How many there are in a call; what is in a loop counts once where nobody knows how often it runs."""
+    name = symbol_name(function)
+    if name not in known:
+        known[name] = 0  # nobody calls itself
+        for op in operations_in(function):
+            if op.name == "gpu.launch_func":
+                known[name] += _times(op)
+            elif op.name == "func.call" and callee_of(op) in functions:
+                known[name] += _times(op) * _launches(functions[callee_of(op)], functions, known)
+    return known[name]
+
+
+def _times(op: Operation) -> int:
+    """How often a call runs it."""
+    return prod(_steps(each) for each in ancestors(op) if each.name == "scf.for")
+
+
+def _steps(loop: Operation) -> int:
+    first, last, step = (constant_of(each) for each in list(loop.operands)[:3])
+    if first is None or last is None or not step:
+        return 1
+    return max(0, -(-(last - first) // step))
+
+
+def _described(signature: Signature) -> list[tuple[int, int]]:
+    """Bytes of each tensor, inputs and then results, and what a call does with it."""
+    inputs = [(each, _READ | (_WRITTEN if passed.is_written else 0)) for passed in signature.inputs for each in passed.infos]
+    outputs = [(each, _WRITTEN) for passed in signature.outputs for each in passed.infos]
+    return [(_bytes_of(info) or 0, role) for info, role in (*inputs, *outputs)]
 
 
 def _bytes_of(info: Info) -> int | None:
@@ -72,12 +128,8 @@ class GraphCall:
     def __init__(self, support: Support, signature: Signature, place: int, tensors: Sequence[Tensor]) -> None:
         """`place` is the function's among the program's."""
         self._support, self._tensors = support, tensors
-        roles = [_READ | (_WRITTEN if each.is_written else 0) for each in signature.inputs for _ in each.infos]
-        roles += [_WRITTEN] * (len(tensors) - len(roles))
-        infos = [info for each in (*signature.inputs, *signature.outputs) for info in each.infos]
-        bytes_ = [_bytes_of(info) or 0 for info in infos]
-        described = support.numbers([word for pair in zip(bytes_, roles, strict=True) for word in pair])
-        label = support.text(f"{signature.name}, as a graph of the device (graphs=True)")
+        described = support.numbers([word for pair in _described(signature) for word in pair])
+        label = support.text(f"{signature.name}, as a CUDA graph (graphs=False launches kernels one by one)")
         self._given = stored([each.data for each in tensors])
         self._about = constant(len(tensors)), self._given, described
         self._table, self._label, self._place = address_of(DEVICE_TABLE), label, constant(place)
@@ -85,7 +137,8 @@ class GraphCall:
     def begin(self) -> list[Tensor]:
         """The tensors as kernels get them, where they are launched."""
         passed, block = stack(8 * len(self._tensors)), stack(_SCOPE_BYTES)
-        store(constant(0), block)
+        for offset in (0, _AGAIN):
+            store(constant(0), block, offset)
         #: What is known of the call, until its end.
         self.scope = view_of(block)
         mark_end(self.scope, "device_graph_leave")
@@ -99,8 +152,10 @@ class GraphCall:
         places = enumerate(self._tensors)
         return [Tensor(load(passed, 8 * place, type_of("ptr")), each.sizes) for place, each in places]
 
-    def run(self, launch: Callable[[], None]) -> None:
-        """Launches what is to be recorded, or the graph."""
-        mode = load(self.scope, 0, ir.IntegerType.get_signless(64))
-        when(number(mode) != _BY_GRAPH, launch)
+    def run(self, launch: Callable[[Sequence[Tensor]], None], passed: Sequence[Tensor]) -> None:
+        """Launches what is to be recorded, of what `begin` has given, or the graph; the kernels where it fails that
+        nobody has asked for."""
+        i64 = ir.IntegerType.get_signless(64)
+        when(number(load(self.scope, 0, i64)) != _BY_GRAPH, lambda: launch(passed))
         self._support.require("device_graph_end", self._table, self._label, *self._about, self.scope)
+        when(number(load(self.scope, _AGAIN, i64)) != 0, lambda: launch(self._tensors))

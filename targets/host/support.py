@@ -27,7 +27,7 @@ _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 #: The first is what all programs need; each needs at most those before it.
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
-    "device_calls.mlir", "device_profile.mlir", "device_graphs.mlir",
+    "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)

@@ -18,7 +18,7 @@ from .memory import Memory
 
 SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 0, 1, 2, 3
 INVALID_DEVICE, INVALID_CONTEXT, NO_BINARY, INVALID_PTX = 101, 201, 209, 218
-INVALID_HANDLE, NOT_FOUND, ILLEGAL_ADDRESS, OUT_OF_RESOURCES, UNKNOWN = 400, 500, 700, 701, 999
+INVALID_HANDLE, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS, OUT_OF_RESOURCES, UNKNOWN = 400, 500, 600, 700, 701, 999
 ERRORS = {
     SUCCESS: ("CUDA_SUCCESS", "no error"),
     INVALID_VALUE: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
@@ -32,7 +32,7 @@ ERRORS = {
     INVALID_PTX: ("CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
     INVALID_HANDLE: ("CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"),
     NOT_FOUND: ("CUDA_ERROR_NOT_FOUND", "named symbol not found"),
-    600: ("CUDA_ERROR_NOT_READY", "device not ready"),
+    NOT_READY: ("CUDA_ERROR_NOT_READY", "device not ready"),
     ILLEGAL_ADDRESS: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
     OUT_OF_RESOURCES: ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
     710: ("CUDA_ERROR_ASSERT", "device-side assert triggered"),

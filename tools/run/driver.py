@@ -52,7 +52,8 @@ class Driver:
             load_plugin(plugin)
         announce(f"loading {path}")
         trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
-        executable = load(path, **trust, device=arguments["device"], graphs=arguments["graphs"])
+        graphs = False if arguments["no-graphs"] else arguments["graphs"]
+        executable = load(path, **trust, device=arguments["device"], graphs=graphs)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))

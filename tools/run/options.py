@@ -25,7 +25,8 @@ OPTIONS: dict[str, Option] = {
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
     "device": Option("text", _INPUT, "where a program for such devices runs, as cuda:1; the first one is the default", "device"),
-    "graphs": Option("flag", _INPUT, "launch a function of known sizes as one CUDA graph, recorded at its first call", default=False),
+    "graphs": Option("flag", _INPUT, "launch functions of known sizes as one CUDA graph each, recorded at the first call; as a rule those that are faster so by an estimate are, from their third call on"),
+    "no-graphs": Option("flag", _INPUT, "launch kernels one by one, no CUDA graphs", default=False),
     "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
     "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
@@ -59,6 +60,8 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise RelaxError("--output and --output-dir exclude each other")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
         raise RelaxError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
+    if arguments["graphs"] and arguments["no-graphs"]:
+        raise RelaxError("--graphs and --no-graphs exclude each other")
     if arguments["repeat"] == 0:
         raise RelaxError("option --repeat expects at least 1")
     if arguments["threads"] is not None:

@@ -113,17 +113,21 @@ class _Kernel:
 
     def _branch(self, op: Operation, rest: Block) -> None:
         blocks = self._kernel.regions[0].blocks
-        failed, first, end = blocks.append(), blocks.append(), blocks.append()
+        failed, first, tells, end = (blocks.append() for _ in range(4))
         with ir.InsertionPoint(op):
             _branch_if(op.operands[0], rest, failed)
         with ir.InsertionPoint(failed):
             _branch_if(_taken_first(self._flag), first, end)
         with ir.InsertionPoint(first):
             record = load(self._flag, _RECORD, type_of("ptr"))
+            # A graph has a flag of its own: what went wrong before it may be told there and not yet be raised.
+            taken = load(record, 0, ir.IntegerType.get_signless(32))
+            _branch_if(number(taken) == 0, tells, end)
+        with ir.InsertionPoint(tells):
             store(self._place, record, _WHERE)
             store(self._site(op), record, _SITE)
-            for position, number in enumerate(list(op.operands)[1:]):
-                store(as_i64(number).value, record, _NUMBERS + 8 * position)
+            for position, value in enumerate(list(op.operands)[1:]):
+                store(as_i64(value).value, record, _NUMBERS + 8 * position)
             # The host, which sees this, waits for the rest.
             store(constant(1, 32), record, 0)
             ir.Operation.create("cf.br", successors=[end])

@@ -30,6 +30,7 @@ from ....passes.lower_calls.stated import memory_of
 from ....passes.lower_calls.written import WRITTEN
 from ....support.errors import RelaxError
 from ..entry import DEVICE, add_entry, define_device, is_entry
+from ..graphs import graph_of
 from ..llvm_ops import INTERNAL, LINKAGE
 from ..signature import Passed, Signature, given_outputs, passed_inputs
 from ..support import Support
@@ -64,7 +65,13 @@ class AddEntries(Pass):
             for function in functions:
                 _hide(function)
             contents = [
-                {**signature.describe(), **_grown_of(function), **profile_of(function), **memory_of(function)}
+                {
+                    **signature.describe(),
+                    **_grown_of(function),
+                    **profile_of(function),
+                    **memory_of(function),
+                    **(graph_of(signature, function) if DEVICE in op.attributes else {}),
+                }
                 for signature, function in zip(signatures, public, strict=True)
             ]
             described = [ir.StringAttr.get(json.dumps(content, sort_keys=True)) for content in contents]

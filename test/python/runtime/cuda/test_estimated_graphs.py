@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that are launched as CUDA graphs because an estimate says that they are faster so, on the emulator."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy
+import pytest
+import tvm_ffi
+from gpu_emulator.driver import Checks, EmulatedCuda
+from gpu_emulator.tensors import CudaTensor, to_numpy
+from relax_mlir.runtime import Artifact, Executable
+from relax_mlir.runtime.cuda.driver import use_library
+from relax_mlir.runtime.cuda.graphs import is_faster
+from relax_mlir.runtime.manifest import Recorded, Signature, Site
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+W = (numpy.random.default_rng(0).normal(size=(8, 8)) / 3).astype("float32")
+X = numpy.random.default_rng(1).normal(size=(6, 8)).astype("float32")
+PLACES = numpy.array([0, 5, -1])
+LAUNCH, GRAPH = "cuLaunchKernel", "cuGraphLaunch"
+PRODUCTS = 16
+
+
+@pytest.fixture
+def device() -> Iterator[EmulatedCuda]:
+    # Behind a kernel that has failed, others work on what nobody has written.
+    library = EmulatedCuda(checks=Checks(unwritten=False))
+    with use_library(library):
+        yield library
+    gc.collect()
+    library.check()
+    # What tests hand over by DLPack stays the emulator's.
+    assert not library.stack() and not [each for each in library.leaks() if not each.startswith("tensor ")]
+
+
+@lru_cache(maxsize=1)
+def programs() -> Artifact:
+    """Many small kernels, behind one that may fail; a few; and many that are called with weights."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((6, 8)), rx.tensor((3,), "int64")]) as f:
+        x, places = f
+        rows = relax.take(x, places, axis=0)
+        for _ in range(PRODUCTS):
+            rows = relax.matmul(rows, relax.const(W))
+        f.returns(rows)
+    with module.function("few", [rx.tensor((6, 8))]) as f:
+        (x,) = f
+        f.returns(relax.matmul(x, relax.const(W)))
+    return rx.compile(module, target="cuda")._artifact
+
+
+def product(x: Any, places: Any = PLACES) -> Any:
+    for _ in range(PRODUCTS):
+        x = x @ W
+    return x[places]
+
+
+def given(device: EmulatedCuda, x: Any = X, places: Any = PLACES) -> tuple[Any, Any]:
+    return CudaTensor(device, x), CudaTensor(device, places)
+
+
+def launched(device: EmulatedCuda, call: Callable[[], Any]) -> tuple[bool, bool, Any]:
+    """Whether kernels were launched in a call, and graphs; what it gives."""
+    before = [len(device.calls(name)) for name in (LAUNCH, GRAPH)]
+    result = call()
+    kernels, graphs = (len(device.calls(name)) - count for name, count in zip((LAUNCH, GRAPH), before, strict=True))
+    return bool(kernels), bool(graphs), result
+
+
+def is_right(device: EmulatedCuda, result: Any, x: Any = X, places: Any = PLACES) -> bool:
+    return numpy.allclose(to_numpy(device, result), product(x, places), rtol=1e-3, atol=1e-5)
+
+
+def warmed(device: EmulatedCuda, graphs: bool | None = None) -> Executable:
+    """A program whose function has a graph."""
+    run = Executable(programs(), graphs=graphs)
+    for _ in range(3):
+        run["main"](*given(device))
+    assert device.calls(GRAPH)
+    return run
+
+
+def test_what_it_is_worth_to_record_is_recorded_at_the_third_call(device: EmulatedCuda) -> None:
+    run = Executable(programs())
+    assert run.graphs == ("main",)
+    for expected in ((True, False), (True, False), (True, True), (False, True), (False, True)):
+        kernels, graphs, y = launched(device, lambda: run["main"](*given(device)))
+        assert (kernels, graphs) == expected and is_right(device, y)
+        if not graphs:  # what is called once or twice has no memory of its own
+            assert len(device.calls("cuMemAlloc_v2")) == 2
+    for _ in range(4):
+        assert launched(device, lambda: run.copying()["few"](X))[:2] == (True, False)
+
+
+def test_the_answer_is_asked_for_no_estimate(device: EmulatedCuda) -> None:
+    never, always = Executable(programs(), graphs=False), Executable(programs(), graphs=True)
+    assert never.graphs == () and set(always.graphs) == {"main", "few"}
+    for _ in range(4):
+        assert launched(device, lambda: never["main"](*given(device)))[:2] == (True, False)
+        assert launched(device, lambda: always.copying()["few"](X))[1]
+
+
+def test_the_manifest_tells_what_the_estimate_needs() -> None:
+    graphs = {each.name: each.graph for each in programs().signatures}
+    moved = 6 * 8 * 4 + 3 * 8 + 3 * 8 * 4
+    assert graphs["main"] is not None and graphs["main"][:3] == (PRODUCTS + 1, 3, moved)
+    assert graphs["main"].memory > moved and graphs["few"] == (1, 2, 2 * 6 * 8 * 4, 2 * 6 * 8 * 4)
+
+
+def signature(launches: int, moved: int, work: int = 0, copies: int = 2, memory: int = 0) -> Signature:
+    sites = (Site(0, "kernel", (), (), (), "", (), (), work),)
+    return Signature("f", (), (), sites, graph=Recorded(launches, copies, moved, max(moved, memory)))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (signature(100, 1000), True),
+        (signature(3, 1000), False),
+        # Weights that are arguments.
+        (signature(200, 100 << 20), False),
+        (signature(100, 1 << 20), True),
+        # Each tensor is a copy.
+        (signature(100, 1000, copies=150), False),
+        # The device has more to do than the host.
+        (signature(100, 1000, work=10**9), False),
+        (signature(100, 1000, work=10**7), True),
+        (signature(100, 1000, memory=1 << 30), False),
+        (Signature("f", (), ()), False),
+    ],
+)
+def test_an_estimate(function: Signature, expected: bool) -> None:
+    assert is_faster(function, 1e12) == expected
+
+
+def test_the_device_says_how_fast_its_memory_is(device: EmulatedCuda) -> None:
+    function = signature(100, 20 << 20)
+    assert is_faster(function, 8e12) and not is_faster(function, 2e11)
+
+
+def test_another_stream_does_not_wait(device: EmulatedCuda) -> None:
+    """By an estimate; who asks for graphs gets one, behind the last launch."""
+    device.streams |= {4711, 4712}
+    for graphs, expected in ((None, (True, False)), (True, (False, True))):
+        run = warmed(device, graphs)
+        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4711):
+            run["main"](*given(device))
+            device.busy = {4711}
+            assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
+        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4712):
+            kernels, by_graph, y = launched(device, lambda: run["main"](*given(device)))
+            assert (kernels, by_graph) == expected and is_right(device, y)
+            device.busy = set()
+            assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
+        del y, run
+        gc.collect()
+    device.streams -= {4711, 4712}
+
+
+def test_the_stream_of_each_thread_is_one_for_each(device: EmulatedCuda) -> None:
+    run = warmed(device)
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 2):
+        run["main"](*given(device))
+        assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
+        device.busy = {2}
+        assert launched(device, lambda: run["main"](*given(device)))[:2] == (True, False)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) -> None:
+    """A capture in the usual mode ends with a failure where any thread allocates memory, or asks an event."""
+    run = Executable(programs())
+    with use_library(device) as driver, driver.current(driver.context(0)):
+        stream, graph = ctypes.c_void_p(), ctypes.c_void_p()
+        device.cuStreamCreate(ctypes.byref(stream), 1)
+        device.cuStreamBeginCapture_v2(stream, mode)
+
+        def call() -> None:
+            for _ in range(4):
+                run["main"](*arguments)
+            with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 2):
+                run["main"](*arguments)
+
+        arguments = given(device)
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join(600)
+        assert len(device.calls(GRAPH)) == 3 and device.calls("cuEventQuery")
+        call()
+        assert device.cuStreamEndCapture(stream, ctypes.byref(graph)) == 0
+        device.cuGraphDestroy(graph)
+        device.cuStreamDestroy_v2(stream)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("cuStreamCreate", 2), ("cuStreamBeginCapture_v2", 900), ("cuStreamEndCapture", 901), ("cuMemAlloc_v2", 2),
+        ("cuGraphInstantiateWithFlags", 801), ("cuGraphLaunch", 2), ("cuEventCreate", 2), ("cuStreamWaitEvent", 400),
+        ("cuMemcpyDtoDAsync_v2", 1),
+    ],
+)  # fmt: skip
+def test_what_the_driver_refuses_to_record_is_launched_one_by_one(device: EmulatedCuda, name: str, code: int) -> None:
+    """From then on: nobody has asked for a graph."""
+    run = Executable(programs())
+    for _ in range(2):
+        run["main"](*given(device))
+    device.fail[name] = code
+    kernels, _, y = launched(device, lambda: run["main"](*given(device)))
+    assert kernels and is_right(device, y) and run.graphs == () and not device.stack()
+    assert not device._capturing and not device.streams
+    device.fail.clear()
+    assert launched(device, lambda: run["main"](*given(device)))[:2] == (True, False)
+    run.synchronize()
+
+
+def test_a_graph_that_fails_later_is_left(device: EmulatedCuda) -> None:
+    run = warmed(device)
+    device.fail[GRAPH] = 2
+    assert is_right(device, run["main"](*given(device)))
+    assert run.graphs == ()
+
+
+@pytest.mark.parametrize("name", ["cuEventRecord", LAUNCH])
+def test_what_fails_beside_a_graph_is_raised(device: EmulatedCuda, name: str) -> None:
+    run = Executable(programs())
+    for _ in range(2):
+        run["main"](*given(device))
+    device.fail[name] = 719
+    with pytest.raises(RuntimeError, match=f"{name}: CUDA_ERROR_LAUNCH_FAILED"):
+        run["main"](*given(device))
+    device.fail.clear()
+    assert is_right(device, run["main"](*given(device))) and not device.stack()
+
+
+def test_a_driver_that_knows_no_graphs_launches_one_by_one(device: EmulatedCuda) -> None:
+    del device.cuGraphInstantiateWithFlags
+    run = Executable(programs())
+    assert run.graphs == ()
+    for _ in range(4):
+        assert is_right(device, run["main"](*given(device)))
+
+
+def test_a_profile_is_of_kernels_and_counts_no_call(device: EmulatedCuda) -> None:
+    run = Executable(programs())
+    run.profile("main", X, PLACES, repeat=3, warmup=0)
+    assert launched(device, run.ready("main", X, PLACES))[:2] == (False, True)
+
+
+def test_the_first_failure_is_told(device: EmulatedCuda) -> None:
+    """Two calls on the device before the host looks: the graph's flag is its own, the record is the thread's."""
+    run = warmed(device)
+    record = run._on_device.record[0]  # type: ignore[union-attr]
+    call = run["main"].packed
+    first, second = given(device, X, numpy.array([0, 77, 2])), given(device, X, numpy.array([0, 99, 2]))
+    call(*first)
+    kept = ctypes.string_at(record, 64 * 64)
+    ctypes.memset(record, 0, 0)
+    assert kept[:4] or True
+    with pytest.raises(IndexError, match="index 77 is out of range"):
+        call(*second)
+    assert is_right(device, run["main"](*given(device)))
