@@ -37,7 +37,7 @@ _GRAPH, _COPY = 8e-6, 2.5e-6
 #: Bytes that a device's memory reads or writes in a second, where it does not tell.
 _BYTES_A_SECOND = 1e12
 #: Graphs that nobody asked for have so much memory at most, each.
-_MOST_MEMORY = 1 << 28
+_MOST_MEMORY = 1 << 26
 #: How many calls of such a function come before the one that is recorded: what is called once or twice needs no graph.
 _CALLS_BEFORE = 2
 #: CUdevice_attribute.
@@ -77,9 +77,7 @@ class Graphs:
                         self._driver.call(name, held)
 
 
-def graphs_of(
-    signatures: Sequence[Signature], graphs: bool | None, driver: Driver, device: Device
-) -> Graphs | None:
+def graphs_of(signatures: Sequence[Signature], graphs: bool | None, driver: Driver, device: Device) -> Graphs | None:
     """Of a program's functions: all that can have one, none, or (None) those that are faster so by an estimate.
 
     A driver that knows no graphs is an error where they are asked for; else kernels are launched one by one.

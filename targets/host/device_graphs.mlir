@@ -357,7 +357,15 @@ llvm.func hidden @__relax_device_graph_leave(%scope: !ptr) {
   %begun = llvm.load %begun_at : !ptr -> i64
   %is_under_way = llvm.icmp "ne" %begun, %c0 : i64
   llvm.cond_br %is_under_way, ^drop, ^stream
+// A launch has failed: what an estimate asked for is not tried again.
 ^drop:
+  %never = llvm.mlir.constant(-1 : i64) : i64
+  %before_at = llvm.getelementptr %state[5] : (!ptr) -> !ptr, !llvm.ptr
+  %estimated_at = llvm.getelementptr %state[7] : (!ptr) -> !ptr, !llvm.ptr
+  %estimated = llvm.load %estimated_at : !ptr -> !ptr
+  %is_asked_for = llvm.icmp "eq" %estimated, %null : !ptr
+  %before = llvm.select %is_asked_for, %c0, %never : i1, i64
+  llvm.store %before, %before_at atomic monotonic {alignment = 8 : i64} : i64, !ptr
   %status = llvm.call @__relax_device_graph_recorded(%table, %scope, %graph_at) : (!ptr, !ptr, !ptr) -> i32
   %graph = llvm.load %graph_at : !ptr -> !ptr
   llvm.call @__relax_device_graph_drop(%table, %graph) : (!ptr, !ptr) -> ()

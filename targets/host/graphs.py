@@ -93,7 +93,9 @@ def _steps(loop: Operation) -> int:
 
 def _described(signature: Signature) -> list[tuple[int, int]]:
     """Bytes of each tensor, inputs and then results, and what a call does with it."""
-    inputs = [(each, _READ | (_WRITTEN if passed.is_written else 0)) for passed in signature.inputs for each in passed.infos]
+    inputs = [
+        (each, _READ | (_WRITTEN if passed.is_written else 0)) for passed in signature.inputs for each in passed.infos
+    ]
     outputs = [(each, _WRITTEN) for passed in signature.outputs for each in passed.infos]
     return [(_bytes_of(info) or 0, role) for info, role in (*inputs, *outputs)]
 

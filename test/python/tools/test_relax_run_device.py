@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 from pathlib import Path
 
@@ -10,10 +11,14 @@ import numpy
 import pytest
 from device_programs import KERNELS, by_hand, launch
 from fake_driver import FakeDriver
+from gpu_emulator.driver import Checks, EmulatedCuda
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda import driver as driver_module
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.tools.relax_run import run
+
+import relax_mlir as rx
+from relax_mlir import relax
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +57,89 @@ def test_a_missing_driver_is_an_error(program: str, monkeypatch: pytest.MonkeyPa
     driver_module._of_system.cache_clear()
     code, _, errors = ran(program, "--shape=x:4", "--random=0")
     assert code == 1 and errors.startswith("relax-run: error: no NVIDIA driver: libof_another_name.so.1 cannot be")
+
+
+# ---- CUDA graphs ----
+
+
+@pytest.fixture(scope="module")
+def picking(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Many small kernels, behind one that may fail."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4, 4)), "places": rx.tensor((2,), "int64")}) as f:
+        rows = relax.take(*f, axis=0)
+        for _ in range(12):
+            rows = relax.matmul(rows, relax.const(numpy.eye(4, dtype="float32")))
+        f.returns(rows)
+    path = tmp_path_factory.mktemp("graphs") / "picking.rxa"
+    rx.compile(module, target="cuda").save(path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "graphs"),
+    [
+        ([], 2),
+        (["--graphs"], 4),
+        (["--no-graphs"], 0),
+        (["--graphs=false"], 0),
+        (["--graphs=false", "--no-graphs"], 0),
+    ],
+)
+def test_graphs_are_asked_for_or_not(picking: str, options: list[str], graphs: int) -> None:
+    """Of a call and three that are timed."""
+    library = EmulatedCuda()
+    with use_library(library):
+        code, out, errors = ran(picking, *options, "--benchmark", "--repeat=2", "--warmup=1", "--shape=places:2")
+    assert code == 0 and "2 calls" in out and "Traceback" not in errors
+    assert len(library.calls("cuGraphLaunch")) == graphs
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--graphs", "--no-graphs"], "--graphs and --no-graphs exclude each other"),
+        (["--graphs=yes"], "option --graphs expects true or false, got 'yes'"),
+        (["--no-graphs=2"], "option --no-graphs expects true or false, got '2'"),
+        (["--graph"], "unknown option '--graph'; did you mean 'graphs'?"),
+    ],
+)
+def test_graphs_that_nobody_can_ask_for(picking: str, options: list[str], reason: str) -> None:
+    code, _, errors = ran(picking, *options)
+    assert code == 1 and errors.startswith(f"relax-run: error: {reason}") and errors.count("\n") == 1
+
+
+def test_graphs_of_a_program_for_the_cpu(tmp_path: Path) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        (x,) = f
+        f.returns(relax.negative(x))
+    rx.compile(module).save(tmp_path / "x.rxa")
+    assert ran(str(tmp_path / "x.rxa"), "--no-graphs")[0] == 0
+    code, _, errors = ran(str(tmp_path / "x.rxa"), "--graphs")
+    assert (code, errors) == (
+        1,
+        "relax-run: error: graphs=True: CUDA graphs are of programs for cuda; this one is compiled for cpu\n",
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--graphs"]])
+def test_what_fails_in_a_graph_is_an_error_of_a_line(picking: str, options: list[str], tmp_path: Path) -> None:
+    numpy.save(tmp_path / "places.npy", numpy.array([0, 9]))
+    library = EmulatedCuda(checks=Checks(unwritten=False))
+    with use_library(library):
+        code, _, errors = ran(picking, *options, f"--input=places={tmp_path / 'places.npy'}")
+        assert code == 1 and "IndexError" in errors and "index 9 is out of range" in errors
+        assert "Traceback" not in errors
+        numpy.save(tmp_path / "wrong.npy", numpy.array([0.5, 9]))
+        code, _, errors = ran(picking, *options, f"--input=places={tmp_path / 'wrong.npy'}")
+        assert code == 1 and "'places'" in errors and "Traceback" not in errors
+        # A driver that knows no graphs: nobody has asked, or its error.
+        del library.cuGraphInstantiateWithFlags
+        code, _, errors = ran(picking, *options, "--shape=places:2")
+    if options:
+        assert (code, errors.count("\n")) == (1, 1) and "no cuGraphInstantiateWithFlags: it is too old" in errors
+    else:
+        assert (code, errors) == (0, "")
+    gc.collect()
+    assert not library.leaks()

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import pickle
+import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -15,10 +19,11 @@ import pytest
 import tvm_ffi
 from gpu_emulator.driver import Checks, EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
-from relax_mlir.runtime import Artifact, Executable
+from relax_mlir.runtime import Artifact, ArtifactError, Executable, load
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.runtime.cuda.graphs import is_faster
 from relax_mlir.runtime.manifest import Recorded, Signature, Site
+from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -127,7 +132,7 @@ def signature(launches: int, moved: int, work: int = 0, copies: int = 2, memory:
         (signature(100, 1000), True),
         (signature(3, 1000), False),
         # Weights that are arguments.
-        (signature(200, 100 << 20), False),
+        (signature(50, 50 << 20), False),
         (signature(100, 1 << 20), True),
         # Each tensor is a copy.
         (signature(100, 1000, copies=150), False),
@@ -239,6 +244,7 @@ def test_what_fails_beside_a_graph_is_raised(device: EmulatedCuda, name: str) ->
     with pytest.raises(RuntimeError, match=f"{name}: CUDA_ERROR_LAUNCH_FAILED"):
         run["main"](*given(device))
     device.fail.clear()
+    assert run.graphs == (() if name == LAUNCH else ("main",))
     assert is_right(device, run["main"](*given(device))) and not device.stack()
 
 
@@ -259,13 +265,48 @@ def test_a_profile_is_of_kernels_and_counts_no_call(device: EmulatedCuda) -> Non
 def test_the_first_failure_is_told(device: EmulatedCuda) -> None:
     """Two calls on the device before the host looks: the graph's flag is its own, the record is the thread's."""
     run = warmed(device)
-    record = run._on_device.record[0]  # type: ignore[union-attr]
-    call = run["main"].packed
-    first, second = given(device, X, numpy.array([0, 77, 2])), given(device, X, numpy.array([0, 99, 2]))
-    call(*first)
-    kept = ctypes.string_at(record, 64 * 64)
-    ctypes.memset(record, 0, 0)
-    assert kept[:4] or True
+    run["main"](*given(device, X, numpy.array([0, 77, 2])))
+    program = run._on_device
+    assert program is not None and program.graphs is not None
+    _, graph, _, memory, *_ = program.graphs._table[16:24]
+    no_flag, places = numpy.zeros(1, "int32"), numpy.array([0, 99, 2])
+    with use_library(device) as driver, driver.current(driver.context(0)):
+        for place, array in ((0, no_flag), (256 + 256, places)):  # x is between
+            device.cuMemcpyHtoD_v2(memory + place, array.ctypes.data, array.nbytes)
+        device.cuGraphLaunch(graph, None)
     with pytest.raises(IndexError, match="index 77 is out of range"):
-        call(*second)
+        run.synchronize()
     assert is_right(device, run["main"](*given(device)))
+
+
+@pytest.mark.parametrize("graphs", ["yes", 1, 0, [], 1.0])
+def test_what_is_no_answer_is_refused(device: EmulatedCuda, graphs: Any, tmp_path: Path) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        (x,) = f
+        f.returns(relax.negative(x))
+    program = rx.compile(module)
+    program.save(tmp_path / "x.rxa")
+    reason = re.escape(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
+    for target in ("llvm", "cuda"):
+        with pytest.raises(RelaxError, match=reason):
+            rx.compile(module, target=target, graphs=graphs)
+    with pytest.raises(RelaxError, match=reason):
+        load(tmp_path / "x.rxa", graphs=graphs)
+    with pytest.raises(RelaxError, match="graphs=True: CUDA graphs are of programs for cuda"):
+        rx.compile(module, graphs=True)
+    assert program.graphs == ()
+
+
+def test_the_answer_goes_where_the_program_goes(device: EmulatedCuda) -> None:
+    for graphs, expected in ((None, ("main",)), (False, ()), (True, ("main", "few"))):
+        assert pickle.loads(pickle.dumps(Executable(programs(), graphs=graphs))).graphs == expected
+
+
+@pytest.mark.parametrize("wrong", [{"launches": -1}, {"bytes": "many"}, {"copies": None}, 5])
+def test_a_damaged_manifest_is_refused(wrong: Any) -> None:
+    artifact = programs()
+    entry = next(each for each in artifact.entries if each["name"] == "main")
+    entry = {**entry, "graph": {**entry["graph"], **wrong} if isinstance(wrong, dict) else wrong}
+    with pytest.raises(ArtifactError, match="damaged: .*graph"):
+        replace(artifact, entries=(entry,))

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -166,3 +168,74 @@ def test_no_room_on_the_device(device: EmulatedCuda) -> None:
     assert cache.length == 60 and device.memory.used == held
     main(*drawn(1, 10), cache)
     assert cache.length == 70
+
+
+def test_two_caches_in_two_threads(device: EmulatedCuda) -> None:
+    main: Any = Executable(attention()).copying()["main"]
+    barrier = threading.Barrier(2)
+
+    def decode(seed: int) -> bool:
+        cache, given = main.cache(), [drawn(seed + number, 30) for number in range(3)]
+        barrier.wait()
+        for token in given:
+            y = main(*token, cache)
+        keys, values = (numpy.concatenate([each[place] for each in given], 2) for place in (1, 2))
+        is_kept = (cache["past.key"] == keys).all() and (cache["past.value"] == values).all()
+        return bool(is_kept and numpy.allclose(y, expected(given[-1][0], keys, values), rtol=1e-3, atol=1e-5))
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(decode, (0, 100))) == [True, True]
+
+
+def test_a_cache_outlives_its_program(device: EmulatedCuda) -> None:
+    program = Executable(attention())
+    main: Any = program.copying()["main"]
+    cache = main.cache()
+    _, k, _ = given = drawn(0, 2)
+    main(*given, cache)
+    del program, main
+    gc.collect()
+    numpy.testing.assert_array_equal(cache["past.key"], k)
+    with pytest.raises(TypeError, match="the cache is another function's"):
+        other: Any = Executable(attention("bfloat16")).copying()["main"]
+        other(*given, cache)
+
+
+def test_the_cache_of_another_device(device: EmulatedCuda) -> None:
+    library = EmulatedCuda(devices=2)
+    with use_library(library):
+        here, there = (Executable(attention(), device=f"cuda:{number}") for number in range(2))
+        mains: list[Any] = [each.copying()["main"] for each in (here, there)]
+        cache = mains[0].cache()
+        mains[0](*drawn(0, 2), cache)
+        with pytest.raises(ValueError, match=r"'past.key' expected a tensor on cuda:1, got one on cuda:0"):
+            mains[1](*drawn(1, 1), cache)
+        assert cache.length == 2
+        mains[0](*drawn(1, 1), cache)
+        assert cache.length == 3
+        del here, there, mains, cache
+        gc.collect()
+    library.check()
+    assert not library.leaks()
+
+
+def test_a_wrong_call_leaves_the_cache_as_it_was(device: EmulatedCuda) -> None:
+    program = Executable(attention())
+    main: Any = program.copying()["main"]
+    cache, (q, k, v) = main.cache(), drawn(0, 2)
+    main(q, k, v, cache)
+    for wrong, reason in (
+        ((q, k, cache), "beside a cache it takes q, k, v; got 2 by place"),
+        ((q, k, None, cache), "argument #4 'v'"),
+        ((q, k, v.astype("float64"), cache), "argument #4 'v' expected dtype float32, got float64"),
+        ((q, k, v[:, :, :1], cache), "argument #4 'v'"),
+        ((q, k, v[0], cache), "argument #4 'v' expected rank 4"),
+        ((q, k, v, cache, cache), "one cache stands for all that grows"),
+        ((q, k, v, program), "argument"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=reason):
+            main(*wrong)
+        assert cache.length == 2 and not device.stack()
+    y = main(*drawn(1, 1), cache)
+    keys, values = (numpy.concatenate([kept, drawn(1, 1)[place]], 2) for kept, place in ((k, 1), (v, 2)))
+    numpy.testing.assert_allclose(y, expected(drawn(1, 1)[0], keys, values), rtol=1e-4, atol=1e-5)
