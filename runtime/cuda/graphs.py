@@ -53,8 +53,9 @@ class Graphs:
         self._driver, self._names = driver, names
         called = [driver.address(name, _OLDEST) if name else 0 for name in _CALLED]
         driver.address("cuGraphExecDestroy", _OLDEST)
-        words = [[0] * _BEFORE + [each, 0, int(is_estimated)] for each in before]
-        self._table = (ctypes.c_uint64 * (_HEAD + _WORDS * len(words)))(*called, *sum(words, []))
+        self._table = (ctypes.c_uint64 * (_HEAD + _WORDS * len(before)))(*called)
+        self._table[_HEAD + _BEFORE :: _WORDS] = list(before)
+        self._table[_HEAD + _ESTIMATED :: _WORDS] = [int(is_estimated)] * len(before)
 
     @property
     def address(self) -> int:

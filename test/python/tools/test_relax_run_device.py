@@ -66,7 +66,7 @@ def test_a_missing_driver_is_an_error(program: str, monkeypatch: pytest.MonkeyPa
 def picking(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Many small kernels, behind one that may fail."""
     module = rx.Module()
-    with module.function("main", {"x": rx.tensor((4, 4)), "places": rx.tensor((2,), "int64")}) as f:
+    with module.function("main", {"x": rx.tensor((10, 4)), "places": rx.tensor((2,), "int64")}) as f:
         rows = relax.take(*f, axis=0)
         for _ in range(12):
             rows = relax.matmul(rows, relax.const(numpy.eye(4, dtype="float32")))
@@ -125,11 +125,11 @@ def test_graphs_of_a_program_for_the_cpu(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--graphs"]])
 def test_what_fails_in_a_graph_is_an_error_of_a_line(picking: str, options: list[str], tmp_path: Path) -> None:
-    numpy.save(tmp_path / "places.npy", numpy.array([0, 9]))
+    numpy.save(tmp_path / "places.npy", numpy.array([0, 10]))
     library = EmulatedCuda(checks=Checks(unwritten=False))
     with use_library(library):
         code, _, errors = ran(picking, *options, f"--input=places={tmp_path / 'places.npy'}")
-        assert code == 1 and "IndexError" in errors and "index 9 is out of range" in errors
+        assert code == 1 and "IndexError" in errors and "index 10 is out of range" in errors
         assert "Traceback" not in errors
         numpy.save(tmp_path / "wrong.npy", numpy.array([0.5, 9]))
         code, _, errors = ran(picking, *options, f"--input=places={tmp_path / 'wrong.npy'}")
