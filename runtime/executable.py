@@ -59,8 +59,8 @@ class Executable:
         to none.
 
         Raises ArtifactError where this machine cannot run it, and RelaxError where RELAX_NUM_THREADS is no number of
-        threads, `device` no device of the program's kind, or `graphs` no answer. With `load_later` that happens when the first function is
-        asked for: code for another machine can be saved.
+        threads, `device` no device of the program's kind, or `graphs` no answer. With `load_later` that happens when
+        the first function is asked for: code for another machine can be saved.
         """
         _check_functions(artifact)
         #: Where its functions run, and have their tensors: "cpu", "cuda:0".

@@ -39,8 +39,8 @@ _WAITING = frozenset(("memref.load", "memref.store", "memref.copy"))
 _CALLED = frozenset(("__relax_device_profile_begin", "__relax_device_profile_end"))
 #: What is done with a tensor.
 _READ, _WRITTEN = 1, 2
-#: What is known of a call under way (device_graphs.mlir): its bytes, whether kernels are launched after all, how it runs
-#: that has a graph.
+#: Of what is known of a call under way (device_graphs.mlir): its bytes, where it says that kernels are to be launched
+#: after all, and how calls run that have a graph.
 _SCOPE_BYTES, _AGAIN, _BY_GRAPH = 56, 48, 2
 
 
@@ -54,8 +54,9 @@ def is_same_each_time(signature: Signature, kernel: Operation) -> bool:
 
 
 def graph_of(signature: Signature, kernel: Operation) -> dict[str, object]:
-    """What the manifest says of a function that may be a graph: from it programs estimate, when they are loaded, whether
-    one is faster (runtime/cuda/graphs.py). Nothing of others."""
+    """What the manifest says of a function that may be a graph: by it an estimate is made, when the program is loaded,
+    whether it is faster so (runtime/cuda/graphs.py). Nothing of others.
+    """
     if not is_same_each_time(signature, kernel):
         return {}
     functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
@@ -93,11 +94,9 @@ def _steps(loop: Operation) -> int:
 
 def _described(signature: Signature) -> list[tuple[int, int]]:
     """Bytes of each tensor, inputs and then results, and what a call does with it."""
-    inputs = [
-        (each, _READ | (_WRITTEN if passed.is_written else 0)) for passed in signature.inputs for each in passed.infos
-    ]
-    outputs = [(each, _WRITTEN) for passed in signature.outputs for each in passed.infos]
-    return [(_bytes_of(info) or 0, role) for info, role in (*inputs, *outputs)]
+    roles = [(each, _READ | (_WRITTEN if each.is_written else 0)) for each in signature.inputs]
+    roles += [(each, _WRITTEN) for each in signature.outputs]
+    return [(_bytes_of(info) or 0, role) for each, role in roles for info in each.infos]
 
 
 def _bytes_of(info: Info) -> int | None:

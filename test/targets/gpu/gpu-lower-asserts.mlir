@@ -38,6 +38,11 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
 // CHECK: ^[[FIRST]]:
 // CHECK: %[[BEHIND:.*]] = llvm.getelementptr %[[FLAG]][8]
 // CHECK: %[[HOST:.*]] = llvm.load %[[BEHIND]] : !llvm.ptr -> !llvm.ptr
+// What was told before, by a kernel with another flag, stays.
+// CHECK: %[[TOLD:.*]] = llvm.load %[[HOST]] : !llvm.ptr -> i32
+// CHECK: %[[IS_FREE:.*]] = arith.cmpi eq, %[[TOLD]]
+// CHECK: cf.cond_br %[[IS_FREE]], ^[[TELLS:bb[0-9]+]], ^[[END]]
+// CHECK: ^[[TELLS]]:
 // CHECK: llvm.store %[[PLACE]]
 // CHECK: llvm.store %[[SITE]]
 // CHECK: %[[ONE:.*]] = arith.constant 1 : i32

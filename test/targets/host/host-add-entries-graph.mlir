@@ -2,6 +2,8 @@
 
 // A function for a device that does the same at each call may be launched as one graph: its entry asks how, calls what
 // works unless there is a graph, and ends the call on every way out. Others are called as they are.
+// The manifest says how many kernels a call launches, and what is copied around a graph.
+// CHECK: relax.entries = [{{.*}}graph\22: {\22bytes\22: 32, \22copies\22: 2, \22launches\22: 7, \22memory\22: 32}, {{.*}}\22fixed\22
 module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["add"]} {
 llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK-LABEL: func.func @__tvm_ffi_fixed(
@@ -17,10 +19,22 @@ llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK: }
 // CHECK: %[[ENDED:.*]] = llvm.call @__relax_device_graph_end({{.*}}, %[[SCOPE]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[ENDED]])
+// Where no graph can be made that nobody has asked for, kernels are launched after all, on the caller's tensors.
+// CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i64
+// CHECK: scf.if %[[AGAIN]] {
+// CHECK: func.call @fixed(
+// CHECK: }
 // CHECK: llvm.call @__relax_device_restore(
 // CHECK: "tir.release"(%[[SCOPE]])
 func.func @fixed(%x: memref<4xf32>, %y: memref<4xf32>) attributes {relax.inputs = [tensor<4xf32>],
     relax.results = [tensor<4xf32>], relax.input_names = ["x"]} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  scf.for %i = %c0 to %c5 step %c2 {
+    func.call @works(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+    func.call @works(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+  }
   call @works(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
   return
 }

@@ -152,22 +152,21 @@ def test_the_device_says_how_fast_its_memory_is(device: EmulatedCuda) -> None:
     assert is_faster(function, 8e12) and not is_faster(function, 2e11)
 
 
-def test_another_stream_does_not_wait(device: EmulatedCuda) -> None:
+@pytest.mark.parametrize(("graphs", "expected"), [(None, (True, False)), (True, (False, True))])
+def test_another_stream_does_not_wait(device: EmulatedCuda, graphs: bool | None, expected: tuple[bool, bool]) -> None:
     """By an estimate; who asks for graphs gets one, behind the last launch."""
     device.streams |= {4711, 4712}
-    for graphs, expected in ((None, (True, False)), (True, (False, True))):
-        run = warmed(device, graphs)
-        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4711):
-            run["main"](*given(device))
-            device.busy = {4711}
-            assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
-        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4712):
-            kernels, by_graph, y = launched(device, lambda: run["main"](*given(device)))
-            assert (kernels, by_graph) == expected and is_right(device, y)
-            device.busy = set()
-            assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
-        del y, run
-        gc.collect()
+    run = warmed(device, graphs)
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4711):
+        run["main"](*given(device))
+        device.busy = {4711}
+        assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4712):
+        kernels, by_graph, y = launched(device, lambda: run["main"](*given(device)))
+        assert (kernels, by_graph) == expected and is_right(device, y)
+        device.busy = set()
+        assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
+    del y
     device.streams -= {4711, 4712}
 
 
@@ -308,5 +307,5 @@ def test_a_damaged_manifest_is_refused(wrong: Any) -> None:
     artifact = programs()
     entry = next(each for each in artifact.entries if each["name"] == "main")
     entry = {**entry, "graph": {**entry["graph"], **wrong} if isinstance(wrong, dict) else wrong}
-    with pytest.raises(ArtifactError, match="damaged: .*graph"):
+    with pytest.raises(ArtifactError, match=r"damaged: .*graph"):
         replace(artifact, entries=(entry,))
