@@ -4,17 +4,20 @@
 A flag in the device's memory says whether something was asserted; the first thread of all that fail takes it, and finds
 behind it where the record is, in memory of the host: whether there is one, the text of the place, that of kind and
 message, numbers. Kernels are told where these texts lie at the host, and store the host's addresses. A kernel behind
-one that asserts, in the same function, does nothing where the flag is taken: it reads the device's memory for that.
+one that asserts, in the same function or at the next step of a loop, does nothing where the flag is taken: it reads the
+device's memory for that. A graph of launches has a flag of its own, and the record of whoever launches it: what was told
+there first stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, functions_in, has_body, operations_in, operations_of, symbol_name
+from ....bindings.navigation import ancestors, body_of, functions_in, has_body, operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import made_again
 from ....emit.arithmetic import result_of
@@ -26,6 +29,7 @@ from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.support import DEVICE_TABLE, Support, cut
 
 _ASSERT = "tir.assert"
+_LOOPS = ("scf.for", "scf.while")
 #: Offsets behind the flag, and in the record.
 _RECORD, _WHERE, _SITE, _NUMBERS = 8, 8, 16, 24
 #: LLVM's orders of what threads see.
@@ -50,14 +54,27 @@ class LowerAsserts(Pass):
             return
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
-                has_asserted = False
-                for launch in [each for each in operations_in(function) if each.name == "gpu.launch_func"]:
-                    name = launch.attributes["kernel"].value[-1]
-                    is_asserting = name in asserting
-                    if has_asserted or is_asserting:
-                        sites = _Kernel(support, kernels[name]).lower(is_behind=has_asserted)
+                launches = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
+                asserts = [_name(each) in asserting for each in launches]
+                for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
+                    if is_behind or is_asserting:
+                        sites = _Kernel(support, kernels[_name(launch)]).lower(is_behind=is_behind)
                         _tell(support, launch, sites, tells_place=is_asserting)
-                    has_asserted |= is_asserting
+
+
+def _name(launch: Operation) -> str:
+    return str(launch.attributes["kernel"].value[-1])
+
+
+def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
+    """Which launches may come behind one that asserts: in a loop the next step's."""
+    loops = [_loops(each) for each in launches]
+    again = [loop for own, is_asserting in zip(loops, asserts, strict=True) if is_asserting for loop in own]
+    return [any(asserts[:place]) or any(loop in again for loop in own) for place, own in enumerate(loops)]
+
+
+def _loops(launch: Operation) -> list[Operation]:
+    return [each for each in ancestors(launch) if each.name in _LOOPS]
 
 
 class _Kernel:

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads --gpu-lower-asserts | FileCheck %s
+// RUN: relax-opt %s --split-input-file --gpu-outline-kernels --gpu-share-threads --gpu-lower-asserts | FileCheck %s
 
 // The launch passes the flag, the place that errors name, and the texts of what is asserted. A kernel behind it is
 // told of the flag alone, and does nothing where that is taken.
@@ -57,3 +57,42 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
 // CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("IndexError\00")
 // CHECK-DAG: llvm.mlir.global internal constant @__relax_text.{{.*}}("%s: no place %lld\00")
 // CHECK-DAG: llvm.mlir.global internal constant @__relax_texts.{{.*}}() {{.*}} !llvm.array<2 x ptr>
+
+// -----
+
+// What is launched before it in a loop comes behind it at the next step; what is before the loop does not.
+// CHECK-LABEL: func.func @again
+// CHECK: gpu.launch_func @kernels::@again blocks {{.*}} : index)
+// CHECK: scf.for
+// CHECK: %[[FLAG:.*]] = llvm.call @__relax_device_record
+// CHECK: gpu.launch_func @kernels::@again_1 blocks {{.*}}, %[[FLAG]] : !llvm.ptr)
+// CHECK: gpu.launch_func @kernels::@again_2 blocks {{.*}} : !llvm.ptr)
+// CHECK-LABEL: gpu.func @again_1(
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK: cf.cond_br
+llvm.mlir.global internal @__relax_device() : !llvm.ptr
+func.func @again(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: i64, %steps: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %size = memref.dim %x, %c0 : memref<?xi64>
+  scf.for %i = %c0 to %size step %c1 {
+    memref.store %zero, %z[%i] : memref<?xf32>
+  } {tir.parallel = 1 : i64}
+  scf.for %step = %c0 to %steps step %c1 {
+    scf.for %i = %c0 to %size step %c1 {
+      %place = memref.load %x[%i] : memref<?xi64>
+      %at = arith.index_cast %place : i64 to index
+      %0 = memref.load %y[%at] : memref<?xf32>
+      memref.store %0, %z[%i] : memref<?xf32>
+    } {tir.parallel = 1 : i64}
+    scf.for %i = %c0 to %size step %c1 {
+      %place = memref.load %x[%i] : memref<?xi64>
+      %inside = arith.cmpi slt, %place, %n : i64
+      "tir.assert"(%inside, %place) {kind = "IndexError", message = "no place {}"} : (i1, i64) -> ()
+      %next = arith.addi %place, %place : i64
+      memref.store %next, %x[%i] : memref<?xi64>
+    } {tir.parallel = 1 : i64}
+  }
+  return
+}
