@@ -120,6 +120,7 @@ gpu: env ## the same on an NVIDIA GPU, the exported models beside onnxruntime an
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) test/python/targets/cuda || status=1; \
 	$(BIN)/python bench/gpu.py --must $(MODELS) || status=1; \
+	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
 	exit $$status
 
 fuzz: env ## for five minutes mutated inputs and models, random graphs beside other implementations, calls from threads

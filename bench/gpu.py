@@ -6,7 +6,8 @@
     python bench/gpu.py --must             fails where there is no device
 
 All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
-"libraries" is this project's program with parts for cuDNN and cuBLAS, by their codegens. "to" is ours to the one on its
+"libraries" is this project's program with parts for cuDNN and cuBLAS, by their codegens, "graph" is ours as a CUDA graph,
+of models; a star where an estimate has it be one by default. "to" is ours to the one on its
 left, below 1 where this project is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16
 and int8, without them for f32, or of its memory's speed where bytes are the work.
 Operators' results are compared with this project's CPU code, models' with onnxruntime.
@@ -38,7 +39,7 @@ import relax_mlir as rx
 
 _LIBRARIES = {"cudnn": CUDNN, "cublas": CUBLAS}
 _MODELS = Path(__file__).parent / "models"
-OURS, LIBRARIES, EAGER, COMPILED = "ours", "libraries", "torch", "torch.compile"
+OURS, GRAPH, LIBRARIES, EAGER, COMPILED = "ours", "graph", "libraries", "torch", "torch.compile"
 #: Turns, and how long one is, in seconds.
 _TURNS, _OF_A_TURN = 9, 0.02
 #: How far from the others, of the largest number of a result.
@@ -66,6 +67,8 @@ class Row(NamedTuple):
     #: Work of a second, of what the device can do; 0 where nobody knows.
     share: float
     wrong: str = ""
+    #: Whether it is a CUDA graph by default.
+    is_graph: bool = False
 
 
 class Peak(NamedTuple):
@@ -146,9 +149,9 @@ def _difference(result: Any, expected: Any) -> float:
 def _programs(module: rx.Module, device: Device) -> dict[str, rx.Executable]:
     """Ours, and with those of NVIDIA's libraries that are installed, where they take something."""
     target = f"cuda{{arch={_arch(device)}}}"
-    found = {OURS: rx.compile(module, target)}
+    found = {OURS: rx.compile(module, target, graphs=False)}
     there = [name for name, product in _LIBRARIES.items() if _is_there(product)]
-    program = rx.compile(module, target, partition=there) if there else None
+    program = rx.compile(module, target, partition=there, graphs=False) if there else None
     return {**found, LIBRARIES: program} if program is not None and program._artifact.externals else found
 
 
@@ -197,6 +200,9 @@ def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int
     given = list(inputs.values())
     module = rx.from_onnx(path)
     programs = _programs(module, device)
+    artifact = programs[OURS]._artifact
+    programs[GRAPH] = rx.runtime.Executable(artifact, graphs=True)
+    is_graph = bool(rx.runtime.Executable(artifact).graphs)
     expected = onnxruntime_session(path).run(None, inputs)
     differences = {}
     for who, program in programs.items():
@@ -216,7 +222,7 @@ def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int
     work = work_of_model(module)
     share = peak_of(device).share("float32", work.flops, found[OURS]) if work else 0.0
     gc.collect()
-    return Row(model.name, found, share, ", ".join(wrong))
+    return Row(model.name, found, share, ", ".join(wrong), is_graph)
 
 
 def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequence[Any]) -> Run:
@@ -231,15 +237,15 @@ def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequen
 
 
 def head() -> str:
-    return f"{'':<44}{'ours us':>10}{'peak':>7}{LIBRARIES:>10}{'to':>7}{EAGER:>10}{'to':>7}{COMPILED:>15}{'to':>7}"
+    return f"{'':<44}{'ours us':>10}{'peak':>7}{GRAPH:>10} {'to':>7}{LIBRARIES:>10}{'to':>7}{EAGER:>10}{'to':>7}{COMPILED:>15}{'to':>7}"
 
 
 def told(row: Row) -> str:
     ours = row.found[OURS]
     cells = [f"{row.name:<44}{1e6 * ours:10.1f}", f"{row.share:7.0%}" if row.share else f"{'-':>7}"]
-    for who, width in ((LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)):
-        other = row.found.get(who)
-        cells.append(f"{1e6 * other:{width}.1f}{ours / other:7.2f}" if other else f"{'-':>{width}}{'-':>7}")
+    for who, width in ((GRAPH, 10), (LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)):
+        other, mark = row.found.get(who), ("*" if row.is_graph else " ") if who == GRAPH else ""
+        cells.append(f"{1e6 * other:{width}.1f}{mark}{ours / other:7.2f}" if other else f"{'-':>{width}}{mark}{'-':>7}")
     return "".join(cells) + (f"  {row.wrong}" if row.wrong else "")
 
 

@@ -88,7 +88,7 @@ def graphs_of(signatures: Sequence[Signature], graphs: bool | None, driver: Driv
         return make([_NEVER if each.graph is None else 0 for each in signatures], is_estimated=False)
     if graphs is False or all(each.graph is None for each in signatures):
         return None
-    speed = _bytes_a_second(driver, device)
+    speed = bytes_a_second(driver, device)
     before = [_CALLS_BEFORE if is_faster(each, speed) else _NEVER for each in signatures]
     if set(before) <= {_NEVER}:
         return None
@@ -113,7 +113,7 @@ def is_faster(signature: Signature, bytes_a_second: float) -> bool:
     return as_graph < max(graph.launches * _LAUNCH, work)
 
 
-def _bytes_a_second(driver: Driver, device: Device) -> float:
+def bytes_a_second(driver: Driver, device: Device) -> float:
     """Of the device's memory, by its clock: twice in each cycle."""
     told = 2e3 / 8 * driver.attribute(device.handle, _MEMORY_KHZ) * driver.attribute(device.handle, _MEMORY_BITS)
     return told if told > 0 else _BYTES_A_SECOND

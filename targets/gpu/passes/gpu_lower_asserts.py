@@ -17,7 +17,15 @@ from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import ancestors, body_of, functions_in, has_body, operations_in, operations_of, symbol_name
+from ....bindings.navigation import (
+    ancestors,
+    body_of,
+    functions_in,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+)
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import made_again
 from ....emit.arithmetic import result_of

@@ -22,8 +22,8 @@ import relax_mlir as rx
 
 _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
-_NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_traffic")
-gpu, gpu_cases, gpu_code, gpu_traffic = map(importlib.import_module, _NAMES)
+_NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_graphs", "gpu_traffic")
+gpu, gpu_cases, gpu_code, gpu_graphs, gpu_traffic = map(importlib.import_module, _NAMES)
 
 assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 
@@ -41,6 +41,19 @@ def test_small_cases_on_the_emulator(capsys: pytest.CaptureFixture[str]) -> None
     names = [case.name for case in gpu_cases.small_cases() if "float32" in case.name]
     assert len(names) == 5 and [row[:44].strip() for row in rows] == names
     assert all(float(row[44:].split()[0]) > 0 for row in rows) and device.leaks() == []
+
+
+def test_the_figures_of_graphs_on_the_emulator(capsys: pytest.CaptureFixture[str]) -> None:
+    """As many as the estimate goes by, under its names."""
+    device = EmulatedCuda()
+    with use_library(device):
+        assert gpu_graphs.main(["--small", "--turns", "1"]) == 0
+        device.check()
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("Emulated device (sm_80), whose memory has 1.56e+12 bytes a second")
+    names = ["_LAUNCH", "_IN_GRAPH", "_GRAPH", "_COPY", "_BYTES_A_SECOND"]
+    assert [row.split()[0] for row in rows] == names
+    assert device.calls("cuGraphLaunch") and device.leaks() == []
 
 
 def test_libraries_beside_ours(capsys: pytest.CaptureFixture[str]) -> None:
