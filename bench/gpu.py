@@ -6,10 +6,10 @@
     python bench/gpu.py --must             fails where there is no device
 
 All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
-"libraries" is this project's program with parts for cuDNN and cuBLAS, by their codegens, "graph" is ours as a CUDA graph,
-of models; a star where an estimate has it be one by default. "to" is ours to the one on its
-left, below 1 where this project is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16
-and int8, without them for f32, or of its memory's speed where bytes are the work.
+"graph" is ours as a CUDA graph, of models, with a star where an estimate has it be one by default; "libraries" is this
+project's program with parts for cuDNN and cuBLAS, by their codegens. "to" is ours to the one on its left, below 1 where
+ours is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16 and int8, without them for
+f32, or of its memory's speed where bytes are the work.
 Operators' results are compared with this project's CPU code, models' with onnxruntime.
 """
 
@@ -237,7 +237,8 @@ def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequen
 
 
 def head() -> str:
-    return f"{'':<44}{'ours us':>10}{'peak':>7}{GRAPH:>10} {'to':>7}{LIBRARIES:>10}{'to':>7}{EAGER:>10}{'to':>7}{COMPILED:>15}{'to':>7}"
+    others = "".join(f"{who:>{width}}{'to':>7}" for who, width in ((LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)))
+    return f"{'':<44}{'ours us':>10}{'peak':>7}{GRAPH:>10} {'to':>7}{others}"
 
 
 def told(row: Row) -> str:

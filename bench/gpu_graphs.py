@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What CUDA graphs cost and spare on a GPU: the figures by which runtime/cuda/graphs.py estimates whether one is faster.
+"""What CUDA graphs cost and spare on a GPU: what runtime/cuda/graphs.py goes by.
 
-    python bench/gpu_graphs.py          prints them as they stand there; where there is no device it says so
+    python bench/gpu_graphs.py          prints them beside those that stand there; where there is no device it says so
     python bench/gpu_graphs.py --must   fails where there is no device
 
-Calls of small kernels, one behind the other, by the device's clock (CUDA events): what a further kernel costs, launched by
-itself and in a graph, what a further argument does that is copied around a graph, and what is left of a graph's call. Each
-is the median of turns. `bench/gpu.py` says of whole models which way is faster, and what the estimate says.
+Calls of small kernels, one behind the other, by the device's clock (CUDA events): what a further kernel costs, launched
+by itself and in a graph, what a further argument does that is copied around a graph, and what is left of a graph's call.
+Each is the median of turns. bench/gpu.py says of whole models which way is faster, and what the estimate says.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ def graphs_of(signatures: Sequence[Signature], graphs: bool | None, driver: Driv
     return None
 
 
-def is_faster(signature: Signature, bytes_a_second: float) -> bool:
-    """Whether a function takes less time as a graph, by an estimate.
+def is_faster(signature: Signature, speed: float) -> bool:
+    """Whether a function takes less time as a graph, by an estimate, where memory has so many bytes in a second.
 
     The host launches kernels while the device works on those before: the slower one of both counts, where the device
     has to read and write what its kernels do at least. A graph spares the host launches; it costs a launch, and copies
@@ -107,8 +107,8 @@ def is_faster(signature: Signature, bytes_a_second: float) -> bool:
     graph = signature.graph
     if graph is None or graph.memory > _MOST_MEMORY:
         return False
-    work = sum(site.bytes or 0 for site in signature.sites or ()) / bytes_a_second
-    copied = graph.copies * _COPY + 2 * graph.bytes / bytes_a_second
+    work = sum(site.bytes or 0 for site in signature.sites or ()) / speed
+    copied = graph.copies * _COPY + 2 * graph.bytes / speed
     as_graph = _GRAPH + copied + max(graph.launches * _IN_GRAPH, work)
     return as_graph < max(graph.launches * _LAUNCH, work)
 

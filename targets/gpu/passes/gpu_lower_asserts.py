@@ -4,9 +4,9 @@
 A flag in the device's memory says whether something was asserted; the first thread of all that fail takes it, and finds
 behind it where the record is, in memory of the host: whether there is one, the text of the place, that of kind and
 message, numbers. Kernels are told where these texts lie at the host, and store the host's addresses. A kernel behind
-one that asserts, in the same function or at the next step of a loop, does nothing where the flag is taken: it reads the
-device's memory for that. A graph of launches has a flag of its own, and the record of whoever launches it: what was told
-there first stays.
+one that asserts, in the same function or at the next step of a loop, does nothing where the flag is taken: it reads
+the device's memory for that. A graph of launches has a flag of its own, and the record of the thread that launches it:
+what was told there first stays.
 """
 
 from __future__ import annotations
