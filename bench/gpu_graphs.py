@@ -5,8 +5,8 @@
     python bench/gpu_graphs.py --must   fails where there is no device
 
 Calls of small kernels, one behind the other, by the device's clock (CUDA events): what a further kernel costs, launched
-by itself and in a graph, what a further argument does that is copied around a graph, and what is left of a graph's call.
-Each is the median of turns. bench/gpu.py says of whole models which way is faster, and what the estimate says.
+by itself and in a graph, what a further argument does that is copied around a graph, and what is left of its call. Each
+is the median of turns. bench/gpu.py says of whole models which way is faster, and what the estimate says.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import pickle
 import re
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -168,6 +169,19 @@ def test_another_stream_does_not_wait(device: EmulatedCuda, graphs: bool | None,
         assert launched(device, lambda: run["main"](*given(device)))[:2] == (False, True)
     del y
     device.streams -= {4711, 4712}
+
+
+def test_threads_share_a_function(device: EmulatedCuda) -> None:
+    run, barrier = Executable(programs()), threading.Barrier(3)
+
+    def call(number: int) -> bool:
+        barrier.wait()
+        drawn = [(X + number + turn, numpy.array([number, turn, -1])) for turn in range(4)]
+        return all(is_right(device, run["main"](*given(device, *each)), *each) for each in drawn)
+
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(call, range(3))) == [True] * 3
+    assert device.calls(GRAPH) and len(device.calls("cuGraphInstantiateWithFlags")) == 1
 
 
 def test_the_stream_of_each_thread_is_one_for_each(device: EmulatedCuda) -> None:
