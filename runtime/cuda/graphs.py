@@ -101,8 +101,8 @@ def is_faster(signature: Signature, speed: float) -> bool:
     """Whether a function takes less time as a graph, by an estimate, where memory has so many bytes in a second.
 
     The host launches kernels while the device works on those before: the slower one of both counts, where the device
-    has to read and write what its kernels do at least. A graph spares the host launches; it costs a launch, and copies
-    of arguments and results, which the device reads and writes.
+    has to read and write what its kernels do at least; what they compute nobody counts. A graph spares the host
+    launches; it costs a launch, and copies of arguments and results, which the device reads and writes.
     """
     graph = signature.graph
     if graph is None or graph.memory > _MOST_MEMORY:
