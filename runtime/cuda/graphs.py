@@ -107,6 +107,8 @@ def is_faster(signature: Signature, speed: float) -> bool:
     graph = signature.graph
     if graph is None or graph.memory > _MOST_MEMORY:
         return False
+    if any(each.written for each in signature.inputs):
+        return False  # a caller may pass one tensor twice, who would see later what is written to a copy
     work = sum(site.bytes or 0 for site in signature.sites or ()) / speed
     copied = graph.copies * _COPY + 2 * graph.bytes / speed
     as_graph = _GRAPH + copied + max(graph.launches * _IN_GRAPH, work)
