@@ -222,11 +222,16 @@ def test_what_has_the_assembler_wait_is_told() -> None:
 # ---- programs ----
 
 
-def product_of(arch: str, rows: int, columns: int, steps: int) -> rx.Executable:
+def product_of(arch: str, rows: int, columns: int, steps: int, **options: Any) -> rx.Executable:
     module = rx.Module()
     with module.function("main", [rx.tensor((rows, steps), "float16"), rx.tensor((steps, columns), "float16")]) as f:
         f.returns(relax.matmul(*f))
-    return rx.compile(module, f"cuda{{arch={arch}}}")
+    return rx.compile(module, f"cuda{{arch={arch}}}", **options)
+
+
+def test_sums_under_way_are_not_copied_at_any_level() -> None:
+    code = bytes(product_of("sm_90a", 128, 128, 512, opt_level=0)._artifact.devices[0].data).decode()
+    assert "mov.b32" not in code[code.index("wgmma.mma_async") : code.index("wgmma.wait_group.sync.aligned 0")]
 
 
 def test_other_devices_multiply_by_warps() -> None:
