@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy
 import pytest
+from assembler import needs_ptxas
 from gpu_emulator.cublas import EmulatedCublas
 from gpu_emulator.driver import EmulatedCuda
 from nvidia_parts import emulated
 from relax_mlir.runtime.cuda.driver import driver, use_library
 from relax_mlir.runtime.cuda.timing import device_seconds
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
 
@@ -24,8 +24,6 @@ _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
 _NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_traffic")
 gpu, gpu_cases, gpu_code, gpu_traffic = map(importlib.import_module, _NAMES)
-
-assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 
 
 # ---- bench/gpu.py ----
@@ -107,7 +105,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@assembled
+@needs_ptxas
 def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_code.main([str(folder), "--arch", "sm_80", "--kernels", "--strict"]) == 0
     _, row, *products = capsys.readouterr().out.splitlines()
@@ -120,7 +118,7 @@ def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert tiles > 0 and sum("tiles: order" in each for each in products) == tiles
 
 
-@assembled
+@needs_ptxas
 def test_spills_and_refusals_fail(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
