@@ -103,7 +103,11 @@ bench-models: env models $(MODELS)/env-peers ## those models beside other compil
 	$(BIN)/python bench/models/partition.py $(MODELS) || status=1; \
 	cat $(GOALS); exit $$status
 
+# What the table of kernels has of bytes.
+QUANTIZED := resnet50 mobilenet_v2 bert vit
+
 gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assembler: fails on spills (needs no device)
+	@$(BIN)/python bench/models/quantize.py $(MODELS) $(QUANTIZED) >/dev/null
 	@$(BIN)/python bench/gpu_code.py $(MODELS) --strict
 
 # The tests of operators, of whatever target.

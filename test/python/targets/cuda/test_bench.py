@@ -19,6 +19,7 @@ from relax_mlir.runtime.cuda.driver import driver, use_library
 from relax_mlir.runtime.cuda.timing import device_seconds
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
@@ -107,7 +108,7 @@ def folder(tmp_path: Path) -> Path:
 
 @needs_ptxas
 def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert gpu_code.main([str(folder), "--arch", "sm_80", "--kernels", "--strict"]) == 0
+    assert gpu_code.main([str(folder), "--models", "digits", "--arch", "sm_80", "--kernels", "--strict"]) == 0
     _, row, *products = capsys.readouterr().out.splitlines()
     model, arch, kernels, launches, registers, _, spills, *_ = row.split()
     assert (model, arch, spills) == ("digits", "sm_80", "0")
@@ -116,6 +117,18 @@ def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert sum(int(count) for count, _ in forms) == int(kernels)
     tiles = sum(int(count) for count, form in forms if form == "tiles")
     assert tiles > 0 and sum("tiles: order" in each for each in products) == tiles
+
+
+@needs_ptxas
+def test_shared_memory_is_what_launches_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """More than 48 KB is not declared."""
+    assert gpu_code.main([str(tmp_path), "--models", "4 bits", "--arch", "sm_90a", "--strict"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:5] == ["4", "bits", "sm_90a", "2", "2"]
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1024, 1024), "f16"), rx.tensor((1024, 1024), "f16")]) as f:
+        f.returns(relax.matmul(*f))
+    code = gpu_code.code_of("product", module, "sm_90a")
+    assert code.taken["matmul"].shared > 64 << 10
 
 
 @needs_ptxas
