@@ -119,10 +119,11 @@ gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator 
 
 gpu: export RELAX_MLIR_TEST_TARGET = cuda
 gpu: export RELAX_MLIR_GPU = 1
-gpu: env ## the same on an NVIDIA GPU, the exported models beside onnxruntime and torch; fails where there is none
+gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside others; fails where there is none
 	@$(BIN)/python bench/gpu.py --must --only 'no such case' build/no-models
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) test/python/targets/cuda || status=1; \
+	$(BIN)/python tools/dev/gpu_checks.py || status=1; \
 	$(BIN)/python bench/gpu.py --must $(MODELS) || status=1; \
 	exit $$status
 
