@@ -103,7 +103,11 @@ bench-models: env models $(MODELS)/env-peers ## those models beside other compil
 	$(BIN)/python bench/models/partition.py $(MODELS) || status=1; \
 	cat $(GOALS); exit $$status
 
+# What the table of kernels has of bytes.
+QUANTIZED := resnet50 mobilenet_v2 bert vit
+
 gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assembler: fails on spills (needs no device)
+	@$(BIN)/python bench/models/quantize.py $(MODELS) $(QUANTIZED) >/dev/null
 	@$(BIN)/python bench/gpu_code.py $(MODELS) --strict
 
 # The tests of operators, of whatever target.
@@ -115,10 +119,11 @@ gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator 
 
 gpu: export RELAX_MLIR_TEST_TARGET = cuda
 gpu: export RELAX_MLIR_GPU = 1
-gpu: env ## the same on an NVIDIA GPU, the exported models beside onnxruntime and torch; fails where there is none
+gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside others; fails where there is none
 	@$(BIN)/python bench/gpu.py --must --only 'no such case' build/no-models
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) test/python/targets/cuda || status=1; \
+	$(BIN)/python tools/dev/gpu_checks.py || status=1; \
 	$(BIN)/python bench/gpu.py --must $(MODELS) || status=1; \
 	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
 	exit $$status

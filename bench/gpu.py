@@ -8,8 +8,8 @@
 All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
 "graph" is ours as a CUDA graph, of models, with a star where an estimate has it be one by default; "libraries" is this
 project's program with parts for cuDNN and cuBLAS, by their codegens. "to" is ours to the one on its left, below 1 where
-ours is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16 and int8, without them for
-f32, or of its memory's speed where bytes are the work.
+ours is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16, tf32 and int8, without
+them for f32, or of its memory's speed where bytes are the work.
 Operators' results are compared with this project's CPU code, models' with onnxruntime.
 """
 
@@ -43,16 +43,16 @@ OURS, GRAPH, LIBRARIES, EAGER, COMPILED = "ours", "graph", "libraries", "torch",
 #: Turns, and how long one is, in seconds.
 _TURNS, _OF_A_TURN = 9, 0.02
 #: How far from the others, of the largest number of a result.
-_TOLERANCE = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2, "int8": 0.0}
+_TOLERANCE = {"float32": 1e-4, "tf32": 2e-3, "float16": 1e-2, "bfloat16": 5e-2, "int8": 0.0}
 _OF_A_MODEL = 1e-3
 #: Operations on numbers that a multiprocessor ends in a cycle, by compute capability, all sums in 32 bits.
 _PER_CYCLE = {
-    (8, 0): {"float32": 128, "float16": 2048, "bfloat16": 2048, "int8": 4096},
-    (8, 6): {"float32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
-    (8, 9): {"float32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
-    (9, 0): {"float32": 256, "float16": 4096, "bfloat16": 4096, "int8": 8192},
-    (10, 0): {"float32": 256, "float16": 8192, "bfloat16": 8192, "int8": 16384},
-    (12, 0): {"float32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
+    (8, 0): {"float32": 128, "tf32": 1024, "float16": 2048, "bfloat16": 2048, "int8": 4096},
+    (8, 6): {"float32": 256, "tf32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
+    (8, 9): {"float32": 256, "tf32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
+    (9, 0): {"float32": 256, "tf32": 2048, "float16": 4096, "bfloat16": 4096, "int8": 8192},
+    (10, 0): {"float32": 256, "tf32": 4096, "float16": 8192, "bfloat16": 8192, "int8": 16384},
+    (12, 0): {"float32": 256, "tf32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
 }
 #: CUdevice_attribute.
 _CLOCK_KHZ, _MULTIPROCESSORS, _MEMORY_KHZ, _MEMORY_BITS = 13, 16, 36, 37
@@ -113,11 +113,11 @@ def _often(run: Run, count: int) -> None:
 
 def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int = _TURNS) -> Row:
     module = case.module()
-    programs = _programs(module, device)
+    programs = _programs(module, device, tf32=case.tf32)
     given = _uploaded(programs[OURS], case.arrays)
     expected = rx.compile(module)["main"](*case.arrays)
     apart = {who: _difference(each.copying()["main"](*case.arrays), expected) for who, each in programs.items()}
-    limit = _TOLERANCE[case.arrays[0].dtype.name]
+    limit = _TOLERANCE["tf32" if case.tf32 else case.arrays[0].dtype.name]
     wrong = [f"{who}: wrong by {each:.1e} of the largest number" for who, each in apart.items() if not each <= limit]
     runs = _runs(programs, given)
     if torch is not None and case.in_torch is not None:
@@ -146,11 +146,11 @@ def _difference(result: Any, expected: Any) -> float:
     return float(worst / (numpy.max(numpy.abs(right), initial=0.0) or 1.0))
 
 
-def _programs(module: rx.Module, device: Device) -> dict[str, rx.Executable]:
+def _programs(module: rx.Module, device: Device, *, tf32: bool = False) -> dict[str, rx.Executable]:
     """Ours, and with those of NVIDIA's libraries that are installed, where they take something."""
-    target = f"cuda{{arch={_arch(device)}}}"
+    target = f"cuda{{arch={_arch(device)} tf32={str(tf32).lower()}}}"
     found = {OURS: rx.compile(module, target, graphs=False)}
-    there = [name for name, product in _LIBRARIES.items() if _is_there(product)]
+    there = [f"{name}{{tf32=true}}" if tf32 else name for name, product in _LIBRARIES.items() if _is_there(product)]
     program = rx.compile(module, target, partition=there, graphs=False) if there else None
     return {**found, LIBRARIES: program} if program is not None and program._artifact.externals else found
 

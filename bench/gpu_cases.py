@@ -26,6 +26,8 @@ class Case(NamedTuple):
     build: Callable[..., Any]
     #: torch and tensors of it in, a tensor out; None where it has nothing of the kind.
     in_torch: Callable[..., Any] | None
+    #: Whether factors of f32 are rounded to 10 bits of their fractions.
+    tf32: bool = False
 
     def module(self) -> rx.Module:
         module = rx.Module()
@@ -51,6 +53,20 @@ def product(dtype: str, m: int, k: int, n: int) -> Case:
     # cuBLAS has products of bytes for more than 16 rows.
     theirs = in_torch if dtype != "int8" or m > 16 else None
     return Case(f"product {m}x{k}x{n} {dtype}", dtype, 2.0 * m * n * k, arrays, build, theirs)
+
+
+def rounded_product(m: int, k: int, n: int) -> Case:
+    """By tensor cores, as `cuda{tf32=true}` asks for it."""
+
+    def in_torch(torch: Any, a: Any, b: Any) -> Any:
+        before, torch.backends.cuda.matmul.allow_tf32 = torch.backends.cuda.matmul.allow_tf32, True
+        try:
+            return torch.matmul(a, b)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = before
+
+    exact = product("float32", m, k, n)
+    return exact._replace(name=f"product {m}x{k}x{n} tf32", unit="tf32", in_torch=in_torch, tf32=True)
 
 
 def few_bits(dtype: str, rows: int, depth: int, columns: int, bits: int = 4, block: int = 32) -> Case:
@@ -117,6 +133,7 @@ def cases() -> list[Case]:
     return [
         *(product(dtype, *square) for dtype in (*floats, "int8")),
         *(product(dtype, 512, 768, 3072) for dtype in (*floats, "int8")),
+        *(rounded_product(*sizes) for sizes in (square, (512, 768, 3072), *thin)),
         *(product(dtype, *sizes) for sizes in thin for dtype in (*floats, "int8")),
         *(few_bits(dtype, *sizes) for sizes in _DECODERS for dtype in halves),
         few_bits("float16", 1, 4096, 4096, 8),
@@ -140,6 +157,7 @@ def small_cases() -> list[Case]:
         product("float32", 8, 12, 9),
         product("float16", 16, 32, 16),
         product("int8", 4, 16, 8),
+        rounded_product(16, 32, 16),
         few_bits("float16", 1, 64, 9),
         convolution("float32", 2, 3, 5, 3),
         softmax("float32", 3, 40),

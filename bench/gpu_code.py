@@ -5,9 +5,10 @@
     python bench/gpu_code.py build/models --models bert --kernels    a row for each product and attention too
     python bench/gpu_code.py build/models --strict               fails on spills and on what the assembler refuses
 
+Models are those of the folder, `4 bits`, products of 1 and of 128 rows of f16 with 4096x4096 weights, among them.
 "launches" are a call's, what is in loops counted once. "forms" are what kernels are by gpu-outline-kernels, "registers"
-the most of a thread, "shared" the most bytes of a block that are declared, not those that launches ask for, "spills"
-bytes of a thread that registers have no room for, of all kernels. "compile" is seconds on the CPU in one process
+the most of a thread, "shared" the most bytes of a block, those that launches ask for among them, "spills" bytes of a
+thread that registers have no room for, of all kernels. "compile" is seconds on the CPU in one process
 without a cache, of these "ptx" LLVM's for the device.
 "peak" is the most of the planned memory that is alive at a time; it is unknown where the run tells sizes.
 """
@@ -18,12 +19,14 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from unittest import mock
 
+import numpy
 from relax_mlir.bindings.mlir import string_value
 from relax_mlir.bindings.navigation import (
     callee_of,
@@ -37,9 +40,12 @@ from relax_mlir.support.byte_sizes import byte_text
 from relax_mlir.targets.cuda.objects import ptx as ptx_maker
 from relax_mlir.targets.cuda.objects.cubin import Resources, resources
 from relax_mlir.targets.gpu.kernels.outline import FORM
+from relax_mlir.targets.gpu.kernels.threads import DYNAMIC_SHARED
 
 import relax_mlir as rx
+from relax_mlir import relax
 
+_FEW_BITS = "4 bits"
 ARCHS = ("sm_80", "sm_90a", "sm_100")
 _HEAD = (
     f"{'':<24}{'arch':>8}{'kernels':>9}{'launches':>10}{'registers':>11}{'shared':>8}{'spills':>8}{'PTX':>9}"
@@ -72,6 +78,21 @@ class NoteKernels(rx.Pass):
             callee_of(each) for host in hosts.values() for each in operations_in(host) if each.name == "func.call"
         }
         self.launches.append(sum(_launches(host, hosts) for name, host in hosts.items() if name not in called))
+
+
+@dataclass(frozen=True)
+class NoteShared(rx.Pass):
+    """Looks what launches of kernels ask for."""
+
+    name: ClassVar[str] = "bench-note-shared"
+
+    #: Bytes, by kernel.
+    asked: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def run(self, op: Any) -> None:
+        for each in operations_in(op):
+            if each.name == "gpu.func" and DYNAMIC_SHARED in each.attributes:
+                self.asked[symbol_name(each)] = each.attributes[DYNAMIC_SHARED].value
 
 
 def _plan_in(kernel: Any) -> str:
@@ -110,11 +131,11 @@ class Code:
         return [name for name, each in self.taken.items() if each.spills]
 
 
-def code_of(model: Path, arch: str) -> Code:
+def code_of(name: str, module: rx.Module, arch: str) -> Code:
     """Compiles a model without a cache in this process, and has its kernels assembled."""
-    module, noted, clock = rx.from_onnx(model), NoteKernels(), _Clock()
+    noted, shared, clock = NoteKernels(), NoteShared(), _Clock()
     target = f"cuda{{arch={arch}}}"
-    stages = rx.stages(target).insert_before("threads", "note", noted)
+    stages = rx.stages(target).insert_before("threads", "note", noted).insert_before("entries", "note-shared", shared)
     start = time.process_time()
     with mock.patch.object(ptx_maker, "make_ptx", clock.timing(ptx_maker.make_ptx)):
         program = rx.compile(module, target, pipeline=stages, cache=False, jobs=1)
@@ -124,9 +145,12 @@ def code_of(model: Path, arch: str) -> Code:
     memory = artifact.entries[0]["memory"]
     peak = "unknown" if memory["slots"] else memory["peak"]
     kernels = {name: noted.kernels[name] for name in artifact.devices[0].kernels}
-    code = Code(model.stem, arch, kernels, noted.launches[0], text, seconds, clock.seconds, peak)
+    code = Code(name, arch, kernels, noted.launches[0], text, seconds, clock.seconds, peak)
     try:
-        code.taken = resources(text, arch)
+        code.taken = {
+            name: each._replace(shared=each.shared + shared.asked.get(name, 0))
+            for name, each in resources(text, arch).items()
+        }
     except rx.RelaxError as error:
         code.refused = error.message
     return code
@@ -177,40 +201,57 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--kernels", action="store_true", help="what each product and attention takes")
     parser.add_argument("--strict", action="store_true", help="fail on spills, and on what the assembler refuses")
     arguments = parser.parse_args(given)
-    paths = _paths(arguments.folder, arguments.models)
-    if not paths:
+    models = _models(arguments.folder, arguments.models)
+    if not models:
         print(f"no models in {arguments.folder}: make models", file=sys.stderr)
         return 1 if arguments.strict else 0
     print(_HEAD, flush=True)
     wrong = list[str]()
-    for path in paths:
+    for name, read in models.items():
         for arch in arguments.arch:
-            wrong += _told(path, arch, with_kernels=arguments.kernels)
+            wrong += _told(name, read, arch, with_kernels=arguments.kernels)
     for each in wrong:
         print(each, file=sys.stderr)
     return 1 if wrong and arguments.strict else 0
 
 
-def _paths(folder: Path, names: Sequence[str] | None) -> list[Path]:
-    """int8 variants are what onnxruntime's tools have made beside the models."""
+def _models(folder: Path, names: Sequence[str] | None) -> dict[str, Callable[[], rx.Module]]:
+    """What reads each, by its name."""
+    found = {path.stem: partial(rx.from_onnx, path) for path in sorted(folder.glob("*.onnx"))}
     if names:
-        return [folder / f"{name}.onnx" for name in names]
-    return sorted(each for each in folder.glob("*.onnx") if not each.stem.endswith("_int8"))
+        given = {_FEW_BITS: _few_bits}
+        return {name: given.get(name, partial(rx.from_onnx, folder / f"{name}.onnx")) for name in names}
+    return {**found, _FEW_BITS: _few_bits} if found else {}
 
 
-def _told(path: Path, arch: str, *, with_kernels: bool) -> list[str]:
+def _few_bits() -> rx.Module:
+    """Products by weights of 4 bits: a row at a time, and as many as a prompt has."""
+    size, block = 4096, 32
+    random, module = numpy.random.default_rng(0), rx.Module()
+    held = [
+        random.integers(0, 256, (size, size // block, block // 2)).astype("uint8"),
+        (0.002 * random.normal(size=(size, size // block))).astype("float16"),
+    ]
+    for rows in (1, 128):
+        with module.function(f"rows_{rows}", [rx.tensor((rows, size), "f16")]) as f:
+            constants = map(relax.const, held)
+            f.returns(relax.matmul_nbits(*f, *constants, None, None, bits=4, block_size=block))
+    return module
+
+
+def _told(name: str, read: Callable[[], rx.Module], arch: str, *, with_kernels: bool) -> list[str]:
     """Prints a model's rows, and says what is wrong with it."""
     try:
-        code = code_of(path, arch)
+        code = code_of(name, read(), arch)
     except rx.RelaxError as error:
-        print(f"{path.stem:<24}{arch:>8}  {error.message.splitlines()[0]}", flush=True)
-        return [f"{path.stem} for {arch} is not compiled: {error}"]
+        print(f"{name:<24}{arch:>8}  {error.message.splitlines()[0]}", flush=True)
+        return [f"{name} for {arch} is not compiled: {error}"]
     print(row(code), flush=True)
     for each in rows_of_products(code) if with_kernels else ():
         print(each, flush=True)
-    wrong = [f"{path.stem} for {arch}: {code.refused}"] if code.refused else []
-    return wrong + [f"{path.stem} for {arch}: kernel '{name}' spills {code.taken[name].spills} bytes of a thread"
-                    for name in code.spilling]  # fmt: skip
+    wrong = [f"{name} for {arch}: {code.refused}"] if code.refused else []
+    return wrong + [f"{name} for {arch}: kernel '{kernel}' spills {code.taken[kernel].spills} bytes of a thread"
+                    for kernel in code.spilling]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -67,10 +67,10 @@ class Case(NamedTuple):
 
 def model_file(case: Case, exported: Path) -> Path:
     """The file that all take: of int8, quantized where that has not been done yet."""
-    return _quantized(case.model, exported) if case.precision == "int8" else exported
+    return quantized(case.model, exported) if case.precision == "int8" else exported
 
 
-def _quantized(model: Exported, source: Path) -> Path:
+def quantized(model: Exported, source: Path) -> Path:
     """QDQ, unsigned activations, signed weights with a scale for each channel; one random input says how large numbers
     get."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static

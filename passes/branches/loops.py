@@ -17,7 +17,6 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in, symbols_of
 from ...emit.structured import analyze, structured_ops
-from ..canonicalize.constants import stored_elements
 from ..lower_calls.function import input_symbols, is_sized
 from ..schedule.plan import PLAN, Plan, plan_of
 from ..schedule.sharing import LEAST_WORK, computing
@@ -165,16 +164,7 @@ def _work_of_kernel(function: Operation) -> float | None:
 
 
 def _turns(loop: Operation) -> int | None:
-    lower, upper, step = (_known(bound) for bound in list(loop.operands)[:3])
+    lower, upper, step = (constant_of(bound) for bound in list(loop.operands)[:3])
     if lower is None or upper is None or step is None or step < 1:
         return None
     return max(-((lower - upper) // step), 0)
-
-
-def _known(bound: Value) -> int | None:
-    """A number, also where it is the element of a constant."""
-    element = made_by(bound, "tensor.extract")
-    if element is None:
-        return constant_of(bound)
-    stored = stored_elements(element.operands[0])
-    return None if stored is None or stored.size != 1 else int(stored.item())

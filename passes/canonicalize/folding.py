@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
+from ...bindings.navigation import constant_of
 from ...bindings.patterns import Pattern
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import TensorInfo
+from ...emit.numbers import constant_value
 from ..evaluate.operations import compute, known_operands
 from ..evaluate.registry import all_evaluations
 from ..patterns.matched import Match
@@ -37,6 +39,7 @@ def fold_patterns(limit: int) -> tuple[Pattern, ...]:
             from_tensors, lambda op, _: _fold(op, limit), name="fold_constants", after=_CONSTANT, only_after=_CONSTANT
         ),
         Pattern(FILLED, lambda op, _: _fill(op, limit), name="fill_constant"),
+        Pattern(("tensor.extract",), lambda op, _: _element(op, limit), name="element_of_constant", after=_CONSTANT),
         *_regrouping(limit),
     )
 
@@ -112,3 +115,14 @@ def _fill(op: OpView, limit: int) -> Operation | None:
     import numpy
 
     return make_constant(numpy.full(type_.shape, number, dtype=name), type_)
+
+
+def _element(op: OpView, limit: int) -> Operation | None:
+    """An element of a constant is a number: loops of so many turns, and branches by it, need not read it."""
+    tensor, *indices = op.operation.operands
+    array, place = array_of(tensor, limit), tuple(map(constant_of, indices))
+    if array is None:
+        return None
+    if not all(index is not None and 0 <= index < size for index, size in zip(place, array.shape, strict=True)):
+        return None
+    return constant_value(array[place].item(), tensor.type.element_type).owner

@@ -128,3 +128,16 @@ class Module:
         small = R.astype(R.const(127.9, "float32"), "int8")
         large = R.astype(R.const(128.0, "float32"), "int8")
         return last, next, small, large
+
+    # An element of a constant is a number, where its place is known and inside.
+    # CHECK-LABEL: def elements(
+    # CHECK-NEXT: unknown = tensor.extract({{.*}}, i, 0, T.float32)
+    # CHECK-NEXT: outside = tensor.extract({{.*}}, T.index(2), T.index(0), T.float32)
+    # CHECK-NEXT: return T.float32(3.0), T.int64(50), unknown, outside
+    @R.function
+    def elements(i: T.index) -> R.Tuple(T.float32, T.int64, T.float32, T.float32):
+        known = tensor.extract(R.const([[1.0, 2.0], [3.0, 4.0]], "float32"), T.index(1), T.index(0), T.float32)
+        only = tensor.extract(R.const(50, "int64"), T.int64)
+        unknown = tensor.extract(R.const([[1.0, 2.0], [3.0, 4.0]], "float32"), i, 0, T.float32)
+        outside = tensor.extract(R.const([[1.0, 2.0], [3.0, 4.0]], "float32"), T.index(2), T.index(0), T.float32)
+        return known, only, unknown, outside

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 TRIPLE = "nvptx64-nvidia-cuda"
 #: Of the LLVM whose names of architectures are in arch.py.
 LLVM_VERSION = "22"
+#: Without any passes what is linked and not used would stay. Without the code generator's, registers would be copied
+#: where loops begin again, those among them that products under way have yet to be written to (wgmma).
+_LEAST_LEVEL = 1
 _LIBDEVICE = "__nv_"
 _OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
 #: In the cache.
@@ -51,21 +54,21 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
     """
     chosen = find_arch(arch)
     check_opt_level(opt_level)
+    level = max(opt_level, _LEAST_LEVEL)
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
     _ask_for_registers(gpu_module)
-    machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
+    machine, context = _machine(llvm, chosen, level), llvm.create_context()
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
     text = for_older_llvm(to_llvm_ir(gpu_module))
-    key = "" if cache is None else _key(llvm, text, chosen, opt_level)
+    key = "" if cache is None else _key(llvm, text, chosen, level)
     if cache is not None and (kept := cache.get(_KIND, key)) is not None:
         return kept.decode()
     # Not left to whoever collects garbage, which may take the context first.
     with closing(parse_llvm_ir(llvm, text, context)) as code:
         _link(llvm, code, machine, context)
-        # Without any passes what is linked and not used would stay.
-        optimize(llvm, code, machine, max(opt_level, 1))
+        optimize(llvm, code, machine, level)
         _check_defined(code, gpu_module)
         made = str(machine.emit_assembly(code))
     if cache is not None:
@@ -146,10 +149,10 @@ def _check_stored(op: Operation) -> None:
         raise RelaxError(text, location=str(op.location))
 
 
-def _machine(llvm: ModuleType, arch: Arch, opt_level: int) -> Any:
+def _machine(llvm: ModuleType, arch: Arch, level: int) -> Any:
     _prepare(llvm)
     target = llvm.Target.from_triple(TRIPLE)
-    return target.create_target_machine(cpu=arch.name, features=arch.features, opt=opt_level)
+    return target.create_target_machine(cpu=arch.name, features=arch.features, opt=level)
 
 
 def _link(llvm: ModuleType, code: Any, machine: Any, context: Any) -> None:

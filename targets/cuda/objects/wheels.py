@@ -15,6 +15,7 @@ INSTALL = "pip install relax-mlir[cuda]"
 _LIBDEVICE = ("cu*/nvvm/libdevice/libdevice.10.bc", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc")
 _NVJITLINK = ("cu*/lib/libnvJitLink.so.*", "nvjitlink/lib/libnvJitLink.so.*")
 _PTXAS = ("cu*/bin/ptxas", "cuda_nvcc/bin/ptxas")
+_SANITIZER = ("cu*/bin/compute-sanitizer",)
 _TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 
 
@@ -37,6 +38,11 @@ def nvjitlink_path() -> Path:
 def ptxas_path() -> Path | None:
     """NVIDIA's assembler, which tests and tables ask; None where it is missing."""
     return _first(_PTXAS, "bin/ptxas")
+
+
+def sanitizer_path() -> Path | None:
+    """NVIDIA's checks of kernels while they run, which `make gpu` asks for; None where they are missing."""
+    return _first(_SANITIZER, "bin/compute-sanitizer")
 
 
 def _first(of_wheels: tuple[str, ...], of_toolkit: str) -> Path | None:

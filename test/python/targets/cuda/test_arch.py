@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import pytest
+from assembler import needs_ptxas
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.cuda.arch import ARCHS, MMA, WARP, arch_of, find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 from relax_mlir.targets.gpu.kernels.threads import STATIC_SHARED
 
 import relax_mlir as rx
 
-assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 # PTX's name of a type, its bits, the kind and bits of a register.
 _TYPES = {
     "f16": ("f16", 16, "b32", 32), "bf16": ("bf16", 16, "b32", 32), "tf32": ("tf32", 32, "b32", 32),
@@ -42,7 +41,7 @@ def _product(mma: MMA) -> str:
     return "\n".join([*declared, f"mma.sync.aligned.{shape}.row.col.{types} {c}, {a}, {b}, {c};"])
 
 
-@assembled
+@needs_ptxas
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100", "sm_120"])
 def test_products_of_matrices(arch: str) -> None:
     for mma in ARCHS[arch].mma:
@@ -50,7 +49,7 @@ def test_products_of_matrices(arch: str) -> None:
         assert resources(_program(arch, _product(mma), max(ARCHS[arch].ptx, 84)), arch), mma
 
 
-@assembled
+@needs_ptxas
 def test_products_that_older_devices_lack() -> None:
     newer = [mma for mma in ARCHS["sm_89"].mma if mma not in ARCHS["sm_86"].mma]
     assert len(newer) == 2
@@ -59,7 +58,7 @@ def test_products_that_older_devices_lack() -> None:
             resources(_program("sm_86", _product(mma), 84), "sm_86")
 
 
-@assembled
+@needs_ptxas
 def test_static_shared_memory() -> None:
     most = (
         ".shared .align 16 .b8 memory[{}];\n.reg .b32 %r;\nld.shared.b32 %r, [memory];\nst.shared.b32 [memory+4], %r;"

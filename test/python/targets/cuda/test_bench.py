@@ -11,21 +11,20 @@ from typing import Any
 
 import numpy
 import pytest
+from assembler import needs_ptxas
 from gpu_emulator.cublas import EmulatedCublas
 from gpu_emulator.driver import EmulatedCuda
 from nvidia_parts import emulated
 from relax_mlir.runtime.cuda.driver import driver, use_library
 from relax_mlir.runtime.cuda.timing import device_seconds
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
 _NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_graphs", "gpu_traffic")
 gpu, gpu_cases, gpu_code, gpu_graphs, gpu_traffic = map(importlib.import_module, _NAMES)
-
-assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 
 
 # ---- bench/gpu.py ----
@@ -120,9 +119,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@assembled
+@needs_ptxas
 def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert gpu_code.main([str(folder), "--arch", "sm_80", "--kernels", "--strict"]) == 0
+    assert gpu_code.main([str(folder), "--models", "digits", "--arch", "sm_80", "--kernels", "--strict"]) == 0
     _, row, *products = capsys.readouterr().out.splitlines()
     model, arch, kernels, launches, registers, _, spills, *_ = row.split()
     assert (model, arch, spills) == ("digits", "sm_80", "0")
@@ -133,7 +132,19 @@ def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert tiles > 0 and sum("tiles: order" in each for each in products) == tiles
 
 
-@assembled
+@needs_ptxas
+def test_shared_memory_is_what_launches_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """More than 48 KB is not declared."""
+    assert gpu_code.main([str(tmp_path), "--models", "4 bits", "--arch", "sm_90a", "--strict"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:5] == ["4", "bits", "sm_90a", "2", "2"]
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1024, 1024), "f16"), rx.tensor((1024, 1024), "f16")]) as f:
+        f.returns(relax.matmul(*f))
+    code = gpu_code.code_of("product", module, "sm_90a")
+    assert code.taken["matmul"].shared > 64 << 10
+
+
+@needs_ptxas
 def test_spills_and_refusals_fail(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

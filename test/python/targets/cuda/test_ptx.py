@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from assembler import HAS_PTXAS, needs_ptxas
 from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
@@ -23,7 +24,6 @@ from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects import ptx, wheels
 from relax_mlir.targets.cuda.objects.cubin import Resources, cubin, resources
 from relax_mlir.targets.cuda.objects.ptx import kernel_names, make_ptx
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
 
@@ -31,7 +31,6 @@ SHOWN_ARCHS = ("sm_80", "sm_90a", "sm_100")
 FLOATS = ("f16", "bf16", "f32", "f64")
 INTEGERS = ("i8", "i16", "i32", "i64")
 _DIALECTS = "affine arith cf gpu linalg llvm math memref nvgpu nvvm scf vector".split()
-assembled = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
 
 
 def kernel(body: str, arguments: str = "%a: memref<4096xf32>", name: str = "k", threads: int = 128) -> str:
@@ -76,7 +75,7 @@ def assembles(text: str) -> None:
         assert resources(made(text, arch), arch)
 
 
-@assembled
+@needs_ptxas
 def test_arithmetic_of_all_types() -> None:
     kernels = []
     for dtype in FLOATS:
@@ -94,7 +93,7 @@ def test_arithmetic_of_all_types() -> None:
     assembles("".join(kernels))
 
 
-@assembled
+@needs_ptxas
 def test_functions_of_all_types() -> None:
     kernels = []
     for dtype in FLOATS:
@@ -105,7 +104,7 @@ def test_functions_of_all_types() -> None:
     assembles("".join(kernels))
 
 
-@assembled
+@needs_ptxas
 def test_vectors_reductions_atomics_and_shuffles() -> None:
     kernels = []
     for dtype in (*FLOATS, *INTEGERS):
@@ -158,11 +157,11 @@ def test_blocks_share_memory_and_wait() -> None:
     order = [text.index(each) for each in ("st.shared.b32", "bar.sync", "ld.shared.b32", "shfl.sync.bfly.b32")]
     assert order == sorted(order)
     assert ".shared .align 16 .b8 shared[512]" in text and ".maxntid 128, 1, 1" in text
-    if ptxas_path() is not None:
+    if HAS_PTXAS:
         assert resources(text, "sm_80")["k"].shared == 512
 
 
-@assembled
+@needs_ptxas
 def test_tensor_cores() -> None:
     body = """%c0 = arith.constant 0 : index
       %t = gpu.thread_id x
@@ -218,7 +217,7 @@ def test_each_level(opt_level: int) -> None:
 def test_each_architecture(arch: str) -> None:
     text = made(on_elements("f32", "%z = arith.addf %x, %y : f32", "k"), arch)
     assert f".target {arch}\n" in text and f".version {ARCHS[arch].ptx / 10}\n" in text
-    if ptxas_path() is not None:
+    if HAS_PTXAS:
         assert resources(text, arch)["k"] == Resources(resources(text, arch)["k"].registers, 0, 0, 0)
 
 
@@ -233,7 +232,7 @@ def test_machine_code() -> None:
         cubin(text.replace("add.rn.f32", "mulx.rn.f32"), "sm_80")
 
 
-@assembled
+@needs_ptxas
 def test_spills_are_told() -> None:
     loads = "\n".join(f"%v{n} = memref.load %a[%c{n}] : memref<4096xf32>" for n in range(300))
     constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in range(300))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 import onnxruntime
 import pytest
+from assembler import needs_ptxas
 from emulated_gpu import run_emulated
 from onnx import TensorProto, helper, numpy_helper
 from relax_mlir.bindings.mlir import as_list
 from relax_mlir.runtime import tensor, to_numpy
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -137,7 +137,7 @@ def test_weights_are_rounded_for_tensor_cores(rows: int | str, dtype: str) -> No
     assert f"mma.sync.aligned.m16n8k16.row.col.f32.{dtype}.{dtype}.f32" in text
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize(
     ("rows", "dtype", "bits", "block"),

@@ -12,15 +12,15 @@ from functools import cache
 from typing import Any
 
 import pytest
+from assembler import needs_ptxas
 from relax_mlir.targets.cuda.arch import REGISTERS
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 from relax_mlir.targets.gpu.kernels.threads import STATIC_SHARED
 
 import relax_mlir as rx
 from relax_mlir import relax
 
-pytestmark = pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+pytestmark = needs_ptxas
 ARCHS = ("sm_80", "sm_90a", "sm_100")
 Build = Callable[..., Any]
 Shape = tuple[int | str, ...]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from assembler import needs_ptxas
 from emulated_gpu import run_emulated
 from relax_mlir.runtime import Executable, tensor, to_numpy
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -141,7 +141,7 @@ def test_other_values_of_the_option_are_refused() -> None:
         program(relax.matmul, [(32, 64), (64, 48)], "cuda{tf32=yes}")
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
 def test_nothing_spills(arch: str) -> None:
     module = rx.Module()

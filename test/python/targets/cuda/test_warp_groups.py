@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from assembler import needs_ptxas
 from example_counts import draws
 from gpu_emulator.driver import EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
@@ -20,7 +21,6 @@ from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core.backend import Machine
 from relax_mlir.targets.cuda.arch import find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 from relax_mlir.targets.cuda.plans.warp_groups import plan_warp_groups
 
 import relax_mlir as rx
@@ -199,7 +199,7 @@ def test_plans_that_do_not_fit_say_why() -> None:
         matmul((64, 64, 128), "f32").compiled(groups, ARCH.name)
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 @pytest.mark.parametrize("factor,total", TYPES)
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (4001, 4008, 1040)])
 def test_sums_stay_in_registers_and_nobody_waits_for_them(factor: str, total: str, sizes: Sequence[int]) -> None:
@@ -209,7 +209,7 @@ def test_sums_stay_in_registers_and_nobody_waits_for_them(factor: str, total: st
     assert found.spills == 0 and not found.remarks, found
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 def test_what_has_the_assembler_wait_is_told() -> None:
     ptx = matmul((256, 256, 4096)).compiled(plan(), ARCH.name).ptx
     wait = "wgmma.wait_group.sync.aligned 1;"
@@ -222,11 +222,16 @@ def test_what_has_the_assembler_wait_is_told() -> None:
 # ---- programs ----
 
 
-def product_of(arch: str, rows: int, columns: int, steps: int) -> rx.Executable:
+def product_of(arch: str, rows: int, columns: int, steps: int, **options: Any) -> rx.Executable:
     module = rx.Module()
     with module.function("main", [rx.tensor((rows, steps), "float16"), rx.tensor((steps, columns), "float16")]) as f:
         f.returns(relax.matmul(*f))
-    return rx.compile(module, f"cuda{{arch={arch}}}")
+    return rx.compile(module, f"cuda{{arch={arch}}}", **options)
+
+
+def test_sums_under_way_are_not_copied_at_any_level() -> None:
+    code = bytes(product_of("sm_90a", 128, 128, 512, opt_level=0)._artifact.devices[0].data).decode()
+    assert "mov.b32" not in code[code.index("wgmma.mma_async") : code.index("wgmma.wait_group.sync.aligned 0")]
 
 
 def test_other_devices_multiply_by_warps() -> None:

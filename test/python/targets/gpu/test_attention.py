@@ -8,12 +8,12 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from assembler import HAS_PTXAS
 from attention_oracle import in_doubles, normal, operands
 from emulated_gpu import run_emulated
 from prim_jit import compiled, dtype_name
 from relax_mlir.runtime import tensor, to_numpy
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
 
@@ -151,7 +151,7 @@ def test_what_kernels_take(dtype: str, size: int, is_matrix: bool) -> None:
     executable = program("attention", *of(1, 512, 512, (2, 2), size, size, dtype), **FIRST)
     text = code(executable)
     assert ("mma.sync" in text) == ("cp.async" in text) == ("ldmatrix" in text) == is_matrix
-    if ptxas_path() is not None:
+    if HAS_PTXAS:
         for each in resources(text, "sm_80").values():
             assert each.spills == 0 and each.registers * 256 <= 65536 and each.shared <= 48 << 10
 

@@ -10,6 +10,7 @@ import numpy
 import pytest
 from emulated_gpu import run_emulated
 from gpu_operator_cases import FAMILIES, cases_of, function_name, module_of
+from onnx import parser
 from relax_mlir.bindings.mlir import string_value
 from relax_mlir.bindings.navigation import callee_of, functions_in, operations_in, symbol_name
 from relax_mlir.runtime import to_numpy
@@ -72,6 +73,18 @@ def test_who_waits_and_what_one_thread_does(family: str, is_open: bool) -> None:
     assert waiting == {name: count for name, count in WAITING.items() if name in cases}
     alone = {name for name in cases if "alone" in found.forms(function_name(name))}
     assert alone <= ALONE, "one thread goes through elements: share them"
+
+
+def test_a_loop_of_so_many_turns_waits_for_nothing() -> None:
+    """ONNX has the number as a constant tensor."""
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    loop (float[4] x) => (float[4] y) <int64[1] turns = {500}, bool go = {1}> {
+        y = Loop <body = body (int64 turn, bool goes_on, float[4] before) => (bool still, float[4] after) {
+            still = Identity (goes_on)
+            after = Mul (before, before)
+        }> (turns, go, x)
+    }"""
+    assert Host(rx.from_onnx(parser.parse_model(text))).reads() == 0
 
 
 def test_a_model_with_embeddings_waits_for_nothing() -> None:

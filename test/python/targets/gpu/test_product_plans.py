@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from assembler import needs_ptxas
 from gpu_products import Buffer, Product, muladd, zero
 from relax_mlir.bindings.mlir import ir, string_value
 from relax_mlir.bindings.navigation import operations_in
@@ -15,7 +16,6 @@ from relax_mlir.passes.schedule.planning import plan_each
 from relax_mlir.passes.schedule.registry import ScheduleContext
 from relax_mlir.targets.core.backend import ChosenTarget, Machine
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 from relax_mlir.targets.gpu.plans.strip import plan_strip
 
 FACTS = {"cores": 108, "shared_bytes": 48 << 10}
@@ -160,7 +160,7 @@ def test_matrix_units_get_four_tiles_at_once() -> None:
     assert kernel.instructions(r"cp\.async\.cg\.shared\.global") == 8
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 @pytest.mark.parametrize("factor,plan", [("f32", LARGE), ("f16", UNITS)])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("size", [1024, 1001])

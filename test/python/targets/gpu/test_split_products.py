@@ -10,11 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from assembler import needs_ptxas
 from emulated_gpu import run_emulated
 from relax_mlir.runtime import Executable, tensor, to_numpy
 from relax_mlir.targets.cuda.arch import find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -187,7 +187,7 @@ def test_results_are_the_same_at_each_run() -> None:
     assert not re.search(r"^\s+(@\S+ )?(atom|red)\.", code, re.MULTILINE)
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
 def test_nothing_spills(arch: str) -> None:
     module = rx.Module()

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What tests need NVIDIA's assembler for: it says what kernels take of a device, without one."""
+
+from __future__ import annotations
+
+import pytest
+from relax_mlir.targets.cuda.objects.wheels import ptxas_path
+
+HAS_PTXAS = ptxas_path() is not None
+
+needs_ptxas = pytest.mark.skipif(not HAS_PTXAS, reason="NVIDIA's ptxas is not installed (extra `test`): nobody to ask")
