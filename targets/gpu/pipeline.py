@@ -18,8 +18,21 @@ _COMMON = frozenset(
 
 
 #: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
-#: as others run at the same time; weights are read as codes wherever they are some.
-_OPTIONS = {"relax-plan-memory": "any-order=true", "relax-fuse-dequantize-matmul": "columns=true"}
+#: as others run at the same time; weights are read as codes wherever they are some; launches take time.
+_OPTIONS = {
+    "relax-plan-memory": "any-order=true",
+    "relax-fuse-dequantize-matmul": "columns=true",
+    "relax-fuse-ops{epilogues=true}": "epilogues=true launched=true",
+}
+#: A product of its own is a launch or two, and few rows and columns leave the device without work.
+_LEVELS = {"products": 2}
+_VIEWS = Stage(
+    "views",
+    ("relax-reorder-reshape-after-elementwise", "relax-canonicalize"),
+    "what follows a product is done to what it gives as it lies",
+    verify="later",
+    level=2,
+)
 _PLAN = Stage(
     "plan",
     ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
@@ -64,13 +77,15 @@ def gpu_stages(
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
         _to_llvm(of_host),
     )
-    before = [stage.name for stage in common].index("bufferize")
-    return (*common[:before], _PLAN.told(options), *common[before:], *own)
+    names = [stage.name for stage in common]
+    fold, bufferize = names.index("fold"), names.index("bufferize")
+    return (*common[:fold], _VIEWS, *common[fold:bufferize], _PLAN.told(options), *common[bufferize:], *own)
 
 
 def _with_options(stage: Stage) -> Stage:
     names = map(str, stage.passes)
-    return replace(stage, passes=tuple(f"{name}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name for name in names))
+    passes = (f"{name.partition('{')[0]}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name for name in names)
+    return replace(stage, passes=tuple(passes), level=_LEVELS.get(stage.name, stage.level))
 
 
 def _to_llvm(of_host: Sequence[Stage]) -> Stage:
