@@ -18,18 +18,20 @@ _COMMON = frozenset(
 
 
 #: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
-#: as others run at the same time; weights are read as codes wherever they are some; launches take time.
+#: as others run at the same time; weights are read as codes wherever they are some; launches take time, and
+#: an epilogue reads what another product has given rather than that a kernel of its own does.
 _OPTIONS = {
     "relax-plan-memory": "any-order=true",
     "relax-fuse-dequantize-matmul": "columns=true",
+    "relax-combine-parallel-matmul{constants-only=true}": "constants-only=true keep-meeting=true",
     "relax-fuse-ops{epilogues=true}": "epilogues=true launched=true",
 }
 #: A product of its own is a launch or two, and few rows and columns leave the device without work.
 _LEVELS = {"products": 2}
-_VIEWS = Stage(
-    "views",
-    ("relax-reorder-reshape-after-elementwise", "relax-canonicalize"),
-    "what follows a product is done to what it gives as it lies",
+_LAUNCHES = Stage(
+    "launches",
+    ("relax-fuse-rms-norm", "relax-reorder-reshape-after-elementwise", "relax-canonicalize", "cse"),
+    "what one kernel can do is one operator, or follows a product whose result it reads as it lies",
     verify="later",
     level=2,
 )
@@ -79,7 +81,7 @@ def gpu_stages(
     )
     names = [stage.name for stage in common]
     fold, bufferize = names.index("fold"), names.index("bufferize")
-    return (*common[:fold], _VIEWS, *common[fold:bufferize], _PLAN.told(options), *common[bufferize:], *own)
+    return (*common[:fold], _LAUNCHES, *common[fold:bufferize], _PLAN.told(options), *common[bufferize:], *own)
 
 
 def _with_options(stage: Stage) -> Stage:
