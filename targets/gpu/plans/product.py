@@ -29,7 +29,9 @@ _USUAL_CORES = 100
 _BLOCKS_OF_CORE = 2
 #: Steps of a part, at least: fewer take less time than to launch what puts parts together.
 STEPS_OF_PART = 256
-#: What a core does in the time of that launch, and while an element of a part goes to memory and back, in products.
+#: What a core does in the time of that launch, and while an element of a part goes to memory and back, in products:
+#: of f32, 64 for each clock, these are 2.9 microseconds on an A100, and half the time of 8 bytes by its memory, as parts
+#: stay in its cache.
 _LAUNCH, _ELEMENT = 1 << 18, 32
 #: Loops whose sizes are known at run time only are taken to be so long.
 _USUAL_SIZE = 512
@@ -169,7 +171,8 @@ def best_shape(
         return rounds * of_block + more
 
     in_parts = [(shape, parts_of(op, sides, count(shape, 1), machine)) for shape in shapes]
-    return min([*in_parts, *((shape, None) for shape in shapes)], key=time)
+    # Of two that take as long, that with one launch: the host's part of another is not counted.
+    return min([*((shape, None) for shape in shapes), *in_parts], key=time)
 
 
 def parts_of(op: StructuredOp, sides: Sides, fewest: int, machine: Machine) -> Parts | None:
