@@ -40,9 +40,10 @@ class ReorderReshapeAfterElementwise(Pass):
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        for inner in [op, *operations_in(op)]:
-            for block in blocks_of(inner) if len(inner.regions) else ():
-                _Sweep().run(block)
+        # All blocks before the first operation goes.
+        blocks = [block for inner in (op, *operations_in(op)) if len(inner.regions) for block in blocks_of(inner)]
+        for block in blocks:
+            _Sweep().run(block)
 
 
 @dataclass
