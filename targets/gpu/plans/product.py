@@ -171,8 +171,13 @@ def best_shape(
         return rounds * of_block + more
 
     in_parts = [(shape, parts_of(op, sides, count(shape, 1), machine)) for shape in shapes]
-    # Of two that take as long, that with one launch: the host's part of another is not counted.
-    return min([*((shape, None) for shape in shapes), *in_parts], key=time)
+
+    def order(choice: tuple[Shape, Parts | None]) -> tuple[float, bool]:
+        """Of two that take as long, that with one launch for certain: the host's part of another is not counted."""
+        parts = choice[1]
+        return time(choice), parts is not None and parts.steps is None
+
+    return min([*in_parts, *((shape, None) for shape in shapes)], key=order)
 
 
 def parts_of(op: StructuredOp, sides: Sides, fewest: int, machine: Machine) -> Parts | None:
