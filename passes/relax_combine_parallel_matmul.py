@@ -20,7 +20,7 @@ from ..dialects.relax import dialect
 from ..support.errors import RelaxError
 from .canonicalize.constants import is_constant
 from .canonicalize.support import shape_of, stated
-from .combine.branches import Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
+from .combine.branches import CONVOLUTIONS, Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
@@ -45,6 +45,8 @@ class CombineParallelMatmul(Pass):
     least: int = 2
     #: Whether those stay apart whose results meet element by element, which one of them can do behind itself.
     keep_meeting: bool = False
+    #: Whether convolutions become one, too.
+    convolutions: bool = True
     check: Check = field(default=lambda products: True, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
@@ -58,6 +60,8 @@ class CombineParallelMatmul(Pass):
 
     def _combine_in(self, block: Block) -> None:
         for group in groups_in(block):
+            if not self.convolutions and group[0].op.operation.name in CONVOLUTIONS:
+                continue
             chosen = [each for each in group if is_constant(each.weight)] if self.constants_only else group
             chosen = _that_do_not_meet(chosen) if self.keep_meeting else chosen
             for members in _that_can_meet(chosen):

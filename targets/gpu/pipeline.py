@@ -18,12 +18,12 @@ _COMMON = frozenset(
 
 
 #: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
-#: as others run at the same time; weights are read as codes wherever they are some; launches take time, and
-#: an epilogue reads what another product has given rather than that a kernel of its own does.
+#: as others run at the same time; weights are read as codes wherever they are some; launches take time. Products
+#: are joined where no work behind them is torn from their kernels: slices of what they give would be read for it.
 _OPTIONS = {
     "relax-plan-memory": "any-order=true",
     "relax-fuse-dequantize-matmul": "columns=true",
-    "relax-combine-parallel-matmul{constants-only=true}": "constants-only=true keep-meeting=true",
+    "relax-combine-parallel-matmul{constants-only=true}": "constants-only=true convolutions=false keep-meeting=true",
     "relax-fuse-ops{epilogues=true}": "epilogues=true launched=true",
 }
 #: A product of its own is a launch or two, and few rows and columns leave the device without work.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --relax-combine-parallel-matmul=keep-meeting=true --print-script | FileCheck %s
+# RUN: relax-opt %s --relax-combine-parallel-matmul='keep-meeting=true convolutions=false' --print-script | FileCheck %s
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -26,3 +26,16 @@ class Module:
         b = R.nn.relu(R.matmul(x, down))
         c = R.sum(R.matmul(x, other), axis=(1,))
         return a, b, c
+
+    # CHECK-LABEL: def convolutions(
+    # CHECK-NOT: R.concat
+    # CHECK-COUNT-2: R.nn.conv2d(x,
+    @R.function
+    def convolutions(
+        x: R.Tensor((1, 4, 8, 8), "float32"),
+        v: R.Tensor((6, 4, 1, 1), "float32"),
+        w: R.Tensor((6, 4, 1, 1), "float32"),
+    ) -> R.Tuple(R.Tensor((1, 6, 8, 8), "float32"), R.Tensor((1, 6, 8, 8), "float32")):
+        a = R.nn.relu(R.nn.conv2d(x, v))
+        b = R.nn.conv2d(x, w)
+        return a, b
