@@ -29,8 +29,8 @@ _USUAL_CORES = 100
 _BLOCKS_OF_CORE = 2
 #: Steps of a part, at least: fewer take less time than to launch what puts parts together.
 STEPS_OF_PART = 256
-#: What a core does in the time of that launch, and while an element of a part goes to memory and back, in products:
-#: of f32, 64 for each clock, these are 2.9 microseconds on an A100, and half the time of 8 bytes by its memory, as parts
+#: What a core does in the time of that launch, and while an element of a part goes to memory and back, in products.
+#: Of f32, 64 for each clock of an A100, these are 2.9 microseconds, and half the time of 8 bytes by its memory: parts
 #: stay in its cache.
 _LAUNCH, _ELEMENT = 1 << 18, 32
 #: Loops whose sizes are known at run time only are taken to be so long.
