@@ -81,6 +81,7 @@ def _that_can_meet(group: Sequence[Branch]) -> Iterator[list[Branch]]:
 
 
 def _that_do_not_meet(group: Sequence[Branch]) -> list[Branch]:
+    """Those of whose results nothing is done to each element together with another one's."""
     reached = [_done_to_elements(each.op.operation) for each in group]
     others = [set[Operation]().union(*reached[:place], *reached[place + 1 :]) for place in range(len(group))]
     return [each for each, own, other in zip(group, reached, others, strict=True) if own.isdisjoint(other)]

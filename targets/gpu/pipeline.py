@@ -16,21 +16,33 @@ _COMMON = frozenset(
     "small-types".split()
 )
 
-
+_COMBINE = "relax-combine-parallel-matmul{constants-only=true}"
 #: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
 #: as others run at the same time; weights are read as codes wherever they are some; launches take time. Products
 #: are joined where no work behind them is torn from their kernels: slices of what they give would be read for it.
 _OPTIONS = {
     "relax-plan-memory": "any-order=true",
     "relax-fuse-dequantize-matmul": "columns=true",
-    "relax-combine-parallel-matmul{constants-only=true}": "constants-only=true convolutions=false keep-meeting=true",
+    _COMBINE: "constants-only=true convolutions=false keep-meeting=true",
     "relax-fuse-ops{epilogues=true}": "epilogues=true launched=true",
 }
-#: A product of its own is a launch or two, and few rows and columns leave the device without work.
-_LEVELS = {"products": 2}
+
+
+def _as_here(name: str) -> str:
+    """A pass of the host with its options here."""
+    return f"{name.partition('{')[0]}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name
+
+
+#: Not all of the host's stage of products: who asks for less work may have sums in another order.
 _LAUNCHES = Stage(
     "launches",
-    ("relax-fuse-rms-norm", "relax-reorder-reshape-after-elementwise", "relax-canonicalize", "cse"),
+    (
+        _as_here(_COMBINE),
+        "relax-fuse-rms-norm",
+        "relax-reorder-reshape-after-elementwise",
+        "relax-canonicalize",
+        "cse",
+    ),
     "what one kernel can do is one operator, or follows a product whose result it reads as it lies",
     verify="later",
     level=2,
@@ -85,9 +97,7 @@ def gpu_stages(
 
 
 def _with_options(stage: Stage) -> Stage:
-    names = map(str, stage.passes)
-    passes = (f"{name.partition('{')[0]}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name for name in names)
-    return replace(stage, passes=tuple(passes), level=_LEVELS.get(stage.name, stage.level))
+    return replace(stage, passes=tuple(map(_as_here, map(str, stage.passes))))
 
 
 def _to_llvm(of_host: Sequence[Stage]) -> Stage:

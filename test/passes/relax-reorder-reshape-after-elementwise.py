@@ -42,22 +42,23 @@ class Module:
         y = R.add(p, R.multiply(p, R.const(2.0, "float32")))
         return y
 
-    # A bias of other dimensions than those that stay, no product, a product that is to be added as it lies already.
+    # A bias of each row, of which there would be others; no product; what is to be added to a product as it lies.
     # CHECK-LABEL: def stays(
-    # CHECK: a: R.Tensor((2, 3, 4), "float32") = R.add(p, rows)
-    # CHECK: b: R.Tensor((2, 3, 4), "float32") = R.nn.relu(reshape_0)
-    # CHECK: c: R.Tensor((2, 3, 4), "float32") = R.add(p, product)
+    # CHECK: a: R.Tensor((2, 2, 6), "float32") = R.add(p, rows)
+    # CHECK: b: R.Tensor((2, 2, 6), "float32") = R.nn.relu(reshape_0)
+    # CHECK: c: R.Tensor((2, 2, 6), "float32") = R.add(p, product)
     # CHECK-NEXT: return
     @R.function
     def stays(
-        x: R.Tensor((6, 4), "float32"),
-        w: R.Tensor((4, 4), "float32"),
-        rows: R.Tensor((3, 1), "float32"),
-        z: R.Tensor((2, 3, 4), "float32"),
-    ) -> R.Tuple(R.Tensor((2, 3, 4), "float32"), R.Tensor((2, 3, 4), "float32"), R.Tensor((2, 3, 4), "float32")):
-        p = R.reshape(R.matmul(x, w), R.shape((2, 3, 4)))
+        x: R.Tensor((4, 2, 3), "float32"),
+        w: R.Tensor((3, 3), "float32"),
+        rows: R.Tensor((2, 1), "float32"),
+        z: R.Tensor((2, 2, 5), "float32"),
+        v: R.Tensor((5, 6), "float32"),
+    ) -> R.Tuple(R.Tensor((2, 2, 6), "float32"), R.Tensor((2, 2, 6), "float32"), R.Tensor((2, 2, 6), "float32")):
+        p = R.reshape(R.matmul(x, w), R.shape((2, 2, 6)))
         a = R.add(p, rows)
-        b = R.nn.relu(R.reshape(x, R.shape((2, 3, 4))))
-        product = R.matmul(z, w)
+        b = R.nn.relu(R.reshape(x, R.shape((2, 2, 6))))
+        product = R.matmul(z, v)
         c = R.add(p, product)
         return a, b, c
