@@ -33,7 +33,7 @@ class Module:
         z = R.multiply(R.divide(x, R.sqrt(R.add(k, R.const(0.5, "float32")))), w)
         return y, z
 
-    # Means of columns, of something else, weights of each row, halves that are rounded after each step.
+    # Means of columns, those of rows across columns, of something else, weights of each row, halves that are rounded after each step.
     # CHECK-LABEL: def stays(
     # CHECK-NOT: rms_norm
     @R.function
@@ -49,6 +49,7 @@ class Module:
         R.Tensor((8, 8), "float32"),
         R.Tensor((8, 8), "float32"),
         R.Tensor((8, 8), "float16"),
+        R.Tensor((8, 8), "float32"),
     ):
         e = R.const(0.5, "float32")
         m = R.mean(R.multiply(x, x), axis=(0,), keepdims=True)
@@ -59,4 +60,6 @@ class Module:
         c = R.multiply(R.divide(x, R.sqrt(R.add(q, e))), r)
         o = R.mean(R.multiply(h, h), axis=(1,), keepdims=True)
         d = R.multiply(R.divide(h, R.sqrt(R.add(o, R.const(0.5, "float16")))), v)
-        return a, b, c, d
+        s = R.mean(R.multiply(x, x), axis=(1,))
+        f = R.multiply(R.divide(x, R.sqrt(R.add(s, e))), w)
+        return a, b, c, d, f
