@@ -13,16 +13,18 @@ from typing import ClassVar
 
 from ..bindings.ir import Block, Operation, OpView, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import blocks_of, operations_in
+from ..bindings.navigation import blocks_of, operations_in, users_of
+from ..dialects.core.dialect import row_of
 from ..dialects.core.symbols import Dim, dim_add
 from ..dialects.relax import dialect
 from ..support.errors import RelaxError
 from .canonicalize.constants import is_constant
 from .canonicalize.support import shape_of, stated
-from .combine.branches import Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
+from .combine.branches import CONVOLUTIONS, Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
+from .layout.registry import is_elementwise
 
 relax = dialect.ops
 #: Told the products of one operand, says whether they are to become one.
@@ -41,6 +43,10 @@ class CombineParallelMatmul(Pass):
     constants_only: bool = False
     #: Fewer than so many stay as they are.
     least: int = 2
+    #: Whether those stay apart whose results meet element by element, which one of them can do behind itself.
+    keep_meeting: bool = False
+    #: Whether convolutions become one, too.
+    convolutions: bool = True
     check: Check = field(default=lambda products: True, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
@@ -54,7 +60,10 @@ class CombineParallelMatmul(Pass):
 
     def _combine_in(self, block: Block) -> None:
         for group in groups_in(block):
+            if not self.convolutions and group[0].op.operation.name in CONVOLUTIONS:
+                continue
             chosen = [each for each in group if is_constant(each.weight)] if self.constants_only else group
+            chosen = _that_do_not_meet(chosen) if self.keep_meeting else chosen
             for members in _that_can_meet(chosen):
                 if len(members) >= self.least and self.check([each.op for each in members]):
                     _combine(members)
@@ -69,6 +78,25 @@ def _that_can_meet(group: Sequence[Branch]) -> Iterator[list[Branch]]:
         members = [each for each, meets in zip(rest, meeting, strict=True) if meets]
         rest = [each for each, meets in zip(rest, meeting, strict=True) if not meets]
         yield members
+
+
+def _that_do_not_meet(group: Sequence[Branch]) -> list[Branch]:
+    """Those of whose results nothing is done to each element together with another one's."""
+    reached = [_done_to_elements(each.op.operation) for each in group]
+    others = [set[Operation]().union(*reached[:place], *reached[place + 1 :]) for place in range(len(group))]
+    return [each for each, own, other in zip(group, reached, others, strict=True) if own.isdisjoint(other)]
+
+
+def _done_to_elements(product: Operation) -> set[Operation]:
+    """What is done to what a product gives, and to what comes of that, as long as it is element by element."""
+    found, left = set[Operation](), [product]
+    while left:
+        for user in users_of(left.pop().results[0]):
+            row = row_of(user)
+            if row is not None and is_elementwise(row) and user not in found:
+                found.add(user)
+                left.append(user)
+    return found
 
 
 def _combine(members: Sequence[Branch]) -> None:

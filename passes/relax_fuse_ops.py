@@ -37,6 +37,9 @@ class FuseOps(Pass):
     beside: bool = True
     #: Whether what several functions read is computed in each, if it is cheap, large, and stored for nobody else.
     again: bool = True
+    #: Whether calls are launched for more threads than run at a time: functions wait for each other at no cost, and a
+    #: launch takes more time than to read a tensor wherever else.
+    launched: bool = False
     #: Whether a call that stays apart from one that it reads says why, as relax.apart.
     reasons: bool = False
 
@@ -47,7 +50,8 @@ class FuseOps(Pass):
 
     def run(self, op: Operation) -> None:
         journal = Journal.active()
-        kinds = Kinds(PrimInfos(op), Limits(self.max_ops, self.max_parameters, self.epilogues, self.beside))
+        limits = Limits(self.max_ops, self.max_parameters, self.epilogues, self.beside, self.launched)
+        kinds = Kinds(PrimInfos(op), limits)
         for reading in readings_in(op):
             blocks = BlockGroups(reading, kinds)
             groups = blocks.find()

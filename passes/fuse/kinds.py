@@ -41,6 +41,8 @@ class Limits(NamedTuple):
     epilogues: bool
     #: Whether what reads one tensor in the same loops is one.
     beside: bool
+    #: Whether a call costs more than to read a tensor again, and functions that wait for each other nothing.
+    launched: bool = False
 
 
 @dataclass(eq=False)
@@ -164,9 +166,10 @@ class Kinds:
         return joined(producers, consumers) or self._beside(producers, consumers)
 
     def _beside(self, first: Group, second: Group) -> Group | None:
-        """Kernels are called in no time to speak of: what is saved is reading a tensor again."""
+        """Where kernels are called in no time to speak of, what is saved is reading a tensor again."""
         group = beside(first, second)
-        return group if group is None or self.limits is None or read_alike(first, second) else None
+        is_any = self.limits is None or self.limits.launched
+        return group if group is None or is_any or read_alike(first, second) else None
 
     def why_not(self, group: GroupOf, outputs: Sequence[int], reading: BlockReading) -> str:
         """Why a group cannot have these values for outputs, or had better not be; empty where it may."""
@@ -209,6 +212,6 @@ def _costs_more(group: Group, outputs: Sequence[Value], limits: Limits) -> str:
         return "there would be too many calls in one kernel"
     if len(group.inputs()) + len(outputs) > limits.max_parameters:
         return "the kernel would have too many parameters"
-    if is_slowed_down(group):
+    if not limits.launched and is_slowed_down(group):
         return "functions like exp would take more time in these loops than storing what they compute"
     return ""

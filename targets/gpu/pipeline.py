@@ -16,10 +16,37 @@ _COMMON = frozenset(
     "small-types".split()
 )
 
-
+_COMBINE = "relax-combine-parallel-matmul{constants-only=true}"
 #: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
-#: as others run at the same time; weights are read as codes wherever they are some.
-_OPTIONS = {"relax-plan-memory": "any-order=true", "relax-fuse-dequantize-matmul": "columns=true"}
+#: as others run at the same time; weights are read as codes wherever they are some; launches take time. Products
+#: are joined where no work behind them is torn from their kernels: slices of what they give would be read for it.
+_OPTIONS = {
+    "relax-plan-memory": "any-order=true",
+    "relax-fuse-dequantize-matmul": "columns=true",
+    _COMBINE: "constants-only=true convolutions=false keep-meeting=true",
+    "relax-fuse-ops{epilogues=true}": "epilogues=true launched=true",
+}
+
+
+def _as_here(name: str) -> str:
+    """A pass of the host with its options here."""
+    return f"{name.partition('{')[0]}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name
+
+
+#: Not all of the host's stage of products: who asks for less work may have sums in another order.
+_LAUNCHES = Stage(
+    "launches",
+    (
+        _as_here(_COMBINE),
+        "relax-fuse-rms-norm",
+        "relax-reorder-reshape-after-elementwise",
+        "relax-canonicalize",
+        "cse",
+    ),
+    "what one kernel can do is one operator, or follows a product whose result it reads as it lies",
+    verify="later",
+    level=2,
+)
 _PLAN = Stage(
     "plan",
     ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
@@ -64,13 +91,13 @@ def gpu_stages(
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
         _to_llvm(of_host),
     )
-    before = [stage.name for stage in common].index("bufferize")
-    return (*common[:before], _PLAN.told(options), *common[before:], *own)
+    names = [stage.name for stage in common]
+    fold, bufferize = names.index("fold"), names.index("bufferize")
+    return (*common[:fold], _LAUNCHES, *common[fold:bufferize], _PLAN.told(options), *common[bufferize:], *own)
 
 
 def _with_options(stage: Stage) -> Stage:
-    names = map(str, stage.passes)
-    return replace(stage, passes=tuple(f"{name}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name for name in names))
+    return replace(stage, passes=tuple(map(_as_here, map(str, stage.passes))))
 
 
 def _to_llvm(of_host: Sequence[Stage]) -> Stage:
