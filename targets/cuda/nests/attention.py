@@ -36,6 +36,8 @@ _WARPS = 8
 #: Elements that are copied at once, and between rows in shared memory, for the sake of banks.
 COPIED = 8
 _LOG2_E = math.log2(math.e)
+#: Numbers of a lane: by its rows, tiles of eight columns, and columns.
+_Rows = list[list[list[Number]]]
 
 
 class MatrixTile(NamedTuple):
@@ -126,11 +128,12 @@ class MatrixRectangle:
             self._copy_keys(key + self.tile.keys)
             before = State.of(carried)
             most, sums, factors, powers = self._powers(self._adjusted(scores, key), before.most, before.sums)
-            by_rows = number(stacked([from_elements([factor, factor]) for factor in factors]))
+            by_rows = number(stacked(factors))
             scaled = [(number(each) * by_rows).value for each in before.totals]
+            weights = self._weights(powers)
             wait_for_copies(1)
             wait_for_block()
-            return [*most, *sums, *self._weighted(powers, scaled)]
+            return [*most, *sums, *self._weighted(weights, scaled)]
 
         found = loops.for_range(first, self.last, some_keys, *nothing, *totals, step=self.tile.keys)
         self._put(State.of(found))
@@ -222,7 +225,7 @@ class MatrixRectangle:
                     scores[pair * 2 + half] = add_products(query, keys, scores[pair * 2 + half])
         return scores
 
-    def _adjusted(self, scores: Sequence[Value], key: Number) -> list[list[list[Number]]]:
+    def _adjusted(self, scores: Sequence[Value], key: Number) -> _Rows:
         """Scaled for powers of two, with the bias, and -inf where a key is not seen: by rows, tiles and columns."""
         what = self.what
         scale = what.scale * _LOG2_E
@@ -255,10 +258,10 @@ class MatrixRectangle:
         return self.what.window is None and is_multiple(self.given.keys, self.tile.keys)
 
     def _powers(
-        self, scores: list[list[list[Number]]], most_before: Sequence[Number], sums_before: Sequence[Number]
-    ) -> tuple[list[Number], list[Number], list[Number], list[Value]]:
-        """Of each row the largest score, the sum, and what its totals shrink by; what these keys' values are multiplied
-        by."""
+        self, scores: _Rows, most_before: Sequence[Number], sums_before: Sequence[Number]
+    ) -> tuple[list[Number], list[Number], list[Value], _Rows]:
+        """Of each row the largest score, the sum, and what two columns of its totals shrink by; what these keys' values
+        are multiplied by."""
         most, sums, factors, powers = [], [], [], []
         for row, tiles in enumerate(scores):
             own = [score for columns in tiles for score in columns]
@@ -269,13 +272,17 @@ class MatrixRectangle:
             flat = [each for columns in found for each in columns]
             most.append(largest)
             sums.append(fma(sums_before[row], factor, sum(flat[1:], flat[0])))
-            factors.append(factor)
+            factors.append(from_elements([factor, factor]))
             powers.append(found)
+        return most, sums, factors, powers
+
+    def _weights(self, powers: _Rows) -> list[Value]:
+        """The same as the left factor of products with these keys' values."""
         weights = []
         for first in range(0, self.tile.keys // COLUMNS, 2):
             parts = [powers[row][tile] for tile in (first, first + 1) for row in range(2)]
             weights.append(stacked([number(from_elements(each)).to(self.what.dtype).value for each in parts]))
-        return most, sums, factors, weights
+        return weights
 
     # ---- totals ----
 

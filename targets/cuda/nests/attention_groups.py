@@ -106,7 +106,9 @@ class GroupRectangle(MatrixRectangle):
         self._wait_for_stage()
         (scores,) = ask_for(self._scores_of(as_index(0)))
         self._copy_next(first, as_index(0))
-        most, sums, _, words = self._met_scores(wait_for(scores, 0), first, [constant(-math.inf, "f32")] * 2, [zero] * 2)
+        most, sums, _, words = self._met_scores(
+            wait_for(scores, 0), first, [constant(-math.inf, "f32")] * 2, [zero] * 2
+        )
         totals = [zero.value] * (tile.width // COLUMNS * NUMBERS_OF_COLUMNS)
 
         def some_keys(key: Number, *values: Value) -> list[Value]:
@@ -117,7 +119,7 @@ class GroupRectangle(MatrixRectangle):
             self._copy_next(key, stage)
             most, sums, factors, words = self._met_scores(wait_for(scores, 1), key, before.most, before.sums)
             totals = wait_for(totals, 0, before.words)
-            scaled = [(number(each) * factors[_row(place)]).value for place, each in enumerate(totals)]
+            scaled = [(number(each) * lane_of(factors[_row(place)], 0)).value for place, each in enumerate(totals)]
             return _Carried(most, sums, scaled, words).values()
 
         begun = _Carried(most, sums, totals, words).values()
@@ -134,10 +136,10 @@ class GroupRectangle(MatrixRectangle):
 
     def _met_scores(
         self, scores: Sequence[Value], key: Number, most: Sequence[Number], sums: Sequence[Number]
-    ) -> tuple[list[Number], list[Number], list[Number], list[Value]]:
+    ) -> tuple[list[Number], list[Number], list[Value], list[Value]]:
         """As `_powers`, with words of registers."""
-        most, sums, factors, weights = self._powers(self._adjusted(_tiles(scores), key), most, sums)
-        return most, sums, factors, [word for weight in weights for word in _words(weight)]
+        most, sums, factors, powers = self._powers(self._adjusted(_tiles(scores), key), most, sums)
+        return most, sums, factors, [word for weight in self._weights(powers) for word in _words(weight)]
 
     # ---- products ----
 
@@ -148,8 +150,15 @@ class GroupRectangle(MatrixRectangle):
         steps = []
         for step in range(padded(tile.size) // DEPTH):
             line, inside = divmod(step, _elements(self.element) // DEPTH)
-            steps.append(tuple(line * each * LINE_BYTES // 16 + rows.advance(inside, DEPTH) for each in (tile.queries, tile.keys)))
-        queries, keys = descriptor(self.of_queries, as_index(0), group, rows), descriptor(self.of_keys, stage, as_index(0), rows)
+            steps.append(
+                tuple(
+                    line * each * LINE_BYTES // 16 + rows.advance(inside, DEPTH) for each in (tile.queries, tile.keys)
+                )
+            )
+        queries, keys = (
+            descriptor(self.of_queries, as_index(0), group, rows),
+            descriptor(self.of_keys, stage, as_index(0), rows),
+        )
         return Request(rows.type, tile.keys, queries, keys, False, steps)
 
     def _totals_of(self, before: _Carried, stage: Number) -> Request:
@@ -219,6 +228,7 @@ def _words(rows: Value) -> list[Value]:
     word = ir.VectorType.get([1], ir.IntegerType.get_signless(32))
     pair = ir.VectorType.get([2], rows.type.element_type)
     pairs = [
-        result_of("vector.extract", [rows], pair, static_position=ir.DenseI64ArrayAttr.get([row])) for row in range(count)
+        result_of("vector.extract", [rows], pair, static_position=ir.DenseI64ArrayAttr.get([row]))
+        for row in range(count)
     ]
     return [lane_of(result_of("vector.bitcast", [each], word), 0) for each in pairs]

@@ -36,7 +36,7 @@ class Request(NamedTuple):
     sums: Sequence[Value] = ()
 
     @property
-    def count(self) -> int:
+    def numbers(self) -> int:
         """Of a lane's sums."""
         return self.columns // _COLUMNS * NUMBERS_OF_COLUMNS
 
@@ -46,7 +46,7 @@ def ask_for(*requests: Request) -> list[list[Value]]:
     changed = [value for request in requests for value in request.sums]
     begun = [request for request in requests if not request.sums]
     given = [value for request in requests for value in _given(request)]
-    total = len(changed) + sum(request.count for request in begun)
+    total = len(changed) + sum(request.numbers for request in begun)
     sums, operands = iter(range(len(changed))), iter(range(total + len(changed), total + len(changed) + len(given)))
     new = iter(range(len(changed), total))
     lines = [
@@ -56,7 +56,7 @@ def ask_for(*requests: Request) -> list[list[Value]]:
     ]
     places = []
     for request in requests:
-        own = [next(sums if request.sums else new) for _ in range(request.count)]
+        own = [next(sums if request.sums else new) for _ in range(request.numbers)]
         lines += _instructions(request, own, [next(operands) for _ in _given(request)])
         places.append(own)
     f32 = ir.F32Type.get()
@@ -81,7 +81,7 @@ def _instructions(request: Request, sums: Sequence[int], operands: Sequence[int]
     registers = ", ".join(f"${place}" for place in sums)
     *left, right = operands
     in_memory = isinstance(request.left, Value)
-    turned = f"{0}, {int(request.is_turned)}" if in_memory else f"{int(request.is_turned)}"
+    turned = f"0, {int(request.is_turned)}" if in_memory else str(int(request.is_turned))
     lines = []
     for step, (left_far, right_far) in enumerate(request.steps):
         words = left[step * WORDS_OF_STEP : (step + 1) * WORDS_OF_STEP]

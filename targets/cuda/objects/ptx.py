@@ -37,6 +37,7 @@ _OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
 _KIND = "ptx"
 _KERNEL = "nvvm.kernel"
 _LEAST_BLOCKS, _SHARED_POINTER = "nvvm.minctasm", "!llvm.ptr<3>"
+_ASSEMBLY, _WGMMA = "llvm.inline_asm", "wgmma"
 _DIALECTS = ("llvm.", "nvvm.")
 _CAST = "builtin.unrealized_conversion_cast"
 # What every device has without being linked.
@@ -54,7 +55,7 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
     _ask_for_registers(gpu_module)
-    machine, context = _machine(llvm, chosen, opt_level), llvm.create_context()
+    machine, context = _machine(llvm, chosen, _code_level(gpu_module, opt_level)), llvm.create_context()
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
     text = for_older_llvm(to_llvm_ir(gpu_module))
@@ -129,6 +130,14 @@ def _ask_for_registers(gpu_module: Operation) -> None:
     for kernel in operations_of(gpu_module.regions[0].blocks[0]):
         if _KERNEL in kernel.attributes and any(_is_shared_memory(op) for op in operations_in(kernel)):
             kernel.attributes[_LEAST_BLOCKS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, kernel.context), 1)
+
+
+def _code_level(gpu_module: Operation, opt_level: int) -> int:
+    """At which code is generated. At the lowest one each value is copied to registers of its own, those too in which
+    a group of warps still computes, and which nobody may touch: where there is such a group it is the next one.
+    """
+    asked = any(_WGMMA in str(op.attributes["asm_string"]) for op in operations_in(gpu_module) if op.name == _ASSEMBLY)
+    return max(opt_level, 1) if asked else opt_level
 
 
 def _is_shared_memory(op: Operation) -> bool:
