@@ -37,7 +37,7 @@ _WARPS = 8
 COPIED = 8
 _LOG2_E = math.log2(math.e)
 #: Numbers of a lane: by its rows, tiles of eight columns, and columns.
-_Rows = list[list[list[Number]]]
+Rows = list[list[list[Number]]]
 
 
 class MatrixTile(NamedTuple):
@@ -225,7 +225,7 @@ class MatrixRectangle:
                     scores[pair * 2 + half] = add_products(query, keys, scores[pair * 2 + half])
         return scores
 
-    def _adjusted(self, scores: Sequence[Value], key: Number) -> _Rows:
+    def _adjusted(self, scores: Sequence[Value], key: Number) -> Rows:
         """Scaled for powers of two, with the bias, and -inf where a key is not seen: by rows, tiles and columns."""
         what = self.what
         scale = what.scale * _LOG2_E
@@ -258,8 +258,8 @@ class MatrixRectangle:
         return self.what.window is None and is_multiple(self.given.keys, self.tile.keys)
 
     def _powers(
-        self, scores: _Rows, most_before: Sequence[Number], sums_before: Sequence[Number]
-    ) -> tuple[list[Number], list[Number], list[Value], _Rows]:
+        self, scores: Rows, most_before: Sequence[Number], sums_before: Sequence[Number]
+    ) -> tuple[list[Number], list[Number], list[Value], Rows]:
         """Of each row the largest score, the sum, and what two columns of its totals shrink by; what these keys' values
         are multiplied by."""
         most, sums, factors, powers = [], [], [], []
@@ -276,7 +276,7 @@ class MatrixRectangle:
             powers.append(found)
         return most, sums, factors, powers
 
-    def _weights(self, powers: _Rows) -> list[Value]:
+    def _weights(self, powers: Rows) -> list[Value]:
         """The same as the left factor of products with these keys' values."""
         weights = []
         for first in range(0, self.tile.keys // COLUMNS, 2):

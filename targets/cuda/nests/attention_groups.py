@@ -24,9 +24,9 @@ from ...default.attention_blocks import Blocks
 from ...gpu.kernels.threads import block_memory
 from ...gpu.nests.attention_operands import Operands
 from ...gpu.nests.memory import wait_for_block
-from .attention import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, State, padded, stacked
+from .attention import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, State, padded, stacked
 from .instructions import bytes_of, wait_for_copies
-from .warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, show_to_groups
+from .warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows_apart, show_to_groups
 from .warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
@@ -106,9 +106,8 @@ class GroupRectangle(MatrixRectangle):
         self._wait_for_stage()
         (scores,) = ask_for(self._scores_of(as_index(0)))
         self._copy_next(first, as_index(0))
-        most, sums, _, words = self._met_scores(
-            wait_for(scores, 0), first, [constant(-math.inf, "f32")] * 2, [zero] * 2
-        )
+        adjusted = self._adjusted(_tiles(wait_for(scores, 0)), first)
+        most, sums, _, powers = self._powers(adjusted, [constant(-math.inf, "f32")] * 2, [zero] * 2)
         totals = [zero.value] * (tile.width // COLUMNS * NUMBERS_OF_COLUMNS)
 
         def some_keys(key: Number, *values: Value) -> list[Value]:
@@ -117,12 +116,17 @@ class GroupRectangle(MatrixRectangle):
             self._wait_for_stage()
             scores, totals = ask_for(self._scores_of(stage), self._totals_of(before, 1 - stage))
             self._copy_next(key, stage)
-            most, sums, factors, words = self._met_scores(wait_for(scores, 1), key, before.most, before.sums)
-            totals = wait_for(totals, 0, before.words)
+            adjusted = self._adjusted(_tiles(wait_for(scores, 1)), key)
+            most, sums, factors, powers = self._powers(adjusted, before.most, before.sums)
+            # Powers go through the wait: they are computed before, and become words behind it, as the assembler has
+            # these where the words before were and would wait first else.
+            flat = _flat(powers)
+            waited = wait_for([*totals, *flat], 0, before.words)
+            totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
             scaled = [(number(each) * lane_of(factors[_row(place)], 0)).value for place, each in enumerate(totals)]
-            return _Carried(most, sums, scaled, words).values()
+            return _Carried(most, sums, scaled, self._words(powers)).values()
 
-        begun = _Carried(most, sums, totals, words).values()
+        begun = _Carried(most, sums, totals, self._words(powers)).values()
         last = self._carried(loops.for_range(first + tile.keys, self.last, some_keys, *begun, step=tile.keys))
         self._wait_for_stage()
         (totals,) = ask_for(self._totals_of(last, self._stage(as_index(self.last) - 1 - first)))
@@ -134,12 +138,9 @@ class GroupRectangle(MatrixRectangle):
         totals = self.tile.width // COLUMNS * NUMBERS_OF_COLUMNS
         return _Carried(numbers[:2], numbers[2:], rest[:totals], rest[totals:])
 
-    def _met_scores(
-        self, scores: Sequence[Value], key: Number, most: Sequence[Number], sums: Sequence[Number]
-    ) -> tuple[list[Number], list[Number], list[Value], list[Value]]:
-        """As `_powers`, with words of registers."""
-        most, sums, factors, powers = self._powers(self._adjusted(_tiles(scores), key), most, sums)
-        return most, sums, factors, [word for weight in self._weights(powers) for word in _words(weight)]
+    def _words(self, powers: Rows) -> list[Value]:
+        """Of registers, of what values are multiplied by."""
+        return [word for weight in self._weights(powers) for word in _words(weight)]
 
     # ---- products ----
 
@@ -147,18 +148,13 @@ class GroupRectangle(MatrixRectangle):
         """Queries by the keys of a stage."""
         tile, rows = self.tile, Factor(str(self.element), COPIED * bytes_of(self.element), is_turned=False)
         group = self.thread // _THREADS * _ROWS
+        queries = descriptor(self.of_queries, as_index(0), group, rows)
+        keys = descriptor(self.of_keys, stage, as_index(0), rows)
         steps = []
         for step in range(padded(tile.size) // DEPTH):
             line, inside = divmod(step, _elements(self.element) // DEPTH)
-            steps.append(
-                tuple(
-                    line * each * LINE_BYTES // 16 + rows.advance(inside, DEPTH) for each in (tile.queries, tile.keys)
-                )
-            )
-        queries, keys = (
-            descriptor(self.of_queries, as_index(0), group, rows),
-            descriptor(self.of_keys, stage, as_index(0), rows),
-        )
+            far = rows.advance(inside, DEPTH)
+            steps.append((far + line * rows_apart(tile.queries), far + line * rows_apart(tile.keys)))
         return Request(rows.type, tile.keys, queries, keys, False, steps)
 
     def _totals_of(self, before: _Carried, stage: Number) -> Request:
@@ -214,6 +210,15 @@ def _elements(type_: ir.Type) -> int:
 def _row(place: int) -> int:
     """Of a lane's numbers, two of each eight columns in both rows."""
     return place % NUMBERS_OF_COLUMNS // 2
+
+
+def _flat(rows: Rows) -> list[Value]:
+    return [each.value for tiles in rows for columns in tiles for each in columns]
+
+
+def _nested(flat: Sequence[Value]) -> Rows:
+    pairs = [[number(each) for each in flat[place : place + 2]] for place in range(0, len(flat), 2)]
+    return [pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]]
 
 
 def _tiles(numbers: Sequence[Value]) -> list[Value]:

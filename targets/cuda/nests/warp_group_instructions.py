@@ -39,7 +39,12 @@ class Factor(NamedTuple):
 
     def rows_apart(self) -> int:
         """From 64 rows to the next ones."""
-        return (self.next_side if self.is_turned else _ROWS * LINE_BYTES) // _UNIT
+        return self.next_side // _UNIT if self.is_turned else rows_apart(_ROWS)
+
+
+def rows_apart(rows: int) -> int:
+    """From a line to that so many further on."""
+    return rows * LINE_BYTES // _UNIT
 
 
 def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Value:
