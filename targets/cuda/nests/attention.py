@@ -104,7 +104,7 @@ class MatrixRectangle:
     def __init__(self, tile: MatrixTile, operands: Operands):
         self.tile, self.given, self.what = tile, operands, operands.what
         self.element = element(self.what.dtype)
-        self.of_keys, self.of_values = (self._memory(tile.keys, size) for size in (tile.size, tile.width))
+        self.of_keys, self.of_values = self._memories()
         self.thread = thread_id()
         self.lane = self.thread % _WARP
         #: Its first column of eight.
@@ -168,8 +168,8 @@ class MatrixRectangle:
         loops.when(key < as_index(self.last), start)
         ir.Operation.create("nvvm.cp.async.commit.group")
 
-    def _copy(self, part: Part, memory: Value, size: int, key: Number) -> None:
-        self._start(part, memory, size, key)
+    def _copy(self, part: Part, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
+        self._start(part, memory, size, key, stage)
         ir.Operation.create("nvvm.cp.async.commit.group")
 
     def _start(self, part: Part, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
@@ -203,9 +203,10 @@ class MatrixRectangle:
             start = partial(start_copy, tensor, at(row, inside), memory, to, COPIED, count)
             only_if(None if begin + self.tile.threads <= rows * across else unit < rows * across, start)
 
-    def _memory(self, rows: int, size: int) -> Value:
-        """For rows of so many elements, in a block's shared memory."""
-        return block_memory([rows, padded(size) + COPIED], self.element)
+    def _memories(self) -> list[Value]:
+        """For keys and values, in a block's shared memory."""
+        sizes = self.tile.size, self.tile.width
+        return [block_memory([self.tile.keys, padded(size) + COPIED], self.element) for size in sizes]
 
     def _place(self, row: Number, column: Number, rows: int, stage: Size) -> list[Size]:
         """Where an element is in there."""

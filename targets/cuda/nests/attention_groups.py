@@ -4,8 +4,8 @@
 A group has 64 queries of a head. Scores are products from shared memory, where queries, keys and values lie in turned
 lines of 128 bytes; what has been computed of them is the left factor of the totals in registers, as warps have it.
 
-Two blocks of keys and of values are in memory: a block's scores are asked for together with the totals of the block
-before, which go on while the group computes powers of these scores; the next keys and values are on their way.
+A block's scores are asked for together with the totals of the block before, which go on while the group computes
+powers of these scores. Its values are on their way meanwhile, and the keys of the next two blocks.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows
 from .warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
-#: Blocks of keys, and of values, in memory.
-_STAGES = 2
+#: Blocks of keys and of values that are in memory.
+_KEYS, _VALUES = 3, 2
 #: With fewer queries, warps have fewer rows that nobody asked for.
 _LEAST = 33
 #: Of a head: those of so many elements meet more keys at a time, as a thread has registers left.
@@ -81,17 +81,20 @@ class GroupRectangle(MatrixRectangle):
         super().__init__(tile, operands)
         self.of_queries = self._lines(1, tile.queries, tile.size)
 
+    def _memories(self) -> list[Value]:
+        tile = self.tile
+        return [self._lines(_KEYS, tile.keys, tile.size), self._lines(_VALUES, tile.keys, tile.width)]
+
     def write(self, start: Size, column: Size) -> None:
         first = self._begin(start)
-        f32 = element("f32")
-        types = [f32] * (4 + self.tile.width // COLUMNS * NUMBERS_OF_COLUMNS)
+        types = [element("f32")] * (4 + self._totals)
 
         def met() -> list[Value]:
             return self._met(start, as_index(first))
 
         def nothing() -> list[Value]:
             none, zero = constant(-math.inf, "f32").value, constant(0, "f32").value
-            return [none, none, *[zero] * (len(types) - 2)]
+            return [none, none, *[zero] * (2 + self._totals)]
 
         is_seen = isinstance(self.last, int) and isinstance(first, int) and first < self.last
         found = met() if is_seen else loops.when(as_index(first) < as_index(self.last), met, nothing, types)
@@ -100,43 +103,48 @@ class GroupRectangle(MatrixRectangle):
 
     def _met(self, start: Size, first: Number) -> list[Value]:
         """The largest scores, the sums and the totals."""
-        tile, zero = self.tile, constant(0, "f32")
+        self.first, keys, zero = first, self.tile.keys, constant(0, "f32")
         self._start_queries(as_index(start))
-        self._copy_keys(first)
-        self._wait_for_stage()
-        (scores,) = ask_for(self._scores_of(as_index(0)))
-        self._copy_next(first, as_index(0))
+        self._bring_keys(first)
+        self._bring_keys(first + keys)
+        self._wait_for_stages()
+        (scores,) = ask_for(self._scores_of(first))
+        self._bring_values(first)
         adjusted = self._adjusted(_tiles(wait_for(scores, 0)), first)
         most, sums, _, powers = self._powers(adjusted, [constant(-math.inf, "f32")] * 2, [zero] * 2)
-        totals = [zero.value] * (tile.width // COLUMNS * NUMBERS_OF_COLUMNS)
+        self._bring_keys(first + 2 * keys)
 
         def some_keys(key: Number, *values: Value) -> list[Value]:
             before = self._carried(values)
-            stage = self._stage(key - first)
-            self._wait_for_stage()
-            scores, totals = ask_for(self._scores_of(stage), self._totals_of(before, 1 - stage))
-            self._copy_next(key, stage)
+            self._wait_for_stages()
+            scores, totals = ask_for(self._scores_of(key), self._totals_of(before, key - keys))
+            self._bring_values(key)
             adjusted = self._adjusted(_tiles(wait_for(scores, 1)), key)
             most, sums, factors, powers = self._powers(adjusted, before.most, before.sums)
-            # Powers go through the wait: they are computed before, and become words behind it, as the assembler has
-            # these where the words before were and would wait first else.
+            # This branch stands between powers and the wait for totals: within straight code NVIDIA's assembler has
+            # waits come first, and nothing would be computed meanwhile.
+            self._bring_keys(key + 2 * keys)
+            # Powers become words, in the place of those before, behind the wait: hence they go through it.
             flat = _flat(powers)
             waited = wait_for([*totals, *flat], 0, before.words)
             totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
             scaled = [(number(each) * lane_of(factors[_row(place)], 0)).value for place, each in enumerate(totals)]
             return _Carried(most, sums, scaled, self._words(powers)).values()
 
-        begun = _Carried(most, sums, totals, self._words(powers)).values()
-        last = self._carried(loops.for_range(first + tile.keys, self.last, some_keys, *begun, step=tile.keys))
-        self._wait_for_stage()
-        (totals,) = ask_for(self._totals_of(last, self._stage(as_index(self.last) - 1 - first)))
-        totals = wait_for(totals, 0, last.words)
-        return [*(each.value for each in (*last.most, *last.sums)), *totals]
+        begun = _Carried(most, sums, [zero.value] * self._totals, self._words(powers)).values()
+        last = self._carried(loops.for_range(first + keys, self.last, some_keys, *begun, step=keys))
+        self._wait_for_stages()
+        (totals,) = ask_for(self._totals_of(last, as_index(self.last) - 1))
+        return [*(each.value for each in (*last.most, *last.sums)), *wait_for(totals, 0, last.words)]
 
     def _carried(self, values: Sequence[Value]) -> _Carried:
-        numbers, rest = list(map(number, values[:4])), list(values[4:])
-        totals = self.tile.width // COLUMNS * NUMBERS_OF_COLUMNS
-        return _Carried(numbers[:2], numbers[2:], rest[:totals], rest[totals:])
+        of_rows, rest = list(map(number, values[:4])), values[4:]
+        return _Carried(of_rows[:2], of_rows[2:], rest[: self._totals], rest[self._totals :])
+
+    @property
+    def _totals(self) -> int:
+        """How many a lane has."""
+        return self.tile.width // COLUMNS * NUMBERS_OF_COLUMNS
 
     def _words(self, powers: Rows) -> list[Value]:
         """Of registers, of what values are multiplied by."""
@@ -144,12 +152,12 @@ class GroupRectangle(MatrixRectangle):
 
     # ---- products ----
 
-    def _scores_of(self, stage: Number) -> Request:
-        """Queries by the keys of a stage."""
+    def _scores_of(self, key: Number) -> Request:
+        """Of the block that a key is in."""
         tile, rows = self.tile, Factor(str(self.element), COPIED * bytes_of(self.element), is_turned=False)
         group = self.thread // _THREADS * _ROWS
         queries = descriptor(self.of_queries, as_index(0), group, rows)
-        keys = descriptor(self.of_keys, stage, as_index(0), rows)
+        keys = descriptor(self.of_keys, self._stage(self.of_keys, key), as_index(0), rows)
         steps = []
         for step in range(padded(tile.size) // DEPTH):
             line, inside = divmod(step, _elements(self.element) // DEPTH)
@@ -157,18 +165,15 @@ class GroupRectangle(MatrixRectangle):
             steps.append((far + line * rows_apart(tile.queries), far + line * rows_apart(tile.keys)))
         return Request(rows.type, tile.keys, queries, keys, False, steps)
 
-    def _totals_of(self, before: _Carried, stage: Number) -> Request:
-        """With the values of a stage added."""
+    def _totals_of(self, before: _Carried, key: Number) -> Request:
+        """With the values of the block that a key is in."""
         tile = self.tile
         factor = Factor(str(self.element), tile.keys * LINE_BYTES, is_turned=True)
-        values = descriptor(self.of_values, stage, as_index(0), factor)
+        values = descriptor(self.of_values, self._stage(self.of_values, key), as_index(0), factor)
         steps = [(0, factor.advance(step, DEPTH)) for step in range(tile.keys // DEPTH)]
         return Request(factor.type, tile.width, before.words, values, True, steps, before.totals)
 
     # ---- memory ----
-
-    def _memory(self, rows: int, size: int) -> Value:
-        return self._lines(_STAGES, rows, size)
 
     def _lines(self, stages: int, rows: int, size: int) -> Value:
         """Of so many rows, of which more than a line are one below the other."""
@@ -186,20 +191,22 @@ class GroupRectangle(MatrixRectangle):
 
         self._start_rows(self.given.query.rows.tensor, at, self.of_queries, self.tile.queries, self.tile.size)
 
-    def _copy_next(self, key: Number, stage: Number) -> None:
-        """The values of a stage, and the keys of the next one, where there are more."""
-        self._start(self.given.value, self.of_values, self.tile.width, key, stage)
-        self._copy_keys(key + self.tile.keys, 1 - stage)
+    def _bring_keys(self, key: Number) -> None:
+        self._copy_keys(key, self._stage(self.of_keys, key))
 
-    def _wait_for_stage(self) -> None:
-        """What is on its way is there, and where the block before lay nobody reads any more."""
-        wait_for_copies(0)
+    def _bring_values(self, key: Number) -> None:
+        self._copy(self.given.value, self.of_values, self.tile.width, key, self._stage(self.of_values, key))
+
+    def _wait_for_stages(self) -> None:
+        """The keys and values that come next are there, while keys behind them are on their way; where the blocks
+        before lay nobody reads any more."""
+        wait_for_copies(1)
         show_to_groups()
         wait_for_block()
 
-    def _stage(self, keys: Number) -> Number:
-        """Of a key so far from the first one."""
-        return keys // self.tile.keys % _STAGES
+    def _stage(self, memory: Value, key: Number) -> Number:
+        """Where the block lies that a key is in."""
+        return (key - self.first) // self.tile.keys % memory.type.shape[0]
 
 
 def _elements(type_: ir.Type) -> int:
@@ -213,6 +220,7 @@ def _row(place: int) -> int:
 
 
 def _flat(rows: Rows) -> list[Value]:
+    """By rows, tiles and columns."""
     return [each.value for tiles in rows for columns in tiles for each in columns]
 
 
