@@ -28,6 +28,10 @@ def optimized(dtype: str, size: int, arch: str = ARCH, queries: int | str = 512,
     return code(rx.compile(module, f"cuda{{arch={arch}}}", opt_level=3))
 
 
+def open_lengths(size: int, width: int) -> Any:
+    return ("b", "q", "h", size), ("b", "k", "g", size), ("b", "k", "g", width)
+
+
 def by_groups(text: str) -> bool:
     assert ("wgmma" in text) != ("mma.sync" in text)
     return "wgmma" in text
@@ -45,8 +49,8 @@ def by_groups(text: str) -> bool:
         ("float16", (1, 40, 100, (2, 2), 72, 24), {"scale": 0.3}, ()),  # steps that are padded, few columns
         ("float16", (1, 50, 90, (1, 1), 192, 64), LAST, ()),
         ("float16", (1, 100, 64, (1, 1), 8, 8), {**FIRST, **WINDOW}, ()),  # queries that see no key
-        ("float16", (1, 70, 190, (2, 1), 64, 128), FIRST, (("b", "q", "h", 64), ("b", "k", "g", 64), ("b", "k", "g", 128))),
-        ("bfloat16", (2, 33, 1, (2, 1), 64, 64), {}, (("b", "q", "h", 64), ("b", "k", "g", 64), ("b", "k", "g", 64))),
+        ("float16", (1, 70, 190, (2, 1), 64, 128), FIRST, open_lengths(64, 128)),
+        ("bfloat16", (2, 33, 1, (2, 1), 64, 64), {}, open_lengths(64, 64)),
     ],
     ids=str,
 )  # fmt: skip
