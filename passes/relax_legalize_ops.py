@@ -16,7 +16,8 @@ from ..dialects.core.dialect import all_ops, find_op, registered_dialects
 from ..dialects.relax.function_attributes import TARGET
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
-from ..targets.core.registry import find_target, legal_operators, rules_chain
+from ..targets.core.backend import ChosenTarget
+from ..targets.core.registry import legal_operators, parse_target, rules_chain
 from .core.base import Pass
 from .core.journal import Journal
 from .core.options import PYTHON_ONLY
@@ -38,6 +39,7 @@ class LegalizeOps(Pass):
     name: ClassVar[str] = "relax-legalize-ops"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf", "vector")
 
+    #: With its options, which say what machine it is: cuda{arch=sm_90a}.
     target: str = "default"
     skip_ops: tuple[str, ...] = ()
     #: What happens to operators that no rule takes: an error that names all of them, or they stay.
@@ -46,26 +48,29 @@ class LegalizeOps(Pass):
     customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
-        find_target(self.target)
+        parse_target(self.target)
         for name in (*self.skip_ops, *self.customize_legalize_map):
             find_op(name)
 
     def run(self, op: Operation) -> None:
         operations = operations_in(op, _is_opaque)
-        by_target = roots_by_target(op, operations, self.target, _is_opaque)
+        chosen = parse_target(self.target)
+        by_target = roots_by_target(op, operations, chosen.name, _is_opaque)
         journal, prim_funcs = Journal.active(), PrimFuncs(op)
         notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
         is_one = sum(map(len, by_target.values())) == 1
         for target, roots in by_target.items():
-            own = prim_funcs if target == self.target else PrimFuncs(op, target, prim_funcs)
-            conversion = self._conversion(target, own, notes)
+            is_own = target == chosen.name
+            own = prim_funcs if is_own else PrimFuncs(op, target, prim_funcs)
+            conversion = self._conversion(chosen if is_own else ChosenTarget(target), own, notes)
             conversion.leave_alone(_is_opaque if is_one else _is_elsewhere)
             with steps_apart(any(each.many_threads for each in rules_chain(target))):
                 for root in roots:
                     conversion.run(root, operations if is_one else None)
 
-    def _conversion(self, target: str, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Conversion:
+    def _conversion(self, chosen: ChosenTarget, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Conversion:
         """By the rules of a target."""
+        target = chosen.name
         conversion = Conversion(
             f"legalization for target '{target}'", advice='@rx.register_legalize("{}") registers one'
         )
@@ -80,7 +85,7 @@ class LegalizeOps(Pass):
         conversion.shortcut = remembered.again
         for name, rules in rules_by_name.items():
             for position, rule in enumerate(rules):
-                pattern = _pattern(rule, prim_funcs, notes, remembered)
+                pattern = _pattern(rule, chosen, prim_funcs, notes, remembered)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         return conversion
 
@@ -108,10 +113,10 @@ def _is_elsewhere(operation: Operation) -> bool:
 
 
 def _pattern(
-    rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None, remembered: Remembered
+    rule: Rule, target: ChosenTarget, prim_funcs: PrimFuncs, notes: LegalizationNotes | None, remembered: Remembered
 ) -> PatternFunction:
     def legalize(op: OpView, operands: list[Value], _: ConversionRewriter) -> object:
-        builder = RuleBuilder(op, operands, prim_funcs)
+        builder = RuleBuilder(op, operands, prim_funcs, target)
         values = with_known_sizes(rule.function, op, operands, builder)
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")

@@ -36,6 +36,7 @@ from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size,
 from ...emit.kernels import FreshSymbols, Kernel, kernel_symbol, parameter_type
 from ...emit.numbers import Number, as_i64, as_index, given
 from ...support.names import fresh_name
+from ...targets.core.backend import ChosenTarget
 
 Body = Callable[..., Any]
 
@@ -89,8 +90,10 @@ class PrimFuncs:
 class RuleBuilder:
     """One use of a rule on one operation."""
 
-    def __init__(self, op: OpView, operands: Sequence[Value], prim_funcs: PrimFuncs):
+    def __init__(self, op: OpView, operands: Sequence[Value], prim_funcs: PrimFuncs, target: ChosenTarget):
         self.op = op
+        #: What it is for, with its options.
+        self.target = target
         self.operands = list(operands)
         self._prim_funcs = prim_funcs
         self._count = 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of numbers of 16 bits by matrix units (nests/attention.py); all else is as on any GPU."""
+"""Attention of numbers of 16 bits by matrix units: of warps (nests/attention.py), of groups of four on sm_90a
+(nests/attention_groups.py). All else is as on any GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
 from ..gpu import legalize_attention as by_threads
-from .nests.attention import MatrixTile, reason_against
+from .arch import arch_of
+from .nests.attention import MatrixTile
+from .nests.attention_groups import GroupTile
 
 _RULES = {
     "relax.nn.attention": by_threads.attention,
@@ -24,7 +27,8 @@ _RULES = {
 def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     tensors = by_name(op, operands)
     query, value = (builder.info(tensors[name]) for name in ("query", "value"))
-    reason = reason_against(query, value)
+    tile = GroupTile if arch_of(builder.target).has_wgmma else MatrixTile
+    reason = tile.reason_against(query, value)
     if reason:
         return builder.decline(reason)
-    return _RULES[op.operation.name](op, operands, builder, MatrixTile.of)
+    return _RULES[op.operation.name](op, operands, builder, tile.of)

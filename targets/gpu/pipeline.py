@@ -63,7 +63,12 @@ def gpu_stages(
     `options` are the target's, `{arch=sm_90a}`; `block_shared` the bytes of shared memory that a block may have.
     """
     of_host = tuple(stages_of("llvm", 3))
-    common = tuple(_with_options(stage) for stage in of_host if stage.name in _COMMON)
+    # What computes an operator may be by an instruction that one device has.
+    common = tuple(
+        _with_options(stage.told(options) if stage.name == "legalize" else stage)
+        for stage in of_host
+        if stage.name in _COMMON
+    )
     own = (
         Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
         Stage(

@@ -167,7 +167,9 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
     dots = machine(target).dots
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     options = str(target).removeprefix(target.name)
-    stages = [stage.told(options) if stage.name in ("layouts", "plan", "apply") else stage for stage in STAGES]
+    stages = [
+        stage.told(options) if stage.name in ("layouts", "legalize", "plan", "apply") else stage for stage in STAGES
+    ]
     if has_tiles:
         stages[-1] = replace(stages[-1], passes=(*stages[-1].passes, "llvm-load-tiles"))
     return tuple(stages if has_bytes else map(_of_real_numbers, stages))

@@ -82,7 +82,7 @@ class Coder:
         self, registers: dict[str, str], numbers: dict[str, int], constants: dict[str, Any], sums: frozenset[str]
     ) -> None:
         self._registers = registers
-        self._sums = sums  # registers that wgmma adds to while their threads go on
+        self._sums = sums  # registers that wgmma reads and adds to while their threads go on
         self._numbers = numbers
         self._constants = constants
         self._typed: dict[tuple[str, str], str] = {}
@@ -111,7 +111,7 @@ class Coder:
         return self._numbers[register]
 
     def _watch(self, register: str, does: str) -> None:
-        """Has it checked that no wgmma is adding to a register."""
+        """Has it checked that no wgmma reads a register or adds to it."""
         if register in self._sums and self.instruction is not None and self.instruction.parts[0] != "wgmma":
             self.lines.append(f"m.warp_groups.check({self._numbers[register]}, {self._line}, {does!r})")
 

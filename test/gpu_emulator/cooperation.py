@@ -160,16 +160,19 @@ def _wait_for_groups(coder: Coder, instruction: Instruction) -> None:
 def _multiply_by_groups(coder: Coder, instruction: Instruction) -> None:
     targets, left, right, adds, *more = instruction.operands
     shape, *kinds = instruction.parts[4:]
-    signs, turned = (more[:2], more[2:4]) if more else (["1", "1"], ["0", "0"])
-    if signs != ["1", "1"] or not set(turned) <= {"0", "1"} or left.startswith("{"):
+    words = coder.elements(left) if left.startswith("{") else []
+    signs, turned = (more[:2], more[2:]) if more else (["1", "1"], ["0"] if words else ["0", "0"])
+    if signs != ["1", "1"] or len(turned) != (1 if words else 2) or not set(turned) <= {"0", "1"}:
         raise unknown(instruction)
     registers = coder.elements(targets)
     sums = ", ".join(coder.use(each, kinds[0]) for each in registers)
-    descriptors = ", ".join(coder.use(each, "u64") for each in (left, right))
+    given = [coder.use(each, "u32") for each in words] or [coder.use(left, "u64")]
+    factors = ", ".join([*given, coder.use(right, "u64")])
     numbers = tuple(coder.number_of(each) for each in registers)
+    held = tuple(coder.number_of(each) for each in words)
     lies = tuple(each == "1" for each in turned)
     found = coder.temporary(
-        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {lies}, {numbers}, ({sums},), ({descriptors},), "
+        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {lies}, {numbers}, {held}, ({sums},), ({factors},), "
         f"{coder.use(adds, 'pred')}, {instruction.line})"
     )
     for number, target in enumerate(registers):

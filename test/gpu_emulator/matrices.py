@@ -88,15 +88,15 @@ class Matrices:
         halves = rows // 8
         for number, value in enumerate(a):
             row, base = group + 8 * (number % halves), 4 * per * (number // halves)
-            for at, element in enumerate(_elements(m.over_threads(value), kinds[1])):
+            for at, element in enumerate(numbers_in(m.over_threads(value), kinds[1])):
                 left[:, row, inner * per + at + base] = element[places]
         right = numpy.zeros((len(present), depth, 8))
         for number, value in enumerate(b):
-            for at, element in enumerate(_elements(m.over_threads(value), kinds[2])):
+            for at, element in enumerate(numbers_in(m.over_threads(value), kinds[2])):
                 right[:, inner * per + at + 4 * per * number, group] = element[places]
         start = numpy.zeros((len(present), rows, 8))
         spread = [(group + 8 * (number // 2), 2 * inner + number % 2) for number in range(rows // 4)]
-        given = [element for value in c for element in _elements(m.over_threads(value), kinds[3])]
+        given = [element for value in c for element in numbers_in(m.over_threads(value), kinds[3])]
         for (row, column), element in zip(spread, given, strict=True):
             start[:, row, column] = element[places]
         total = left @ right + start
@@ -117,7 +117,7 @@ class Matrices:
         return [low | (high << numpy.uint32(16)) for low, high in zip(pairs[::2], pairs[1::2], strict=True)]
 
 
-def _elements(value: Any, kind: str) -> list[Any]:
+def numbers_in(value: Any, kind: str) -> list[Any]:
     """The numbers in a register, as float64, which holds all of these exactly."""
     if kind in ("f32", "f64", "s32"):
         return [value.astype(numpy.float64)]

@@ -86,9 +86,15 @@ def make_program(unit: Unit, name: str) -> Program:
     program.lines = {each.line: each.text for each in body if isinstance(each, Instruction)}
     program.unit_bytes = min((_access_bytes(each) for each in body if isinstance(each, Instruction)), default=8)
     products = [each for each in body if isinstance(each, Instruction) and each.parts[:2] == ("wgmma", "mma_async")]
-    program.sums = frozenset(name for each in products for name in Coder.elements(each.operands[0]))
+    program.sums = frozenset(name for each in products for name in _held(each))
     _compile(program, flat, _blocks(body))
     return program
+
+
+def _held(product: Instruction) -> list[str]:
+    """The registers that a wgmma has until it was waited for: its sums, and a factor that is in such."""
+    sums, left = product.operands[:2]
+    return [*Coder.elements(sums), *(Coder.elements(left) if left.startswith("{") else [])]
 
 
 def _place(program: Program, variable: Variable) -> None:

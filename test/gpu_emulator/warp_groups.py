@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma: what is read of shared memory, and the registers of its sums, are nobody else's until it was waited for.
+"""wgmma: what is read of shared memory, and the registers of its sums and factors, are nobody else's until it was
+waited for.
 
 Sums are computed at once. What a device would do later is marked: registers and bytes in use, bytes that their writer
 has not shown by a fence to what reads them here.
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from . import rounding
+from .matrices import numbers_in
 from .memory import IN_USE
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ class _UnderWay:
     warps: Any
     groups: Any  # how many groups these had committed before
     pieces: Any  # of shared memory that they read, by warp
-    registers: tuple[int, ...]
+    registers: tuple[int, ...]  # of its sums
+    held: tuple[int, ...]  # of its left factor, where that is in registers
 
 
 class WarpGroups:
@@ -47,13 +50,14 @@ class WarpGroups:
         return numpy.unique(self._m.active("warp"))
 
     def check(self, register: int, line: int, does: str) -> None:
-        """Whoever is no wgmma touches a register of sums."""
+        """Whoever is no wgmma touches a register of sums or factors."""
         warps = self._warps()
         if does == "writes":
             self._changed.setdefault(register, numpy.zeros(len(self._committed), bool))[warps] = True
         for each in self._under_way:
-            if register in each.registers and numpy.isin(each.warps, warps).any():
-                text = f"{does} a register of sums of a wgmma that was not waited for"
+            if register in (*each.registers, *each.held) and numpy.isin(each.warps, warps).any():
+                what = "sums" if register in each.registers else "factors"
+                text = f"{does} a register of {what} of a wgmma that was not waited for"
                 raise self._m.fault("missing wait", line, 0, text)
 
     def fence(self) -> None:
@@ -71,7 +75,8 @@ class WarpGroups:
             self._release(each.pieces[done])
             if not done.all():
                 rest = ~done
-                kept.append(_UnderWay(each.warps[rest], each.groups[rest], each.pieces[rest], each.registers))
+                left_over = each.warps[rest], each.groups[rest], each.pieces[rest]
+                kept.append(_UnderWay(*left_over, each.registers, each.held))
         self._under_way = kept
 
     # ---- shared memory ----
@@ -136,27 +141,31 @@ class WarpGroups:
     # ---- products ----
 
     def multiply(
-        self, shape: str, kinds: tuple[str, ...], turned: tuple[bool, bool], registers: tuple[int, ...],
-        sums: tuple[Any, ...], descriptors: tuple[Any, Any], adds: Any, line: int,
+        self, shape: str, kinds: tuple[str, ...], turned: tuple[bool, ...], registers: tuple[int, ...],
+        held: tuple[int, ...], sums: tuple[Any, ...], factors: tuple[Any, ...], adds: Any, line: int,
     ) -> list[Any]:  # fmt: skip
-        """The sums with products added, each register of all active threads."""
+        """The sums with products added, each register of all active threads. `held` has the left factor, if any do."""
         m = self._m
         columns, depth = (int(each) for each in re.fullmatch(r"m64n(\d+)k(\d+)", shape).groups())  # type: ignore[union-attr]
         warps = self._warps()
         if len(sums) != columns // 2 or depth * _BYTES[kinds[1]] != 2 * _PIECE or m.count != 32 * len(warps):
             raise m.fault("unknown", line, 0, f"wgmma of {shape} with {len(sums)} registers, {m.count} threads")
-        self._check_sums(registers, warps, line)
+        self._check_registers(registers, held, warps, line)
         grid = m.warps.places().reshape(-1, 32)[warps]
-        given = [m.over_threads(each) for each in descriptors]
-        for each in given:
+        *words, right_at = (m.over_threads(each) for each in factors)
+        for each in [right_at] if held else [*words, right_at]:
             if (each[grid] != each[grid[:, :1]]).any():
                 raise m.fault("wgmma", line, 0, "lanes of a warp have different descriptors")
-        left_rows = warps[:, None] % m.warps_per_block % _WARPS * _ROWS_OF_WARP + numpy.arange(_ROWS_OF_WARP)
         right_rows = numpy.broadcast_to(numpy.arange(columns), (len(warps), columns))
-        left, left_pieces = self._factor(given[0][grid[:, 0]], left_rows, depth, kinds[1], turned[0], line)
-        right, right_pieces = self._factor(given[1][grid[:, 0]], right_rows, depth, kinds[2], turned[1], line)
-        self._use(warps, left_pieces, right_pieces, registers)
-        products = _numbers(left, kinds[1]) @ _numbers(right, kinds[2]).swapaxes(1, 2)
+        right, pieces = self._factor(right_at[grid[:, 0]], right_rows, depth, kinds[2], turned[-1], line)
+        if held:
+            left = _in_registers(words, grid, depth, kinds[1])
+        else:
+            left_rows = warps[:, None] % m.warps_per_block % _WARPS * _ROWS_OF_WARP + numpy.arange(_ROWS_OF_WARP)
+            bits, left_pieces = self._factor(words[0][grid[:, 0]], left_rows, depth, kinds[1], turned[0], line)
+            left, pieces = _numbers(bits, kinds[1]), numpy.concatenate([left_pieces, pieces], axis=1)
+        self._use(warps, pieces, registers, held)
+        products = left @ _numbers(right, kinds[2]).swapaxes(1, 2)
         lane, warp = m.active("lane").astype(numpy.int64), numpy.searchsorted(warps, m.active("warp"))
         found = []
         for number, value in enumerate(sums):
@@ -165,23 +174,38 @@ class WarpGroups:
             found.append(total.astype(numpy.float32) if kinds[0] == "f32" else total.astype(numpy.int64).astype("i4"))
         return found
 
-    def _check_sums(self, registers: tuple[int, ...], warps: Any, line: int) -> None:
-        for register in registers:
+    def _check_registers(self, registers: tuple[int, ...], held: tuple[int, ...], warps: Any, line: int) -> None:
+        for register in (*registers, *held):
             changed = self._changed.get(register)
             if changed is not None and changed[warps].any():
-                raise self._m.fault("missing fence", line, 0, "sums were written, and no wgmma.fence is behind that")
+                what = "sums" if register in registers else "factors"
+                raise self._m.fault("missing fence", line, 0, f"{what} were written, and no wgmma.fence is behind that")
         for each in self._under_way:
-            shares = set(registers).intersection(each.registers) and numpy.isin(each.warps, warps).any()
-            if shares and each.registers != registers:
+            if not numpy.isin(each.warps, warps).any():
+                continue
+            if set(registers).intersection(each.registers) and each.registers != registers:
                 raise self._m.fault(
                     "missing wait", line, 0, "another wgmma that was not waited for has some of the sums"
                 )
+            if set(registers).intersection(each.held) or set(held).intersection(each.registers):
+                text = "factors of one wgmma are sums of another one that was not waited for"
+                raise self._m.fault("missing wait", line, 0, text)
 
-    def _use(self, warps: Any, left: Any, right: Any, registers: tuple[int, ...]) -> None:
-        pieces = numpy.concatenate([left, right], axis=1)
+    def _use(self, warps: Any, pieces: Any, registers: tuple[int, ...], held: tuple[int, ...]) -> None:
         numpy.add.at(self._readers, pieces.reshape(-1), 1)
         self._mark(pieces.reshape(-1), True)
-        self._under_way.append(_UnderWay(warps, self._committed[warps].copy(), pieces, registers))
+        self._under_way.append(_UnderWay(warps, self._committed[warps].copy(), pieces, registers, held))
+
+
+def _in_registers(words: list[Any], grid: Any, depth: int, kind: str) -> Any:
+    """A matrix for each warp, of what its lanes have: rows by steps."""
+    lane, per = numpy.arange(32), 4 // _BYTES[kind]
+    found = numpy.zeros((len(grid), _ROWS_OF_WARP, depth))
+    for number, word in enumerate(words):
+        row, first = lane // 4 + number % 2 * 8, lane % 4 * per + number // 2 * 4 * per
+        for at, each in enumerate(numbers_in(word, kind)):
+            found[:, row, first + at] = each[grid]
+    return found
 
 
 def _numbers(bits: Any, kind: str) -> Any:

@@ -16,21 +16,24 @@ from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
 ON_DEVICE = os.environ.get("RELAX_MLIR_GPU") == "1"
-_made: list[EmulatedCuda] = []
+_USUAL = (8, 0)
+_made: dict[tuple[int, int], EmulatedCuda] = {}
 
 
-def emulated() -> EmulatedCuda:
-    """The one of this process."""
-    if not _made:
-        _made.append(EmulatedCuda())
-    return _made[-1]
+def emulated(capability: tuple[int, int] = _USUAL) -> EmulatedCuda:
+    """The one of this process with such devices."""
+    if capability not in _made:
+        _made[capability] = EmulatedCuda(capability=capability)
+    return _made[capability]
 
 
-def run_emulated(executable: Executable, *arguments: Any, function: str = "main") -> Any:
+def run_emulated(
+    executable: Executable, *arguments: Any, function: str = "main", capability: tuple[int, int] = _USUAL
+) -> Any:
     """What a function gives for arrays of the CPU; raises what the emulator has found wrong in kernels."""
     if ON_DEVICE:
         return executable.copying()[function](*arguments)
-    library = emulated()
+    library = emulated(capability)
     try:
         with use_library(library):
             return executable.copying()[function](*arguments)

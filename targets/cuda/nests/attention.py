@@ -9,7 +9,7 @@ What has been computed of scores is, as it lies in registers, a factor of the ne
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -30,25 +30,14 @@ from .instructions import add_products, halves, load_tiles, start_copy, wait_for
 
 _WARP = 32
 #: Of the instruction: rows, columns, and what it adds up; a row's columns are in so many lanes, two in each.
-_ROWS, _COLUMNS, _DEPTH, _LANES = 16, 8, 16, 4
-#: Keys of a block at a time, and its warps where there are queries enough.
-_KEYS, _WARPS = 64, 8
+ROWS, COLUMNS, DEPTH, _LANES = 16, 8, 16, 4
+#: Of a block, where there are queries enough.
+_WARPS = 8
 #: Elements that are copied at once, and between rows in shared memory, for the sake of banks.
-_COPIED = 8
-#: Elements of a head: with more, a thread has not enough registers.
-_MOST = 128
+COPIED = 8
 _LOG2_E = math.log2(math.e)
-
-
-def reason_against(query: Info, value: Info) -> str:
-    """Why matrix units are not for such operands."""
-    assert isinstance(query, TensorInfo) and isinstance(value, TensorInfo)
-    if query.dtype not in ("f16", "bf16"):
-        return f"matrix units are for f16 and bf16, not {query.dtype}"
-    sizes = [None if each.shape is None else each.shape[-1] for each in (query, value)]
-    if not all(isinstance(size, int) and 0 < size <= _MOST and size % _COPIED == 0 for size in sizes):
-        return f"matrix units are for heads of known sizes, multiples of {_COPIED} up to {_MOST}"
-    return ""
+#: Numbers of a lane: by its rows, tiles of eight columns, and columns.
+Rows = list[list[list[Number]]]
 
 
 class MatrixTile(NamedTuple):
@@ -58,25 +47,46 @@ class MatrixTile(NamedTuple):
     size: int
     width: int
 
+    @classmethod
+    def reason_against(cls, query: Info, value: Info) -> str:
+        """Why such tiles are not for such operands."""
+        assert isinstance(query, TensorInfo) and isinstance(value, TensorInfo)
+        if query.dtype not in ("f16", "bf16"):
+            return f"matrix units are for f16 and bf16, not {query.dtype}"
+        sizes, most = [None if each.shape is None else each.shape[-1] for each in (query, value)], cls.most()
+        if not all(isinstance(size, int) and 0 < size <= most and size % COPIED == 0 for size in sizes):
+            return f"matrix units are for heads of known sizes, multiples of {COPIED} up to {most}"
+        return ""
+
+    @staticmethod
+    def most() -> int:
+        """Elements of a head: with more, a thread has not enough registers."""
+        return 128
+
     @staticmethod
     def of(what: Blocks, queries: Size, size: Size, width: Size) -> MatrixTile:
         assert isinstance(size, int) and isinstance(width, int)
-        warps = min(_WARPS, max(-(-queries // _ROWS), 1)) if isinstance(queries, int) else _WARPS
+        warps = min(_WARPS, max(-(-queries // ROWS), 1)) if isinstance(queries, int) else _WARPS
         return MatrixTile(warps, size, width)
 
     @property
     def queries(self) -> int:
-        return self.warps * _ROWS
+        return self.warps * ROWS
 
     @property
     def threads(self) -> int:
         return self.warps * _WARP
 
+    @property
+    def keys(self) -> int:
+        """That queries meet at a time."""
+        return 64
+
     def rectangle(self, operands: Operands) -> MatrixRectangle:
         return MatrixRectangle(self, operands)
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """Of both of a lane's rows the largest score and the sum, and totals: of each eight columns two in both rows."""
 
     most: Sequence[Number]
@@ -84,8 +94,8 @@ class _State(NamedTuple):
     totals: Sequence[Value]
 
     @staticmethod
-    def of(values: Sequence[Value]) -> _State:
-        return _State(list(map(number, values[:2])), list(map(number, values[2:4])), list(values[4:]))
+    def of(values: Sequence[Value]) -> State:
+        return State(list(map(number, values[:2])), list(map(number, values[2:4])), list(values[4:]))
 
 
 class MatrixRectangle:
@@ -94,9 +104,7 @@ class MatrixRectangle:
     def __init__(self, tile: MatrixTile, operands: Operands):
         self.tile, self.given, self.what = tile, operands, operands.what
         self.element = element(self.what.dtype)
-        self.of_keys, self.of_values = (
-            block_memory([_KEYS, _padded(size) + _COPIED], self.element) for size in (tile.size, tile.width)
-        )
+        self.of_keys, self.of_values = self._memories()
         self.thread = thread_id()
         self.lane = self.thread % _WARP
         #: Its first column of eight.
@@ -104,14 +112,12 @@ class MatrixRectangle:
 
     def write(self, start: Size, column: Size) -> None:
         """Of the queries from `start` on; `column` is 0: all of their results."""
-        self.row = as_index(start) + self.thread // _WARP * _ROWS + self.lane // _LANES
-        self.rows = [self.row, self.row + _ROWS // 2]
-        first, self.last = seen_keys(self.what, start, self.tile.queries, self.given.keys)
+        first = self._begin(start)
         queries = self._queries()
         self._copy_keys(as_index(first))
         zero = constant_value(0, ir.VectorType.get([2, 2], element("f32")))
         nothing = [*[constant(-math.inf, "f32")] * 2, *[constant(0, "f32")] * 2]
-        totals = [zero] * (_padded(self.tile.width) // _COLUMNS)
+        totals = [zero] * (padded(self.tile.width) // COLUMNS)
 
         def some_keys(key: Number, *carried: Value) -> list[Value]:
             wait_for_copies(0)
@@ -119,14 +125,25 @@ class MatrixRectangle:
             self._copy(self.given.value, self.of_values, self.tile.width, key)
             scores = self._scores(queries)
             wait_for_block()
-            self._copy_keys(key + _KEYS)
-            state, powers = self._powers(self._adjusted(scores, key), _State.of(carried))
+            self._copy_keys(key + self.tile.keys)
+            before = State.of(carried)
+            most, sums, factors, powers = self._powers(self._adjusted(scores, key), before.most, before.sums)
+            by_rows = number(stacked(factors))
+            scaled = [(number(each) * by_rows).value for each in before.totals]
+            weights = self._weights(powers)
             wait_for_copies(1)
             wait_for_block()
-            return [*state.most, *state.sums, *self._weighted(powers, state.totals)]
+            return [*most, *sums, *self._weighted(weights, scaled)]
 
-        found = loops.for_range(first, self.last, some_keys, *nothing, *totals, step=_KEYS)
-        self._put(_State.of(found))
+        found = loops.for_range(first, self.last, some_keys, *nothing, *totals, step=self.tile.keys)
+        self._put(State.of(found))
+
+    def _begin(self, start: Size) -> Size:
+        """Which rows the lane has; the first key that a query of the block sees."""
+        self.row = as_index(start) + self.thread // _WARP * ROWS + self.lane // _LANES
+        self.rows = [self.row, self.row + ROWS // 2]
+        first, self.last = seen_keys(self.what, start, self.tile.queries, self.given.keys)
+        return first
 
     # ---- from memory ----
 
@@ -135,55 +152,81 @@ class MatrixRectangle:
         pair = ir.VectorType.get([2], self.element)
         rows = [minimum(row, as_index(self.given.queries) - 1) for row in self.rows]
         tiles = []
-        for first in range(0, self.tile.size, _DEPTH):
+        for first in range(0, self.tile.size, DEPTH):
             parts = []
-            for begin in (first, first + _DEPTH // 2):
+            for begin in (first, first + DEPTH // 2):
                 for row in rows:
                     at = self.given.query.at(self.given.sequence, row, self.given.head, self.column + begin)
                     is_there = begin < self.tile.size
                     parts.append(load(self.given.query.rows.tensor, at, 2) if is_there else constant_value(0, pair))
-            tiles.append(_stacked(parts))
+            tiles.append(stacked(parts))
         return tiles
 
-    def _copy_keys(self, key: Number) -> None:
+    def _copy_keys(self, key: Number, stage: Size = 0) -> None:
         """Where there are more."""
-        loops.when(key < as_index(self.last), lambda: self._start(self.given.key, self.of_keys, self.tile.size, key))
+        start = partial(self._start, self.given.key, self.of_keys, self.tile.size, key, stage)
+        loops.when(key < as_index(self.last), start)
         ir.Operation.create("nvvm.cp.async.commit.group")
 
-    def _copy(self, part: Part, memory: Value, size: int, key: Number) -> None:
-        self._start(part, memory, size, key)
+    def _copy(self, part: Part, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
+        self._start(part, memory, size, key, stage)
         ir.Operation.create("nvvm.cp.async.commit.group")
 
-    def _start(self, part: Part, memory: Value, size: int, key: Number) -> None:
-        """Starts to copy rows of keys or values; beyond the last one it is that one, beyond its end there are zeros."""
-        across = _padded(size) // _COPIED
-        for begin in range(0, _KEYS * across, self.tile.threads):
+    def _start(self, part: Part, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
+        """Starts to copy rows of keys or values; beyond the last one it is that one."""
+
+        def at(row: Number, column: Number) -> list[Size]:
+            return self.given.of_keys(part, minimum(key + row, as_index(self.last) - 1), column)
+
+        self._start_rows(part.rows.tensor, at, memory, self.tile.keys, size, stage)
+
+    def _start_rows(
+        self,
+        tensor: Value,
+        at: Callable[[Number, Number], list[Size]],
+        memory: Value,
+        rows: int,
+        size: int,
+        stage: Size = 0,
+    ) -> None:
+        """Starts to copy so many rows; beyond the end of one there are zeros."""
+        across = padded(size) // COPIED
+        for begin in range(0, rows * across, self.tile.threads):
             unit = self.thread + begin
-            row, column = unit // across, unit % across * _COPIED
+            row, column = unit // across, unit % across * COPIED
             count = None
             inside = column
-            if size % _DEPTH:
-                inside = minimum(column, size - _COPIED)
-                count = select(column < size, as_index(_COPIED), as_index(0))
-            at = self.given.of_keys(part, minimum(key + row, as_index(self.last) - 1), inside)
-            start = partial(start_copy, part.rows.tensor, at, memory, [row, column], _COPIED, count)
-            only_if(None if begin + self.tile.threads <= _KEYS * across else unit < _KEYS * across, start)
+            if size % DEPTH:
+                inside = minimum(column, size - COPIED)
+                count = select(column < size, as_index(COPIED), as_index(0))
+            to = self._place(row, column, rows, stage)
+            start = partial(start_copy, tensor, at(row, inside), memory, to, COPIED, count)
+            only_if(None if begin + self.tile.threads <= rows * across else unit < rows * across, start)
+
+    def _memories(self) -> list[Value]:
+        """For keys and values, in a block's shared memory."""
+        sizes = self.tile.size, self.tile.width
+        return [block_memory([self.tile.keys, padded(size) + COPIED], self.element) for size in sizes]
+
+    def _place(self, row: Number, column: Number, rows: int, stage: Size) -> list[Size]:
+        """Where an element is in there."""
+        return [row, column]
 
     # ---- scores ----
 
     def _scores(self, queries: Sequence[Value]) -> list[Value]:
-        scores = [constant_value(0, ir.VectorType.get([2, 2], element("f32")))] * (_KEYS // _COLUMNS)
+        scores = [constant_value(0, ir.VectorType.get([2, 2], element("f32")))] * (self.tile.keys // COLUMNS)
         # Tiles of eight elements of eight keys: those of the next elements come first, then of the next keys.
         row = self.lane // 16 * 8 + self.lane % 8
         place = self.lane // 8 % 2 * 8
         for step, query in enumerate(queries):
-            for pair in range(_KEYS // 16):
-                tiles = load_tiles(self.of_keys, [row + pair * 16, place + step * _DEPTH], is_turned=False)
+            for pair in range(self.tile.keys // 16):
+                tiles = load_tiles(self.of_keys, [row + pair * 16, place + step * DEPTH], is_turned=False)
                 for half, keys in enumerate(halves(tiles)):
                     scores[pair * 2 + half] = add_products(query, keys, scores[pair * 2 + half])
         return scores
 
-    def _adjusted(self, scores: Sequence[Value], key: Number) -> list[list[list[Number]]]:
+    def _adjusted(self, scores: Sequence[Value], key: Number) -> Rows:
         """Scaled for powers of two, with the bias, and -inf where a key is not seen: by rows, tiles and columns."""
         what = self.what
         scale = what.scale * _LOG2_E
@@ -197,7 +240,7 @@ class MatrixRectangle:
             for tile, each in enumerate(scores):
                 columns = []
                 for column in range(2):
-                    far = tile * _COLUMNS + column
+                    far = tile * COLUMNS + column
                     score = _element(each, half, column) * scale
                     for bias in self.given.biases_at(self.given.head, row, place + far):
                         score = fma(bias, constant(_LOG2_E, "f32"), score)
@@ -213,29 +256,34 @@ class MatrixRectangle:
     @property
     def _is_whole(self) -> bool:
         """Whether no block of keys goes beyond the last one."""
-        return self.what.window is None and is_multiple(self.given.keys, _KEYS)
+        return self.what.window is None and is_multiple(self.given.keys, self.tile.keys)
 
-    def _powers(self, scores: list[list[list[Number]]], before: _State) -> tuple[_State, list[Value]]:
-        """What is carried on, but for these keys' values, and what these are multiplied by."""
+    def _powers(
+        self, scores: Rows, most_before: Sequence[Number], sums_before: Sequence[Number]
+    ) -> tuple[list[Number], list[Number], list[Value], Rows]:
+        """Of each row the largest score, the sum, and what two columns of its totals shrink by; what these keys' values
+        are multiplied by."""
         most, sums, factors, powers = [], [], [], []
         for row, tiles in enumerate(scores):
             own = [score for columns in tiles for score in columns]
-            largest = maximum(before.most[row], of_threads(maximum, own, _LANES))
+            largest = maximum(most_before[row], of_threads(maximum, own, _LANES))
             base = based_on(largest)
-            factor = intrinsic("exp2", before.most[row] - base)
+            factor = intrinsic("exp2", most_before[row] - base)
             found = [[intrinsic("exp2", score - base) for score in columns] for columns in tiles]
             flat = [each for columns in found for each in columns]
             most.append(largest)
-            sums.append(fma(before.sums[row], factor, sum(flat[1:], flat[0])))
+            sums.append(fma(sums_before[row], factor, sum(flat[1:], flat[0])))
             factors.append(from_elements([factor, factor]))
             powers.append(found)
-        by_rows = _stacked(factors)
-        totals = [number(each) * number(by_rows) for each in before.totals]
+        return most, sums, factors, powers
+
+    def _weights(self, powers: Rows) -> list[Value]:
+        """The same as the left factor of products with these keys' values."""
         weights = []
-        for first in range(0, _KEYS // _COLUMNS, 2):
+        for first in range(0, self.tile.keys // COLUMNS, 2):
             parts = [powers[row][tile] for tile in (first, first + 1) for row in range(2)]
-            weights.append(_stacked([number(from_elements(each)).to(self.what.dtype).value for each in parts]))
-        return _State(most, sums, totals), weights
+            weights.append(stacked([number(from_elements(each)).to(self.what.dtype).value for each in parts]))
+        return weights
 
     # ---- totals ----
 
@@ -246,32 +294,32 @@ class MatrixRectangle:
         place = self.lane // 16 * 8
         for step, weight in enumerate(weights):
             for pair in range(len(found) // 2):
-                tiles = load_tiles(self.of_values, [row + step * _DEPTH, place + pair * 16], is_turned=True)
+                tiles = load_tiles(self.of_values, [row + step * DEPTH, place + pair * 16], is_turned=True)
                 for half, values in enumerate(halves(tiles)):
                     found[pair * 2 + half] = add_products(weight, values, found[pair * 2 + half])
         return found
 
-    def _put(self, state: _State) -> None:
+    def _put(self, state: State) -> None:
         """The results, of what there is."""
         result = quotient(self.what, self.given.keys)
         for half, row in enumerate(self.rows):
             divisor = of_threads(lambda x, y: x + y, [state.sums[half]], _LANES)
 
             def put(half: int = half, row: Number = row, divisor: Number = divisor) -> None:
-                for tile in range(self.tile.width // _COLUMNS):
+                for tile in range(self.tile.width // COLUMNS):
                     pair = [result(_element(state.totals[tile], half, column), divisor) for column in range(2)]
-                    at = self.given.out.at(self.given.sequence, row, self.given.head, self.column + tile * _COLUMNS)
+                    at = self.given.out.at(self.given.sequence, row, self.given.head, self.column + tile * COLUMNS)
                     store(from_elements(pair), self.given.out.rows.tensor, at)
 
             queries = self.given.queries
             only_if(None if is_multiple(queries, self.tile.queries) else row < as_index(queries), put)
 
 
-def _padded(size: int) -> int:
-    return -(-size // _DEPTH) * _DEPTH
+def padded(size: int) -> int:
+    return -(-size // DEPTH) * DEPTH
 
 
-def _stacked(rows: Sequence[Value]) -> Value:
+def stacked(rows: Sequence[Value]) -> Value:
     """Vectors as the rows of one."""
     type_: Type = ir.VectorType.get([len(rows), *rows[0].type.shape], rows[0].type.element_type)
     whole = constant_value(0, type_)

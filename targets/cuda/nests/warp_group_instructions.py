@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....bindings.ir import Value
+from ....bindings.ir import Type, Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, as_i64, operation
@@ -39,7 +39,12 @@ class Factor(NamedTuple):
 
     def rows_apart(self) -> int:
         """From 64 rows to the next ones."""
-        return (self.next_side if self.is_turned else _ROWS * LINE_BYTES) // _UNIT
+        return self.next_side // _UNIT if self.is_turned else rows_apart(_ROWS)
+
+
+def rows_apart(rows: int) -> int:
+    """From a line to that so many further on."""
+    return rows * LINE_BYTES // _UNIT
 
 
 def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Value:
@@ -54,12 +59,12 @@ def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Va
 
 def show_to_groups() -> None:
     """What the thread has written to shared memory, wgmma sees behind the next barrier."""
-    _assembly("fence.proxy.async.shared::cta;", [], [])
+    assembly("fence.proxy.async.shared::cta;", [], [])
 
 
 def wait_for_groups(sums: Sequence[Value]) -> list[Value]:
     """The sums when all that was asked for is in them."""
-    return _assembly("wgmma.wait_group.sync.aligned 0;", sums, [])
+    return assembly("wgmma.wait_group.sync.aligned 0;", sums, [])
 
 
 def add_group_products(
@@ -92,14 +97,19 @@ def add_group_products(
                 f"{name} {{{registers}}}, left, right, adds{more};",
             ]
     lines += ["wgmma.commit_group.sync.aligned;", f"wgmma.wait_group.sync.aligned {pending};"]
-    return _assembly("\n\t".join(["{", *lines, "}"]), sums, descriptors)
+    return assembly("\n\t".join(["{", *lines, "}"]), sums, descriptors)
 
 
-def _assembly(text: str, changed: Sequence[Value], given: Sequence[Value]) -> list[Value]:
-    """Instructions that change values where they are, and read words of 64 bits."""
-    types = [each.type for each in changed]
-    kinds = ["f" if isinstance(type_, ir.FloatType) else "r" for type_ in types]
-    parts = [*(f"={kind}" for kind in kinds), *map(str, range(len(kinds))), *["l"] * len(given), "~{memory}"]
+def assembly(text: str, changed: Sequence[Value], given: Sequence[Value], made: Sequence[Type] = ()) -> list[Value]:
+    """Instructions that change values where they are, make new ones, and read others.
+
+    In the text these are `$0` and so on: what is changed, what is made, once more what is changed, what is read.
+    """
+    types = [*(each.type for each in changed), *made]
+    outputs = [f"={_kind(type_)}" for type_ in types[: len(changed)]]
+    outputs += [f"=&{_kind(type_)}" for type_ in made]
+    inputs = [*map(str, range(len(changed))), *(_kind(each.type) for each in given)]
+    parts = [*outputs, *inputs, "~{memory}"]
     attributes = {
         "asm_string": ir.StringAttr.get(text),
         "constraints": ir.StringAttr.get(",".join(parts)),
@@ -110,8 +120,15 @@ def _assembly(text: str, changed: Sequence[Value], given: Sequence[Value]) -> li
         ir.Operation.create("llvm.inline_asm", [], operands, attributes)
         return []
     packed = ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>")
-    made = result_of("llvm.inline_asm", operands, packed, **attributes)
+    whole = result_of("llvm.inline_asm", operands, packed, **attributes)
     return [
-        result_of("llvm.extractvalue", [made], type_, position=ir.DenseI64ArrayAttr.get([at]))
+        result_of("llvm.extractvalue", [whole], type_, position=ir.DenseI64ArrayAttr.get([at]))
         for at, type_ in enumerate(types)
     ]
+
+
+def _kind(type_: Type) -> str:
+    """Of a register."""
+    if isinstance(type_, ir.FloatType):
+        return "f"
+    return "l" if type_.width == 64 else "r"

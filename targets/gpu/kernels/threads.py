@@ -57,11 +57,11 @@ def shared_memory(kernel: Operation, shape: Sequence[int], element: Type, alignm
     return operation("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name)).value
 
 
-def block_memory(shape: Sequence[int], element: Type) -> Value:
+def block_memory(shape: Sequence[int], element: Type, alignment: int = ALIGNMENT) -> Value:
     """The same in code that is to be a kernel: gpu-share-threads places it."""
     type_ = shared_type(shape, element)
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
-    return ir.Operation.create("memref.alloc", [type_], attributes={**segments(0, 0), "alignment": alignment}).result
+    attributes = {**segments(0, 0), "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)}
+    return ir.Operation.create("memref.alloc", [type_], attributes=attributes).result
 
 
 def shared_type(shape: Sequence[int], element: Type) -> Type:

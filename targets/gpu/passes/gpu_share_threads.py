@@ -25,7 +25,7 @@ from ..kernels.rows import rows_of, write_rows
 from ..kernels.several import write_several
 from ..kernels.split import reduce_part
 from ..kernels.teams import Team, shape_of, steps_of
-from ..kernels.threads import block_id, shared_memory, thread_id, threads_of
+from ..kernels.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.transpose import turned, write_turned
 from ..kernels.vectors import Lanes
 from ..kernels.work import is_shared, is_structured
@@ -211,6 +211,7 @@ def _place_memory(kernel: Operation) -> None:
     for op in [each for each in operations_in(kernel) if each.name == "memref.alloc"]:
         type_ = op.results[0].type
         with op.location, ir.InsertionPoint.at_block_begin(body_of(kernel)):
-            shared = shared_memory(kernel, type_.shape, type_.element_type)
+            asked = op.attributes["alignment"].value if "alignment" in op.attributes else ALIGNMENT
+            shared = shared_memory(kernel, type_.shape, type_.element_type, max(asked, ALIGNMENT))
             is_same = shared.type == type_
             replace_op(op, [shared if is_same else operation("memref.memory_space_cast", [shared], type_).value])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy
 import pytest
 from emulated import Result, kernel, run
@@ -93,6 +94,66 @@ def test_a_product() -> None:
 def test_what_is_found(part: str, text: str, words: str) -> None:
     with pytest.raises(Fault, match=words):
         multiplied(**{part: text})
+
+
+#: The left factor of a lane in registers, of rows that lie one behind the other as they are.
+_OWN = """shr.u32 %r5, %r60, 5; mul.lo.u32 %r5, %r5, 16; and.b32 %r6, %r60, 31; shr.u32 %r7, %r6, 2;
+    add.u32 %r5, %r5, %r7; mul.lo.u32 %r5, %r5, 32; and.b32 %r6, %r6, 3; mul.lo.u32 %r6, %r6, 4;
+    add.u32 %r5, %r5, %r6; mul.wide.u32 %d9, %r5, 1; add.s64 %d13, %d1, %d9; add.s64 %d13, %d13, """
+_LOAD = """; ld.global.b32 %w0, [%d13]; ld.global.b32 %w1, [%d13+256]; ld.global.b32 %w2, [%d13+16];
+    ld.global.b32 %w3, [%d13+272];"""
+_FROM_REGISTERS = (
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.{0}.{0} {{%f0, %f1, %f2, %f3}}, {{%w0, %w1, %w2, %w3}}, %d21, %p2, "
+    "1, 1, 0;"
+)
+
+
+#: By another one's sums.
+_WITH_SUMS = _FROM_REGISTERS.format("f16").replace("%w0", "%f0").replace("%f0, %f1, %f2, %f3", "%f4, %f5, %f6, %f7")
+
+
+def multiplied_from_registers(dtype: Any = numpy.float16, **changes: str) -> tuple[Any, Any]:
+    random = numpy.random.default_rng(12)
+    rows, columns = random.integers(-8, 8, (64, _STEPS)), random.integers(-8, 8, (_COLUMNS, _LINE))
+    whole = numpy.zeros((64, _LINE))
+    given = [_swizzled(each.astype(dtype)).reshape(-1) for each in (whole, columns)]
+    multiply = _FROM_REGISTERS.format("f16" if dtype is numpy.float16 else "bf16")
+    parts = {**_PARTS, "zero": f"{_PARTS['zero']} {_OWN}{_BYTES}{_LOAD}", "multiply": multiply, **changes}
+    body = "\n".join(parts.values())
+    registers = ".reg .b32 %f<8>; .reg .b32 %w<8>; .reg .pred"
+    text = kernel(body, 2, _BEFORE).replace(".reg .pred", registers).replace("sm_80", "sm_90a")
+    data = numpy.concatenate([*given, rows.astype(dtype).reshape(-1)])
+    result = Result((128, 4), numpy.float32)
+    (_, found) = run(text, data, result, block=128, shared=_BYTES, capability=(9, 0))
+    thread = numpy.arange(128)[:, None]
+    row = thread // 32 * 16 + thread % 32 // 4 + numpy.array([0, 0, 8, 8])
+    wanted = 1 + rows.astype(float) @ columns[:, :_STEPS].T.astype(float)
+    return found, wanted[row, thread % 4 * 2 + numpy.array([0, 1, 0, 1])]
+
+
+@pytest.mark.parametrize("dtype", [numpy.float16, ml_dtypes.bfloat16])
+def test_a_factor_in_registers(dtype: Any) -> None:
+    found, wanted = multiplied_from_registers(dtype)
+    assert (found == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "words"),
+    [
+        ("commit", _PARTS["commit"] + "mov.b32 %w2, %r1;", "writes a register of factors of a wgmma"),
+        ("commit", _PARTS["commit"] + "mov.b32 %r1, %w2;", "reads a register of factors of a wgmma"),
+        ("fence", _PARTS["fence"] + "mov.b32 %w1, %w0;", "factors were written, and no wgmma.fence is behind"),
+        ("commit", _WITH_SUMS, "factors of one wgmma are sums of another one"),
+    ],
+)
+def test_what_is_found_of_factors_in_registers(part: str, text: str, words: str) -> None:
+    with pytest.raises(Fault, match=words):
+        multiplied_from_registers(**{part: text})
+
+
+def test_factors_that_were_waited_for_may_be_overwritten() -> None:
+    found, wanted = multiplied_from_registers(change="mov.b32 %w2, %r1;")
+    assert (found == wanted).all()
 
 
 def test_what_was_waited_for_may_be_overwritten() -> None:

@@ -1,5 +1,8 @@
 // RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads | FileCheck %s
 
+// Shared memory is declared in front of the kernels, where operations ask it to lie.
+// CHECK: memref.global "private" @aligned_shared : memref<64xf32, 3> {{.*}}alignment = 1024
+
 // All operands go through both loops alike, so they are one. A thread of the grid does the points of 16 bytes, if there
 // are so many, else those that are left.
 // CHECK-LABEL: gpu.func @points
@@ -214,5 +217,21 @@ func.func @ordered(%x: memref<?xf32>, %n: index) {
       linalg.yield %a : f32
     }
   } {tir.parallel = 1 : i64}
+  return
+}
+
+// Of a block's threads one has each element, in memory at multiples of 1024 bytes.
+// CHECK-LABEL: gpu.func @aligned
+// CHECK: memref.get_global @aligned_shared
+func.func @aligned(%m: index, %x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %m step %c1 {
+    %t = memref.alloc() {alignment = 1024 : i64} : memref<64xf32, 3>
+    %thread = gpu.thread_id x
+    %a = memref.load %x[%thread] : memref<?xf32>
+    memref.store %a, %t[%thread] : memref<64xf32, 3>
+    memref.store %a, %x[%thread] : memref<?xf32>
+  } {tir.parallel = 1 : i64, tir.threads = 32 : i64}
   return
 }

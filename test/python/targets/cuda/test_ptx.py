@@ -213,6 +213,25 @@ def test_each_level(opt_level: int) -> None:
     assert ".entry k(" in text and "__nv_" not in text
 
 
+def test_registers_of_groups_of_warps_stay_where_they_are() -> None:
+    """While such a group computes nobody may touch them: at the lowest level they would be copied to others."""
+    ask = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $8, 1, 1, 1, 0, 0;"
+    sums = "!llvm.struct<(f32, f32, f32, f32)>"
+    body = f"""%i = gpu.global_id x
+      %x = memref.load %a[%i] : memref<4096xf32>
+      %d = arith.constant 0 : i64
+      %s = llvm.inline_asm has_side_effects "{ask}", "=f,=f,=f,=f,0,1,2,3,l" %x, %x, %x, %x, %d
+        : (f32, f32, f32, f32, i64) -> {sums}
+      %s0 = llvm.extractvalue %s[0] : {sums}
+      %s1 = llvm.extractvalue %s[1] : {sums}
+      %y = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,=f,0,1" %s0, %s1
+        : (f32, f32) -> !llvm.struct<(f32, f32)>
+      %z = llvm.extractvalue %y[0] : !llvm.struct<(f32, f32)>
+      memref.store %z, %a[%i] : memref<4096xf32>"""
+    text = made(kernel(body, "%a: memref<4096xf32>", "k"), "sm_90a", 0)
+    assert "mov" not in text[text.index("wgmma.mma_async") : text.index("wgmma.wait_group")]
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 def test_each_architecture(arch: str) -> None:
     text = made(on_elements("f32", "%z = arith.addf %x, %y : f32", "k"), arch)

@@ -63,11 +63,13 @@ CASES: dict[str, tuple[str, tuple[Shape, ...], Build]] = {
     "many_columns": ("float32", ((1, 197, 768), (768, 3072), (3072,)), product),
     "heads": ("float32", ((1, 128, 8, 64),) * 3, attention),
     "heads_halves": ("float16", ((1, 128, 8, 64),) * 3, attention),
+    "large_heads_halves": ("float16", ((1, 128, 4, 128),) * 3, attention),
+    "largest_heads_bfloats": ("bfloat16", ((1, "length", 4, 256),) * 3, attention),
     "heads_of_any_length": ("float32", (_HEADS,) * 3, attention),
 }
 #: Those whose factors warps multiply by instructions of their own, and groups of four of them on sm_90a.
 BY_WARPS = ("rows_halves", "rows_bfloats", "rows_bytes")
-BY_GROUPS = ("rows_halves", "rows_bfloats")
+BY_GROUPS = ("rows_halves", "rows_bfloats", "heads_halves", "large_heads_halves", "largest_heads_bfloats")
 
 
 @cache

@@ -229,11 +229,6 @@ def product_of(arch: str, rows: int, columns: int, steps: int, **options: Any) -
     return rx.compile(module, f"cuda{{arch={arch}}}", **options)
 
 
-def test_sums_under_way_are_not_copied_at_any_level() -> None:
-    code = bytes(product_of("sm_90a", 128, 128, 512, opt_level=0)._artifact.devices[0].data).decode()
-    assert "mov.b32" not in code[code.index("wgmma.mma_async") : code.index("wgmma.wait_group.sync.aligned 0")]
-
-
 def test_other_devices_multiply_by_warps() -> None:
     for arch, name in {"sm_80": "mma.sync", "sm_90": "mma.sync", "sm_90a": "wgmma", "sm_100": "mma.sync"}.items():
         code = bytes(product_of(arch, 256, 256, 256)._artifact.devices[0].data).decode()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products that a group of four warps asks for and does not wait for at once: it computes other things meanwhile.
+
+What was asked for stays in the registers that it is in, factors as well as sums, until the group has waited: whoever
+waits names all of them, so that nobody takes such a register for something else before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....bindings.ir import Value
+from ....bindings.mlir import ir
+from .warp_group_instructions import assembly
+
+#: Words of 32 bits that a lane has of 64 rows and the steps of an instruction; its numbers of eight columns.
+WORDS_OF_STEP, NUMBERS_OF_COLUMNS = 4, 4
+_STEPS, _COLUMNS = 16, 8
+
+
+class Request(NamedTuple):
+    """Sums of products of 16-bit numbers: 64 rows, so many columns, some steps of 16."""
+
+    #: PTX's name of the factors' elements.
+    type: str
+    columns: int
+    #: A lane's words of the left factor, or where it lies in shared memory.
+    left: Sequence[Value] | Value
+    #: Where the right factor lies, and whether its lines go along columns.
+    right: Value
+    is_turned: bool
+    #: How far from there each step of both lies; of words nobody asks.
+    steps: Sequence[tuple[int, int]]
+    #: To which products are added; without, they begin with the first ones.
+    sums: Sequence[Value] = ()
+
+    @property
+    def numbers(self) -> int:
+        """Of a lane's sums."""
+        return self.columns // _COLUMNS * NUMBERS_OF_COLUMNS
+
+
+def ask_for(*requests: Request) -> list[list[Value]]:
+    """The sums of each, when somebody has waited for them: that can be done for each, in their order."""
+    changed = [value for request in requests for value in request.sums]
+    begun = [request for request in requests if not request.sums]
+    given = [value for request in requests for value in _given(request)]
+    total = len(changed) + sum(request.numbers for request in begun)
+    sums, operands = iter(range(len(changed))), iter(range(total + len(changed), total + len(changed) + len(given)))
+    new = iter(range(len(changed), total))
+    lines = [
+        ".reg .pred adds, begins; .reg .b64 left, right;",
+        "setp.eq.s32 adds, 0, 0; setp.ne.s32 begins, 0, 0;",
+        "wgmma.fence.sync.aligned;",
+    ]
+    places = []
+    for request in requests:
+        own = [next(sums if request.sums else new) for _ in range(request.numbers)]
+        lines += _instructions(request, own, [next(operands) for _ in _given(request)])
+        places.append(own)
+    f32 = ir.F32Type.get()
+    text = "\n\t".join(["{", *lines, "}"])
+    found = assembly(text, changed, given, [f32] * (total - len(changed)))
+    return [[found[place] for place in own] for own in places]
+
+
+def wait_for(values: Sequence[Value], pending: int, factors: Sequence[Value] = ()) -> list[Value]:
+    """Sums when they are there, while so many of the last requests may be under way. Of `factors` in registers the
+    group has no more need."""
+    return assembly(f"wgmma.wait_group.sync.aligned {pending};", values, factors)
+
+
+def _given(request: Request) -> list[Value]:
+    return [*([request.left] if isinstance(request.left, Value) else request.left), request.right]
+
+
+def _instructions(request: Request, sums: Sequence[int], operands: Sequence[int]) -> list[str]:
+    kind, columns = request.type, request.columns
+    name = f"wgmma.mma_async.sync.aligned.m64n{columns}k{_STEPS}.f32.{kind}.{kind}"
+    registers = ", ".join(f"${place}" for place in sums)
+    *left, right = operands
+    in_memory = isinstance(request.left, Value)
+    turned = f"0, {int(request.is_turned)}" if in_memory else str(int(request.is_turned))
+    lines = []
+    for step, (left_far, right_far) in enumerate(request.steps):
+        words = left[step * WORDS_OF_STEP : (step + 1) * WORDS_OF_STEP]
+        if in_memory:
+            lines.append(f"add.s64 left, ${left[0]}, {left_far};")
+        factor = "left" if in_memory else f"{{{', '.join(f'${word}' for word in words)}}}"
+        adds = "adds" if step or request.sums else "begins"
+        lines += [
+            f"add.s64 right, ${right}, {right_far};",
+            f"{name} {{{registers}}}, {factor}, right, {adds}, 1, 1, {turned};",
+        ]
+    return [*lines, "wgmma.commit_group.sync.aligned;"]
