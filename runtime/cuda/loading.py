@@ -28,6 +28,10 @@ _CALLED = (
     "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
 _CONSTANT_ALIGNMENT = 256
+#: What makes tensor maps, of the table's place behind graphs, and the first driver's version that has it.
+_MAKES_MAPS, _FIRST_WITH_MAPS = "cuTensorMapEncodeTiled", "12.0"
+#: Instructions that read them. What is no text may have some where it is for a device with them.
+_READS_MAPS, _HAS_MAPS = b"cp.async.bulk.tensor", "sm_90a"
 #: For what kernels assert: one for each of so many threads that call, and as many flags.
 _RECORDS, _RECORD_BYTES = 64, 64
 _PORTABLE_AND_MAPPED = 3
@@ -67,6 +71,7 @@ class DeviceProgram:
         self.device = self.driver.device(int(device.partition(":")[2]))
         _check_arch(code, self.device)
         self._addresses = [self.driver.address(name) for name in _CALLED]
+        self._make_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _needs_maps(code) else 0
         self._graphs = Graphs(self.driver, graphs) if graphs else None
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
@@ -90,7 +95,7 @@ class DeviceProgram:
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
         graphs = 0 if self._graphs is None else self._graphs.address
-        listed = [*head, *self._addresses, graphs, *self.kernels]
+        listed = [*head, *self._addresses, graphs, self._make_maps, *self.kernels]
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
@@ -194,6 +199,10 @@ class DeviceProgram:
         own = self._allocate(ctypes.sizeof(flags), "flags for what kernels assert")
         self.driver.call("cuMemcpyHtoD", own, ctypes.addressof(flags), ctypes.sizeof(flags))
         return host.value or 0, own
+
+
+def _needs_maps(code: DeviceCode) -> bool:
+    return _READS_MAPS in bytes(code.data) if code.format == "ptx" else code.arch == _HAS_MAPS
 
 
 def _listed(codes: Sequence[DeviceCode]) -> str:

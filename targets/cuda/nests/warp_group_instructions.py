@@ -54,12 +54,12 @@ def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Va
 
 def show_to_groups() -> None:
     """What the thread has written to shared memory, wgmma sees behind the next barrier."""
-    _assembly("fence.proxy.async.shared::cta;", [], [])
+    assembly("fence.proxy.async.shared::cta;", [], [])
 
 
 def wait_for_groups(sums: Sequence[Value]) -> list[Value]:
     """The sums when all that was asked for is in them."""
-    return _assembly("wgmma.wait_group.sync.aligned 0;", sums, [])
+    return assembly("wgmma.wait_group.sync.aligned 0;", sums, [])
 
 
 def add_group_products(
@@ -92,14 +92,14 @@ def add_group_products(
                 f"{name} {{{registers}}}, left, right, adds{more};",
             ]
     lines += ["wgmma.commit_group.sync.aligned;", f"wgmma.wait_group.sync.aligned {pending};"]
-    return _assembly("\n\t".join(["{", *lines, "}"]), sums, descriptors)
+    return assembly("\n\t".join(["{", *lines, "}"]), sums, descriptors)
 
 
-def _assembly(text: str, changed: Sequence[Value], given: Sequence[Value]) -> list[Value]:
-    """Instructions that change values where they are, and read words of 64 bits."""
+def assembly(text: str, changed: Sequence[Value], given: Sequence[Value]) -> list[Value]:
+    """Instructions that change values where they are, and read words of 32 or 64 bits."""
     types = [each.type for each in changed]
     kinds = ["f" if isinstance(type_, ir.FloatType) else "r" for type_ in types]
-    parts = [*(f"={kind}" for kind in kinds), *map(str, range(len(kinds))), *["l"] * len(given), "~{memory}"]
+    parts = [*(f"={kind}" for kind in kinds), *map(str, range(len(kinds))), *map(_register, given), "~{memory}"]
     attributes = {
         "asm_string": ir.StringAttr.get(text),
         "constraints": ir.StringAttr.get(",".join(parts)),
@@ -115,3 +115,8 @@ def _assembly(text: str, changed: Sequence[Value], given: Sequence[Value]) -> li
         result_of("llvm.extractvalue", [made], type_, position=ir.DenseI64ArrayAttr.get([at]))
         for at, type_ in enumerate(types)
     ]
+
+
+def _register(word: Value) -> str:
+    """The kind of a word's register, as constraints say it."""
+    return "r" if isinstance(word.type, ir.IntegerType) and word.type.width == 32 else "l"

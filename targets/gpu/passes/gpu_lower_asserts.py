@@ -16,7 +16,6 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, functions_in, has_body, operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import made_again
 from ....emit.arithmetic import result_of
 from ....emit.linalg import segments
 from ....emit.numbers import as_i64, number
@@ -24,14 +23,13 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.support import DEVICE_TABLE, Support, cut
+from ..kernels.outline import pass_more, tell_type
 
 _ASSERT = "tir.assert"
 #: Offsets behind the flag, and in the record.
 _RECORD, _WHERE, _SITE, _NUMBERS = 8, 8, 16, 24
 #: LLVM's orders of what threads see.
 _MONOTONIC, _ACQUIRE_RELEASE = 2, 6
-#: Of gpu.launch_func: where the number of the kernel's operands stands among its segments.
-_KERNEL_OPERANDS = 11
 
 
 @register_pass
@@ -82,8 +80,7 @@ class _Kernel:
                 self._split(block)
             if is_behind:
                 self._leave_early()
-        inputs = [argument.type for argument in entry.arguments]
-        kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+        tell_type(kernel)
         return list(self._sites)
 
     def _leave_early(self) -> None:
@@ -172,8 +169,4 @@ def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place:
     with launch.location, ir.InsertionPoint(launch):
         flag = support.value("device_record", address_of(DEVICE_TABLE))
         more = [flag, *([_place()] if tells_place else []), *map(address_of, sites)]
-        made = made_again(launch, [*launch.operands, *more], [])
-        counts = list(launch.attributes["operandSegmentSizes"])
-        counts[_KERNEL_OPERANDS] += len(more)
-        made.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(counts)
-    launch.erase()
+    pass_more(launch, more)
