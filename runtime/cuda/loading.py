@@ -29,6 +29,10 @@ _CALLED = (
     "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
 _CONSTANT_ALIGNMENT = 256
+#: What makes tensor maps, of the table's place behind graphs, and the first driver's version that has it.
+_MAKES_MAPS, _FIRST_WITH_MAPS = "cuTensorMapEncodeTiled", "12.0"
+#: Instructions that read them. What is no text may have some where it is for a device with them.
+_READS_MAPS, _HAS_MAPS = b"cp.async.bulk.tensor", "sm_90a"
 #: For what kernels assert: one for each of so many threads that call, and as many flags.
 _RECORDS, _RECORD_BYTES = 64, 64
 _PORTABLE_AND_MAPPED = 3
@@ -74,6 +78,7 @@ class DeviceProgram:
         _check_arch(code, self.device)
         self._addresses = [self.driver.address(name) for name in _CALLED]
         self.graphs = graphs_of(signatures, graphs, self.driver, self.device)
+        self._make_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _needs_maps(code) else 0
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
@@ -96,7 +101,7 @@ class DeviceProgram:
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
         graphs = 0 if self.graphs is None else self.graphs.address
-        listed = [*head, *self._addresses, graphs, *self.kernels]
+        listed = [*head, *self._addresses, graphs, self._make_maps, *self.kernels]
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
@@ -200,6 +205,10 @@ class DeviceProgram:
         own = self._allocate(ctypes.sizeof(flags), "flags for what kernels assert")
         self.driver.call("cuMemcpyHtoD", own, ctypes.addressof(flags), ctypes.sizeof(flags))
         return host.value or 0, own
+
+
+def _needs_maps(code: DeviceCode) -> bool:
+    return _READS_MAPS in bytes(code.data) if code.format == "ptx" else code.arch == _HAS_MAPS
 
 
 def _listed(codes: Sequence[DeviceCode]) -> str:

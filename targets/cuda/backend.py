@@ -17,7 +17,7 @@ from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
 from ..host.entry import KERNELS
 from .arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
-from .device_passes import DEVICE_PASSES
+from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
@@ -50,7 +50,7 @@ class CudaBackend(Backend):
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         self.machine(target)
         options = str(target).removeprefix(target.name)
-        return gpu_stages("cuda", DEVICE_PASSES, options, arch_of(target).block_shared)
+        return gpu_stages("cuda", DEVICE_PASSES, options, arch_of(target).block_shared, LAUNCH_PASSES)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode

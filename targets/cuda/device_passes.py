@@ -33,4 +33,6 @@ _PASSES = (
 )
 
 #: Of a module that holds a gpu.module; what these leave is translated to PTX (objects/ptx.py).
+#: Before launches become calls.
+LAUNCH_PASSES: tuple[str, ...] = ("cuda-make-tensor-maps",)
 DEVICE_PASSES: tuple[str, ...] = ("cuda-widen-shuffles", f"gpu.module({','.join(_PASSES)})")

@@ -56,11 +56,16 @@ _PLAN = Stage(
 
 
 def gpu_stages(
-    device: str, device_passes: Sequence[str], options: str = "", block_shared: int = STATIC_SHARED
+    device: str,
+    device_passes: Sequence[str],
+    options: str = "",
+    block_shared: int = STATIC_SHARED,
+    launch_passes: Sequence[str] = (),
 ) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of.
 
-    `options` are the target's, `{arch=sm_90a}`; `block_shared` the bytes of shared memory that a block may have.
+    `options` are the target's, `{arch=sm_90a}`; `block_shared` the bytes of shared memory that a block may have;
+    `launch_passes` have launches pass what kernels of the device need more.
     """
     of_host = tuple(stages_of("llvm", 3))
     # What computes an operator may be by an instruction that one device has.
@@ -88,7 +93,10 @@ def gpu_stages(
         ),
         Stage(
             "errors",
-            ("host-lower-packed", "gpu-lower-asserts", "gpu-lower-launches", "host-check-memory", "host-lower-errors"),
+            (
+                *("host-lower-packed", "gpu-lower-asserts", *launch_passes, "gpu-lower-launches"),
+                *("host-check-memory", "host-lower-errors"),
+            ),
             "what can fail returns a status",
             verify="later",
         ),

@@ -2,7 +2,7 @@
 //
 // What host code of programs for NVIDIA's GPUs does with the device: memory, copies, launches, what kernels assert. Beside
 // support.mlir, whose names it uses, for programs that need it (support.py); tensors are in device_tensors.mlir, what
-// few programs need in device_calls.mlir, device_profile.mlir and device_graphs.mlir.
+// few programs need in device_calls.mlir, device_profile.mlir, device_graphs.mlir and device_tensor_maps.mlir.
 //
 // `%table` is the program's table of one place each (DEVICE_SLOTS of support.py, runtime/cuda/loading.py fills it):
 //   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's
@@ -11,7 +11,7 @@
 //  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
 //  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate      19 cuEventRecord
 //  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 graphs, where there are (device_graphs.mlir)
-//  24 the first kernel's handle
+//  24 cuTensorMapEncodeTiled, where kernels need it (device_tensor_maps.mlir)   25 the first kernel's handle
 // Work goes to the caller's stream, the one that TVMFFIEnvGetStream tells for the device.
 
 !ptr = !llvm.ptr
@@ -179,7 +179,7 @@ llvm.func hidden @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64
     %params: !ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32  %one = llvm.mlir.constant(1 : i32) : i32
   %c0 = llvm.mlir.constant(0 : i64) : i64  %most = llvm.mlir.constant(2147483647 : i64) : i64
-  %first = llvm.mlir.constant(24 : i64) : i64  %null = llvm.mlir.zero : !ptr
+  %first = llvm.mlir.constant(25 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %is_none = llvm.icmp "sle" %blocks, %c0 : i64
   llvm.cond_br %is_none weights([1, 2000]), ^return(%ok : i32), ^count
 ^count:

@@ -28,6 +28,7 @@ _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
+    "device_tensor_maps.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
@@ -101,7 +102,7 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
-DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 24
+DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 25
 #: The clocks of a program, while somebody asks for a profile.
 PROFILE_TABLE = "__relax_profile_table"
 #: What else such a program has for the runtime: packed functions of device.mlir that are given the table.

@@ -13,11 +13,13 @@ from .memory import ALLOCATED, IN_USE, PENDING, READ_ONLY, READABLE, WRITABLE, W
 from .traffic import Traffic
 
 if TYPE_CHECKING:
+    from .bulk_copies import BulkCopies
     from .faults import Fault
     from .machine import Launch
     from .program import Block, Program
 
 SHARED_START = LOCAL_START = 1024  # no variable lies at 0
+_PIECE = 16
 _GAP = 128  # behind the memory of a block or thread
 _SPACES = ("global", "shared", "local")
 
@@ -35,6 +37,7 @@ class Access:
     warps_per_block: int
     chosen: Any  # the places of the active threads, None for all
     _active: dict[str, Any]
+    bulk: BulkCopies
 
     if TYPE_CHECKING:
 
@@ -58,7 +61,7 @@ class Access:
         units = len(self.shared.data) // program.unit_bytes
         self.shared_cells = races.Cells(units) if launch.checks.races else None
         #: Of each unit the thread, from 1 on, that wrote it and has made no fence since, for what reads it elsewhere.
-        self.hidden = numpy.zeros(units, numpy.int32) if program.sums else None
+        self.hidden = numpy.zeros(units, numpy.int32) if program.sums or program.copies_boxes else None
         self.readable = READABLE if launch.checks.unwritten else (ALLOCATED | PENDING, ALLOCATED)
         self.forget()
 
@@ -77,6 +80,8 @@ class Access:
             found = LOCAL_START + program.local[name]
         elif name in self.launch.symbols:
             found = self.launch.symbols[name]
+        elif name in (parameters := [each.name for each in program.function.parameters]):
+            found = WINDOWS["param"] + program.parameter_layout()[parameters.index(name)][0]
         else:
             raise self.fault("unknown", self.block_run.line, 0, f"{name!r} has no address that the emulator knows")
         return numpy.array([found + addend], numpy.uint64)
@@ -109,6 +114,9 @@ class Access:
                 raise self.refused(space, address, number * width, width, ~good, line, "reads")
             found.append(region.view(dtype)[here])
         self._count_sectors("reads", space, address, width * count)
+        if space == "shared" and self.bulk.has_barriers:
+            here = self.over_threads(places)[:, None] // _PIECE
+            self.bulk.check(here, numpy.arange(len(here)), line)
         self.note("atomic" if ordered else "read", space, places, width * count, line)
         return found
 

@@ -62,6 +62,7 @@ class Barriers:
         stamps = self._m.stamps.copy()
         stamps[threads] += numpy.uint64(1 << races.BLOCK_SHIFT)
         self._m.stamps = stamps
+        self._m.bulk.meet(threads)
 
     def release(self) -> bool:
         """Lets those go on whose barrier is complete."""

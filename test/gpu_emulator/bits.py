@@ -10,7 +10,7 @@ import numpy
 Array = Any
 
 #: Where shared and local memory lie among generic addresses.
-WINDOWS = {"shared": 0x0000_7A00_0000_0000, "local": 0x0000_7B00_0000_0000}
+WINDOWS = {"shared": 0x0000_7A00_0000_0000, "local": 0x0000_7B00_0000_0000, "param": 0x0000_7900_0000_0000}
 WINDOW_BYTES = 1 << 32
 
 

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from . import driver_devices, driver_memory
+from . import driver_devices, driver_memory, driver_tensors
 from .driver_core import (
     ILLEGAL_ADDRESS,
     INVALID_HANDLE,
@@ -42,7 +42,7 @@ from .races import LAUNCHES, Cells
 
 __all__ = ["Call", "Checks", "EmulatedCuda", "Fault"]
 
-_PARTS = (driver_devices, driver_memory)  # which declare functions
+_PARTS = (driver_devices, driver_memory, driver_tensors)  # which declare functions
 _ERROR_LOG, _ERROR_LOG_BYTES, _INFO_LOG_BYTES = 5, 6, 4
 
 

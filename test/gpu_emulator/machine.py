@@ -18,6 +18,7 @@ from . import races
 from .access import SHARED_START, Access
 from .atomics import Atomics
 from .barriers import Barriers
+from .bulk_copies import BulkCopies
 from .copies import Copies
 from .faults import Fault
 from .matrices import Matrices
@@ -112,6 +113,7 @@ class Chunk(Access):
         self.atomics = Atomics(self)
         self.matrices = Matrices(self)
         self.warp_groups = WarpGroups(self)
+        self.bulk = BulkCopies(self)
 
     # Registers
 
@@ -159,11 +161,12 @@ class Chunk(Access):
                 self._run_all(blocks[self.at])
             elif not self._run_some():
                 break
+        self.bulk.check_end(blocks[-1].line)
 
     def _run_all(self, block: Block) -> None:
         self.chosen = None
-        if block.members is not None:
-            ready = self.warps.ready(block, None)
+        if block.members is not None or block.waits is not None:
+            ready = self._ready(block, None)
             if ready is not None and not ready.all():
                 self.places = numpy.full(self.n, self.at)
                 return
@@ -180,6 +183,9 @@ class Chunk(Access):
         if self.barriers.any_waiting and self.places is None:
             self.places = numpy.full(self.n, self.at)
 
+    def _ready(self, block: Block, threads: Any) -> Any:
+        return (self.bulk if block.members is None else self.warps).ready(block, threads)
+
     def _count(self, block: Block) -> None:
         self.block_run = block
         self.runs += 1
@@ -193,8 +199,8 @@ class Chunk(Access):
             standing = reversed(list(standing))
         for place, threads in standing:
             block = self.program.blocks[place]
-            if block.members is not None:
-                ready = self.warps.ready(block, threads)
+            if block.members is not None or block.waits is not None:
+                ready = self._ready(block, threads)
                 threads = threads if ready is None else threads[ready]
                 if not len(threads):
                     continue
@@ -272,7 +278,7 @@ class Chunk(Access):
         return Fault(kind, self.program.name, line, text, *where, message)
 
     def _deadlock(self) -> Fault:
-        waiting = self.barriers.describe()
+        waiting = [*self.barriers.describe(), *self.bulk.describe()]
         for place in numpy.unique(self.places[~self.barriers.waiting & (self.places != self.end)]):
             block = self.program.blocks[int(place)]
             here = numpy.flatnonzero((self.places == place) & ~self.barriers.waiting)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy
 
-from . import accesses, bits, conversions, cooperation, floats, integers, rounding
+from . import accesses, bits, bulk_instructions, conversions, cooperation, floats, integers, rounding
 from .coder import NUMPY, Coder, emitter, unknown
 from .ptx import WIDTHS, Function, Instruction, PtxError, Unit, Variable
 
-FAMILIES = (accesses, conversions, cooperation, floats, integers)
+FAMILIES = (accesses, bulk_instructions, conversions, cooperation, floats, integers)
 _JUMPS = ("bra", "brx", "ret", "exit")
 
 #: Names as the parser and inlining make them unique.
@@ -30,6 +30,7 @@ class Block:
     members: str | None = None  # the operand with the lanes that have to be here together
     member_register: int | None = None
     member_mask: int = 0xFFFFFFFF
+    waits: tuple[Callable[[Any], Any], ...] | None = None  # what gives address and parity of an mbarrier
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Program:
     dynamic: list[str] = field(default_factory=list)  # those without a size: all lie behind the others
     dynamic_align: int = 128
     sums: frozenset[str] = frozenset()  # registers of wgmma's
+    copies_boxes: bool = False  # of tensors, by bulk copies
     local: dict[str, int] = field(default_factory=dict)
     local_sizes: dict[str, int] = field(default_factory=dict)
     local_bytes: int = 0
@@ -85,8 +87,10 @@ def make_program(unit: Unit, name: str) -> Program:
         _place(program, variable)
     program.lines = {each.line: each.text for each in body if isinstance(each, Instruction)}
     program.unit_bytes = min((_access_bytes(each) for each in body if isinstance(each, Instruction)), default=8)
-    products = [each for each in body if isinstance(each, Instruction) and each.parts[:2] == ("wgmma", "mma_async")]
+    instructions = [each for each in body if isinstance(each, Instruction)]
+    products = [each for each in instructions if each.parts[:2] == ("wgmma", "mma_async")]
     program.sums = frozenset(name for each in products for name in _held(each))
+    program.copies_boxes = any(map(bulk_instructions.copies_boxes, instructions))
     _compile(program, flat, _blocks(body))
     return program
 
@@ -116,7 +120,7 @@ def _access_bytes(instruction: Instruction) -> int:
     parts = instruction.parts
     if parts[0] in ("ld", "st", "atom", "red") and "param" not in parts and "local" not in parts:
         return min(WIDTHS[part] for part in parts if part in WIDTHS)
-    return 4 if parts[:2] == ("cp", "async") else 8
+    return 4 if parts[:2] == ("cp", "async") and parts[2] != "bulk" else 8
 
 
 def _flatten(
@@ -219,7 +223,7 @@ def _blocks(body: list[Instruction | str]) -> list[_Piece]:
             start()
             pieces[-1].labels.append(each)
             continue
-        if cooperation.is_barrier(each) or cooperation.members(each):
+        if cooperation.is_barrier(each) or cooperation.members(each) or bulk_instructions.is_wait(each):
             start()
         if cooperation.is_barrier(each) and "red" in each.parts:
             arrive, result = _halves(each)
@@ -277,6 +281,8 @@ def _compile(program: Program, flat: _Flat, pieces: list[_Piece]) -> None:
             block.member_register = numbers[block.members]
         elif block.members is not None:
             block.member_mask = int(block.members, 0) & 0xFFFFFFFF
+        if bulk_instructions.is_wait(first):
+            block.waits = bulk_instructions.waits(first, numbers)
         program.blocks.append(block)
 
 

@@ -79,6 +79,10 @@ class Cells:
             bad, other = (same, last) if bad is None else (bad | same, numpy.where(same, last, other))
         return (bad, other) if bad is not None else None
 
+    def forget_writers(self, units: Any) -> None:
+        """Who reads there next is ordered otherwise."""
+        self._writers[units] = 0
+
     def atomic(self, units: Any, stamps: Any, threads: int, warps: int) -> Any | None:
         launch = _launch(stamps)
         writers, readers = self._writers[units], self._readers[units]

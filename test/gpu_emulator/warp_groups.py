@@ -127,6 +127,7 @@ class WarpGroups:
             with m.only(threads[warp : warp + 1]):
                 place = numpy.array([at - int(m.active("shared_base")[0])])
                 raise m.refused("shared", place, 0, 1, numpy.array([True]), line, "reads")
+        m.bulk.check(pieces, threads, line)
         unit = m.program.unit_bytes
         units = (pieces[:, :, None] * (_PIECE // unit) + numpy.arange(_PIECE // unit)).reshape(-1)
         if m.hidden is not None and m.hidden[units].any():

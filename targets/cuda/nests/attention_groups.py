@@ -128,7 +128,9 @@ class GroupRectangle(MatrixRectangle):
             flat = _flat(powers)
             waited = wait_for([*totals, *flat], 0, before.words)
             totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
-            scaled = [(number(each) * number(lane_of(factors[_row(place)], 0))).value for place, each in enumerate(totals)]
+            scaled = [
+                (number(each) * number(lane_of(factors[_row(place)], 0))).value for place, each in enumerate(totals)
+            ]
             return _Carried(most, sums, scaled, self._words(powers)).values()
 
         begun = _Carried(most, sums, [zero.value] * self._totals, self._words(powers)).values()

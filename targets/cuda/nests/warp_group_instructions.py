@@ -131,4 +131,4 @@ def _kind(type_: Type) -> str:
     """Of a register."""
     if isinstance(type_, ir.FloatType):
         return "f"
-    return "l" if type_.width == 64 else "r"
+    return "r" if isinstance(type_, ir.IntegerType) and type_.width == 32 else "l"

@@ -5,8 +5,8 @@ Blocks of both inputs lie in shared memory in lines of 128 bytes, along the redu
 do in memory, and in turned pieces of 16 bytes, so that no two lines of eight meet in a bank. While a group multiplies
 by one block the next ones are on their way.
 
-They come by cp.async, not by TMA: that wants descriptions of tensors which the driver writes for known addresses, and
-lines of memory at multiples of 16 bytes; what is copied here may be a convolution's windows, of any sizes.
+They come by TMA where both inputs are plain matrices (bulk_copies.py), else by cp.async: a convolution's windows,
+inputs of which sizes are not known.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ...gpu.nests.memory import elements, wait_for_block
 from ...gpu.nests.staging import Staged
 from ...gpu.nests.tiles import register_instruction
 from ..arch import WGMMA
+from .bulk_copies import bulk_copies
 from .instructions import bytes_of, wait_for_copies
 from .matrix_units import BytesKernel, Factors, HalvesKernel, MatrixKernel, can_be_copied
 from .warp_group_instructions import (
@@ -141,16 +142,31 @@ class GroupKernel(MatrixKernel):
         if self.stages < _LEAST_STAGES or not all(map(can_be_copied, self.staged)):
             return Kernel.summed(self, memories, count, first)
         ahead = self.stages - 2
+        lines = [self._pieces(which).line for which in range(len(self.staged))]
+        bulk = bulk_copies(self.group, self.staged, memories, lines, self.thread)
+
+        def start(block: Number) -> None:
+            if bulk is None:
+                self._copy(memories, block, count)
+            else:
+                bulk.start(block, count, self.origin, self.first_step(block))
+
+        def wait(block: Number) -> None:
+            if bulk is None:
+                wait_for_copies(ahead - 1)
+                show_to_groups()
+            else:
+                bulk.wait(block)
+
         for stage in range(ahead):
-            self._copy(memories, as_index(stage), count)
+            start(as_index(stage))
 
         def inside(block: Number, *sums: Value) -> list[Value]:
-            wait_for_copies(ahead - 1)
-            show_to_groups()
+            wait(block)
             wait_for_block()
             found = self._multiplied(memories, block % self.stages, sums, pending=1)
             # Where the block before the last one was, by which all groups have multiplied: they wait for that above.
-            self._copy(memories, block + ahead, count)
+            start(block + ahead)
             return found
 
         scalars = [each for value in first for each in elements(value)]

@@ -22,6 +22,7 @@ from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
 from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
+from ...gpu.kernels.threads import BY_VALUE
 from ..arch import Arch, find_arch
 from .wheels import INSTALL, libdevice_path
 
@@ -39,6 +40,8 @@ _OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
 #: In the cache.
 _KIND = "ptx"
 _KERNEL = "nvvm.kernel"
+#: Of parameters that are more than a number.
+_VALUE_ALIGNMENT = 64
 _LEAST_BLOCKS, _SHARED_POINTER = "nvvm.minctasm", "!llvm.ptr<3>"
 _DIALECTS = ("llvm.", "nvvm.")
 _CAST = "builtin.unrealized_conversion_cast"
@@ -58,6 +61,7 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
     llvm = load_llvmlite("PTX", LLVM_VERSION, INSTALL)
     check_device_code(gpu_module)
     _ask_for_registers(gpu_module)
+    _pass_by_value(gpu_module)
     machine, context = _machine(llvm, chosen, level), llvm.create_context()
     # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
@@ -132,6 +136,26 @@ def _ask_for_registers(gpu_module: Operation) -> None:
     for kernel in operations_of(gpu_module.regions[0].blocks[0]):
         if _KERNEL in kernel.attributes and any(_is_shared_memory(op) for op in operations_in(kernel)):
             kernel.attributes[_LEAST_BLOCKS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, kernel.context), 1)
+
+
+def _pass_by_value(gpu_module: Operation) -> None:
+    """Says so of what launches pass by its bytes (gpu.by_value): kernels get its address, and nobody writes there."""
+    i64 = ir.IntegerType.get_signless(64, gpu_module.context)
+    for kernel in operations_of(gpu_module.regions[0].blocks[0]):
+        if BY_VALUE not in kernel.attributes:
+            continue
+        with gpu_module.context:
+            told = [
+                {
+                    "llvm.byval": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{bytes_} x i8>")),
+                    "llvm.align": ir.IntegerAttr.get(i64, _VALUE_ALIGNMENT),
+                    "nvvm.grid_constant": ir.UnitAttr.get(),
+                }
+                if bytes_
+                else {}
+                for bytes_ in kernel.attributes[BY_VALUE]
+            ]
+            kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in told])
 
 
 def _is_shared_memory(op: Operation) -> bool:

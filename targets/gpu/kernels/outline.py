@@ -18,7 +18,7 @@ from ....bindings.navigation import (
     symbol_name,
     used_by,
 )
-from ....bindings.rewriting import located_error, use_instead
+from ....bindings.rewriting import located_error, made_again, use_instead
 from ....emit.linalg import size
 from ....emit.numbers import as_i64, as_index
 from ....emit.structured import DYNAMIC
@@ -179,3 +179,19 @@ def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: 
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([*_NO_OPERANDS, len(given), 0]),
         }
         return ir.Operation.create("gpu.launch_func", operands=operands, attributes=attributes)
+
+
+def pass_more(launch: Operation, more: Sequence[Value]) -> None:
+    """Has a launch pass further operands, behind the others."""
+    with launch.location, ir.InsertionPoint(launch):
+        made = made_again(launch, [*launch.operands, *more], [])
+        counts = list(launch.attributes["operandSegmentSizes"])
+        counts[len(_NO_OPERANDS)] += len(more)
+        made.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(counts)
+    launch.erase()
+
+
+def tell_type(kernel: Operation) -> None:
+    """Says of a kernel what arguments it has, where there are others."""
+    inputs = [argument.type for argument in body_of(kernel).arguments]
+    kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))

@@ -27,7 +27,6 @@ from ....bindings.navigation import (
     symbol_name,
 )
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import made_again
 from ....emit.arithmetic import result_of
 from ....emit.linalg import segments
 from ....emit.numbers import as_i64, number
@@ -35,6 +34,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.support import DEVICE_TABLE, Support, cut
+from ..kernels.outline import pass_more, tell_type
 
 _ASSERT = "tir.assert"
 _LOOPS = ("scf.for", "scf.while")
@@ -42,8 +42,6 @@ _LOOPS = ("scf.for", "scf.while")
 _RECORD, _WHERE, _SITE, _NUMBERS = 8, 8, 16, 24
 #: LLVM's orders of what threads see.
 _MONOTONIC, _ACQUIRE_RELEASE = 2, 6
-#: Of gpu.launch_func: where the number of the kernel's operands stands among its segments.
-_KERNEL_OPERANDS = 11
 
 
 @register_pass
@@ -107,8 +105,7 @@ class _Kernel:
                 self._split(block)
             if is_behind:
                 self._leave_early()
-        inputs = [argument.type for argument in entry.arguments]
-        kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+        tell_type(kernel)
         return list(self._sites)
 
     def _leave_early(self) -> None:
@@ -201,8 +198,4 @@ def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place:
     with launch.location, ir.InsertionPoint(launch):
         flag = support.value("device_record", address_of(DEVICE_TABLE))
         more = [flag, *([_place()] if tells_place else []), *map(address_of, sites)]
-        made = made_again(launch, [*launch.operands, *more], [])
-        counts = list(launch.attributes["operandSegmentSizes"])
-        counts[_KERNEL_OPERANDS] += len(more)
-        made.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(counts)
-    launch.erase()
+    pass_more(launch, more)

@@ -20,7 +20,7 @@ from ....passes.lower_calls import memrefs
 from ...host.entry import KERNELS
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
 from ...host.support import DEVICE_TABLE, Support
-from ..kernels.threads import DYNAMIC_SHARED
+from ..kernels.threads import BY_VALUE, DYNAMIC_SHARED
 
 _WORD = 8
 
@@ -41,27 +41,27 @@ class LowerLaunches(Pass):
         with op.context:
             for each in host:
                 if each.name == "gpu.launch_func":
-                    _launch(support, each, kernels, _dynamic_shared(each, functions))
+                    _launch(support, each, kernels, functions[each.attributes["kernel"].value[-1]])
                 elif each.name == "memref.load":
                     _read(support, each)
 
 
-def _dynamic_shared(launch: Operation, functions: dict[str, Operation]) -> int:
-    """Bytes of shared memory that the launch has to ask for."""
-    kernel = functions[launch.attributes["kernel"].value[-1]]
+def _dynamic_shared(kernel: Operation) -> int:
+    """Bytes of shared memory that its launches have to ask for."""
     return int(kernel.attributes[DYNAMIC_SHARED].value) if DYNAMIC_SHARED in kernel.attributes else 0
 
 
-def _launch(support: Support, launch: Operation, kernels: list[str], shared: int) -> None:
-    kernel = launch.attributes["kernel"].value[-1]
+def _launch(support: Support, launch: Operation, kernels: list[str], kernel: Operation) -> None:
     blocks, _, _, threads, _, _, *given = launch.operands
     with launch.location, ir.InsertionPoint(launch):
         values, places = stack(_WORD * len(given)), stack(_WORD * len(given))
         for position, value in enumerate(given):
             index = isinstance(value.type, ir.IndexType)
             store(as_i64(value).value if index else value, values, _WORD * position)
-            store(view_of(values, _WORD * position), places, _WORD * position)
-        sizes = [as_i64(each).value for each in (kernels.index(kernel), blocks, threads, shared)]
+            is_whole = BY_VALUE in kernel.attributes and kernel.attributes[BY_VALUE][position] > 0
+            store(value if is_whole else view_of(values, _WORD * position), places, _WORD * position)
+        numbers = (kernels.index(symbol_name(kernel)), blocks, threads, _dynamic_shared(kernel))
+        sizes = [as_i64(each).value for each in numbers]
         support.require("device_launch", address_of(DEVICE_TABLE), *sizes, places)
     launch.erase()
 

@@ -2,7 +2,7 @@
 
 // A kernel is launched by its place in the table, with the addresses of what it is passed; the host reads an element
 // through a copy that waits. Either may fail.
-module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["other", "kernel"]} {
+module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["other", "kernel", "whole"]} {
   // CHECK-LABEL: func.func @launched
   // CHECK: llvm.store %arg0, %[[VALUES:.*]] : !llvm.ptr, !llvm.ptr
   // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[VALUES]][0]
@@ -41,7 +41,23 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
     gpu.launch_func @kernels::@other blocks in (%n, %c1, %c1) threads in (%n, %c1, %c1) args(%p : !llvm.ptr)
     return
   }
+  // A parameter that is passed by its bytes is what its pointer points to, another one the pointer itself.
+  // CHECK-LABEL: func.func @by_value
+  // CHECK: llvm.store %arg0, %[[VALUES:.*]] : !llvm.ptr, !llvm.ptr
+  // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[VALUES]][0]
+  // CHECK: llvm.store %[[FIRST]], %[[PLACES:.*]] : !llvm.ptr, !llvm.ptr
+  // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[PLACES]][8]
+  // CHECK: llvm.store %arg1, %[[SECOND]] : !llvm.ptr, !llvm.ptr
+  // CHECK: llvm.call @__relax_device_launch(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[PLACES]])
+  func.func @by_value(%p: !llvm.ptr, %m: !llvm.ptr) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @kernels::@whole blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%p : !llvm.ptr, %m : !llvm.ptr)
+    return
+  }
   gpu.module @kernels {
+    gpu.func @whole(%p: !llvm.ptr, %m: !llvm.ptr) kernel attributes {gpu.by_value = array<i64: 0, 128>} {
+      gpu.return
+    }
     gpu.func @other(%p: !llvm.ptr) kernel attributes {gpu.dynamic_shared = 65536 : i64} {
       gpu.return
     }

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has the host make the tensor maps that kernels copy blocks of matrices by, and launches pass them by value.
+
+In a kernel `nvgpu.tma.create.descriptor` says what a map is of: memory at an address that the kernel is passed, known
+sizes and strides, a box. The address is another one at each call, and only the driver writes maps: so they are made
+before each launch, on the stack. A launch copies its parameters, and so does a graph that it is recorded in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Block, Operation, Value
+from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import body_of, functions_in, has_body, operations_in, symbol_name, users_of
+from ....bindings.rewriting import is_used, located_error, use_instead
+from ....emit.numbers import as_i64
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls.memrefs import storage_bytes
+from ...gpu.kernels.outline import pass_more, tell_type
+from ...gpu.kernels.threads import BY_VALUE
+from ...host.entry import KERNELS
+from ...host.llvm_ops import address_of, pointer_of, stack, type_of, view_of
+from ...host.support import DEVICE_TABLE, Support
+
+_DESCRIBED, _CAST, _LAUNCH = "nvgpu.tma.create.descriptor", "builtin.unrealized_conversion_cast", "gpu.launch_func"
+_MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+#: Of CUtensorMapDataType, by bytes: bits are copied as they are, and beyond a matrix they are 0.
+_TYPES = {1: 0, 2: 1, 4: 2, 8: 4}
+_MOST_AXES = 5
+
+
+@register_pass
+@dataclass(frozen=True)
+class MakeTensorMaps(Pass):
+    """Has the host make the tensor maps that kernels copy blocks of matrices by, for each launch."""
+
+    name: ClassVar[str] = "cuda-make-tensor-maps"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "gpu", "llvm", "memref", "nvgpu")
+
+    def run(self, op: Operation) -> None:
+        support = Support(op)
+        names = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
+        host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
+        launches: dict[str, list[Operation]] = {}
+        for each in [each for each in host if each.name == _LAUNCH]:
+            launches.setdefault(str(each.attributes["kernel"].value[-1]), []).append(each)
+        with op.context:
+            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+                described = [each for each in operations_in(kernel) if each.name == _DESCRIBED]
+                if not described:
+                    continue
+                name = symbol_name(kernel)
+                for launch in launches.get(name, []):
+                    _pass_maps(support, launch, names.index(name), kernel, described)
+                _take_maps(kernel, described)
+
+
+def _pass_maps(support: Support, launch: Operation, number: int, kernel: Operation, described: list[Operation]) -> None:
+    """Makes the maps before a launch, which gets them as further operands."""
+    first = len(launch.operands) - len(body_of(kernel).arguments)
+    given = dict(zip(body_of(kernel).arguments, list(launch.operands)[first:], strict=True))
+    with launch.location, ir.InsertionPoint(launch):
+        maps = [_made(support, number, each, dict(given)) for each in described]
+    pass_more(launch, maps)
+
+
+def _made(support: Support, number: int, described: Operation, given: dict[Value, Value]) -> Value:
+    """A map of what the kernel describes, by the launch's operands."""
+    seen = _seen(described)
+    memory = _said_again(seen.owner.operation.operands[0], given, described)
+    bytes_ = storage_bytes(seen.type.element_type)
+    place = view_of(pointer_of(memory), seen.type.get_strides_and_offset()[1] * bytes_)
+    found = stack(_MAP_BYTES, _MAP_ALIGNMENT)
+    words = support.numbers(_words(seen, _box(described), bytes_))
+    support.require("device_tensor_map", address_of(DEVICE_TABLE), as_i64(number).value, found, place, words)
+    return found
+
+
+def _seen(described: Operation) -> Value:
+    """The memory with its sizes and strides."""
+    cast = described.operands[0].owner
+    seen = None if isinstance(cast, Block) else cast.operation.operands[0]
+    if seen is None or isinstance(seen.owner, Block) or seen.owner.operation.name != "memref.reinterpret_cast":
+        text = f"'{described.name}' op describes no memory of known sizes and strides, by 'memref.reinterpret_cast'"
+        raise located_error(text, described.location)
+    return seen
+
+
+def _said_again(value: Value, given: dict[Value, Value], described: Operation) -> Value:
+    """What a kernel has, at the host."""
+    if value in given:
+        return given[value]
+    if isinstance(value.owner, Block):
+        text = f"'{described.name}' op describes memory that only the kernel knows: the host cannot make a map of it"
+        raise located_error(text, described.location)
+    maker = value.owner.operation
+    instead: Mapping[Value, Value] = {each: _said_again(each, given, described) for each in maker.operands}
+    copied = maker.clone().operation
+    use_instead(copied, instead)
+    given.update(zip(maker.results, copied.results, strict=True))
+    return given[value]
+
+
+def _box(described: Operation) -> list[int]:
+    """What is copied at once, of each axis."""
+    box = [each.owner.operation.attributes["value"].value for each in list(described.operands)[1:]]
+    return [int(each) for each in box]
+
+
+def _words(seen: Value, box: Sequence[int], bytes_: int) -> list[int]:
+    """As the host's function has a description (targets/host/device_tensor_maps.mlir)."""
+    strides = [each * bytes_ for each in seen.type.get_strides_and_offset()[0]]
+    sizes = _filled(reversed(seen.type.shape), 1)
+    return [
+        _TYPES[bytes_],
+        len(box),
+        *sizes,
+        *_filled(list(reversed(strides))[1:], 0)[: _MOST_AXES - 1],
+        *_in_pairs(_filled(reversed(box), 1)),
+        *_in_pairs([1] * _MOST_AXES),
+    ]
+
+
+def _filled(values: Iterable[int], rest: int) -> list[int]:
+    found = list(values)
+    return [*found, *[rest] * (_MOST_AXES - len(found))]
+
+
+def _in_pairs(values: Sequence[int]) -> list[int]:
+    """Numbers of 32 bits, two in each word."""
+    return [low | high << 32 for low, high in zip(values[::2], [*values[1::2], 0], strict=True)]
+
+
+def _take_maps(kernel: Operation, described: Sequence[Operation]) -> None:
+    """The kernel has each map as a parameter."""
+    entry = body_of(kernel)
+    count = len(entry.arguments)
+    for each in described:
+        argument = entry.add_argument(type_of("ptr"), each.location)
+        for user in users_of(each.results[0]):
+            if user.name != _CAST or user.results[0].type != argument.type:
+                raise located_error(f"'{user.name}' op uses a tensor map otherwise than by its address", user.location)
+            user.results[0].replace_all_uses_with(argument)
+            user.erase()
+        makers = (each.operands[0].owner.operation, _seen(each).owner.operation)
+        each.erase()
+        for maker in [maker for maker in makers if not is_used(maker)]:
+            maker.erase()
+    tell_type(kernel)
+    kernel.attributes[BY_VALUE] = ir.DenseI64ArrayAttr.get([0] * count + [_MAP_BYTES] * len(described))
