@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy
 import pytest
 from gpu_emulator.driver import Checks, EmulatedCuda
 from relax_mlir.runtime.cuda.driver import use_library
+from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -50,6 +52,21 @@ def test_digits(device: EmulatedCuda) -> None:
     pictures = numpy.random.default_rng(3).random((2, 1, 8, 8), "float32")
     module = rx.from_onnx(_DIGITS)
     assert checked(module, device, [[pictures]], 1e-6) > 4
+
+
+def test_digits_by_relax_compile(device: EmulatedCuda, tmp_path: Path) -> None:
+    """What the tool writes gives the CPU's answers where it is loaded."""
+    pictures = numpy.random.default_rng(3).random((2, 1, 8, 8), "float32")
+    results = {}
+    for target in ("llvm", "cuda"):
+        path, errors = tmp_path / f"{target}.rxa", io.StringIO()
+        arguments = [str(_DIGITS), "--target", target, "-o", str(path)]
+        assert run(arguments, io.BytesIO(), io.BytesIO(), errors) == 0, errors.getvalue()
+        program = rx.runtime.load(path)
+        results[target] = numpy.asarray((program.copying() if target == "cuda" else program)["main"](pictures))
+    assert len(device.calls("cuLaunchKernel")) > 4
+    numpy.testing.assert_allclose(results["cuda"], results["llvm"], rtol=0, atol=1e-6)
+    assert (results["cuda"].argmax(1) == results["llvm"].argmax(1)).all()
 
 
 # ---- a transformer of two layers ----
