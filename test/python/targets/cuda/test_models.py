@@ -61,7 +61,7 @@ def test_digits_by_relax_compile(device: EmulatedCuda, tmp_path: Path) -> None:
     for target in ("llvm", "cuda"):
         path, errors = tmp_path / f"{target}.rxa", io.StringIO()
         arguments = [str(_DIGITS), "--target", target, "-o", str(path)]
-        assert run(arguments, io.BytesIO(), io.BytesIO(), errors) == 0, errors.getvalue()
+        assert run(arguments, io.StringIO(), io.StringIO(), errors) == 0, errors.getvalue()
         program = rx.runtime.load(path)
         results[target] = numpy.asarray((program.copying() if target == "cuda" else program)["main"](pictures))
     assert len(device.calls("cuLaunchKernel")) > 4
