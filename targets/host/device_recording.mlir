@@ -16,8 +16,8 @@ llvm.mlir.global internal constant @__relax_graph_end_name("cuStreamEndCapture\0
 llvm.mlir.global internal constant @__relax_graph_instantiate_name("cuGraphInstantiateWithFlags\00")
 
 // A status of the driver's: raised, unless it was an estimate that asked for the graph, where kernels do without one.
-llvm.func hidden @__relax_device_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, %status: i32, %state: !ptr)
-    -> i32 {
+llvm.func hidden @__relax_device_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, %status: i32,
+    %state: !ptr) -> i32 {
   %null = llvm.mlir.zero : !ptr
   %estimated_at = llvm.getelementptr %state[7] : (!ptr) -> !ptr, !llvm.ptr
   %estimated = llvm.load %estimated_at : !ptr -> !ptr

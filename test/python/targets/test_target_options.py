@@ -116,7 +116,7 @@ def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
     assert machine.vector_bytes == vector_bytes
     options = str(target).removeprefix("llvm")
     for stage, plain in zip(rx.stages(text), rx.stages("llvm"), strict=True):
-        is_told = stage.name in ("layouts", "plan", "apply")
+        is_told = stage.name in ("layouts", "legalize", "plan", "apply")
         told = [each.replace("@target", f"@target{options}") if is_told else each for each in map(str, plain.passes)]
         if stage.name == "integers" and not any(dot.total == "i32" for dot in machine.dots):
             told = [f"{each}{{products=false}}" for each in told]
