@@ -375,8 +375,8 @@ llvm.mlir.global internal constant @__relax_write_name("cuMemcpyHtoDAsync\00")
 llvm.mlir.global internal constant @__relax_copy_name("cuMemcpyDtoDAsync\00")
 llvm.mlir.global internal constant @__relax_stream_name("cuStreamSynchronize\00")
 // Copies by the driver's function at a place of the table.
-llvm.func internal @__relax_device_move(%table: !ptr, %which: i64, %name: !ptr, %to: !ptr, %from: !ptr, %bytes: i64)
-    -> i32 {
+llvm.func internal @__relax_device_move(%table: !ptr, %which: i64, %name: !ptr, %to: !ptr, %from: !ptr,
+    %bytes: i64) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32  %c0 = llvm.mlir.constant(0 : i64) : i64
   %is_empty = llvm.icmp "eq" %bytes, %c0 : i64
   llvm.cond_br %is_empty, ^return(%ok : i32), ^copy
