@@ -32,6 +32,7 @@ _CONSTANT_ALIGNMENT = 256
 #: What makes tensor maps, of the table's place behind graphs, and the first driver's version that has it.
 _MAKES_MAPS, _FIRST_WITH_MAPS = "cuTensorMapEncodeTiled", "12.0"
 #: Instructions that read them. What is no text may have some where it is for a device with them.
+_ARCH = re.compile(r"sm_(\d+)(\d)([af]?)")
 _READS_MAPS, _HAS_MAPS = b"cp.async.bulk.tensor", "sm_90a"
 #: For what kernels assert: one for each of so many threads that call, and as many flags.
 _RECORDS, _RECORD_BYTES = 64, 64
@@ -70,21 +71,19 @@ class DeviceProgram:
     ) -> None:
         """Raises DeviceError with the reason; what has been made until then is given back. `signatures` are the
         functions', `graphs` says which are launched as graphs (graphs_of)."""
-        if len(codes) != 1 or codes[0].kind != KIND:
-            raise ArtifactError(f"this release runs code for one device, {KIND}; there is {_listed(codes)}")
-        (code,) = codes
+        _check_codes(codes)
         self.driver = driver()
         self.device = self.driver.device(int(device.partition(":")[2]))
-        _check_arch(code, self.device)
+        chosen = _codes_for(self.device, codes)
         self._addresses = [self.driver.address(name) for name in _CALLED]
         self.graphs = graphs_of(signatures, graphs, self.driver, self.device)
-        self._make_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _needs_maps(code) else 0
+        self._make_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _need_maps(codes) else 0
         self.context = self.driver.context(self.device.handle)
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
         try:
             with self.driver.current(self.context):
-                self.kernels = self._load(code)
+                self.kernels = self._load_one(chosen)
                 places = self._upload(constants)
                 self.record = self._make_record()
             if self.graphs is not None:
@@ -94,7 +93,7 @@ class DeviceProgram:
             raise
         #: The constants' addresses, as ConstantMemory has them.
         self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
-        self._names = _texts(f"kernel '{name}'" for name in code.kernels)
+        self._names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
 
     def told(self, deleter: int) -> Any:
         """What the code is told; `deleter` is the address of what gives results back."""
@@ -120,6 +119,16 @@ class DeviceProgram:
         # Where the process ends the driver gives all back; this module's names may be gone then.
         if getattr(self, "_undo", None) and not _is_finalizing():
             self.close()
+
+    def _load_one(self, codes: Sequence[DeviceCode]) -> list[int]:
+        """The handles of the kernels, of the first code that the driver takes: a driver that is older than what has
+        made machine code refuses that, and makes its own of PTX.
+        """
+        *others, last = codes
+        for code in others:
+            with suppress(_RefusedError):
+                return self._load(code)
+        return self._load(last)
 
     def _load(self, code: DeviceCode) -> list[int]:
         """The handles of the kernels."""
@@ -147,7 +156,7 @@ class DeviceProgram:
             major, minor = self.driver.version()
             text += f"; the driver is of CUDA {major}.{minor}, which is too old for them: a newer one is needed"
         lines = [line for line in log.splitlines() if line.strip()][:_SHOWN_LINES]
-        return DeviceError("\n  ".join([text, *lines]))
+        return _RefusedError("\n  ".join([text, *lines]))
 
     def _kernel(self, module: int, name: str) -> int:
         found = ctypes.c_void_p()
@@ -207,8 +216,31 @@ class DeviceProgram:
         return host.value or 0, own
 
 
-def _needs_maps(code: DeviceCode) -> bool:
-    return _READS_MAPS in bytes(code.data) if code.format == "ptx" else code.arch == _HAS_MAPS
+class _RefusedError(DeviceError):
+    """The driver does not take code."""
+
+
+def _check_codes(codes: Sequence[DeviceCode]) -> None:
+    if {each.kind for each in codes} != {KIND}:
+        raise ArtifactError(f"this release runs code for one device, {KIND}; there is {_listed(codes)}")
+    if len({each.kernels for each in codes}) > 1:
+        raise ArtifactError("the program's codes for the device have not the same kernels")
+
+
+def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
+    """Those that run on a device, machine code first. Raises DeviceError where none does."""
+    for code in codes:
+        _check_arch_name(code)
+    found = [code for code in codes if not _reason_against(code, device)]
+    if not found:
+        raise DeviceError(_reason_against(codes[0], device))
+    return sorted(found, key=lambda code: code.format == "ptx")
+
+
+def _need_maps(codes: Sequence[DeviceCode]) -> bool:
+    """As PTX says; where there is none, machine code may."""
+    texts = [each for each in codes if each.format == "ptx"]
+    return any(_READS_MAPS in bytes(each.data) for each in texts) if texts else codes[0].arch == _HAS_MAPS
 
 
 def _listed(codes: Sequence[DeviceCode]) -> str:
@@ -225,18 +257,19 @@ def _texts(texts: Iterator[str]) -> Any:
     return (ctypes.c_char_p * max(len(encoded), 1))(*encoded)
 
 
-def _check_arch(code: DeviceCode, device: Device) -> None:
-    """Refuses code for another device: PTX is for newer ones too, a cubin and what says so for its own."""
-    found = re.fullmatch(r"sm_(\d+)(\d)([af]?)", code.arch)
-    if found is None:
+def _check_arch_name(code: DeviceCode) -> None:
+    if not _ARCH.fullmatch(code.arch):
         raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
-    wanted, had = (int(found[1]), int(found[2])), (device.major, device.minor)
-    is_same = had == wanted
-    fits = is_same if found[3] else had >= wanted and (code.format == "ptx" or had[0] == wanted[0])
-    if fits:
-        return
-    newer = "" if found[3] else f" to sm_{wanted[0]}9" if code.format != "ptx" else " and newer"
-    raise DeviceError(f"{code.label}, run on {code.arch}{newer}; {device} ({device.name}) is {device.arch}")
+
+
+def _reason_against(code: DeviceCode, device: Device) -> str:
+    """Why code is not for a device: PTX is for newer ones too, a cubin and what says so for its own."""
+    major, minor, own = _ARCH.fullmatch(code.arch).groups()  # type: ignore[union-attr]
+    wanted, had = (int(major), int(minor)), (device.major, device.minor)
+    if had == wanted if own else had >= wanted and (code.format == "ptx" or had[0] == wanted[0]):
+        return ""
+    newer = "" if own else f" to sm_{major}9" if code.format != "ptx" else " and newer"
+    return f"{code.label}, run on {code.arch}{newer}; {device} ({device.name}) is {device.arch}"
 
 
 # ---- what gives results back: code that stays ----

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from .arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
 
 if TYPE_CHECKING:
-    from ...runtime.artifact import Artifact
+    from ...runtime.artifact import Artifact, DeviceCode
     from ..core.code import CodeOptions
 
 #: What a thread loads at once.
@@ -70,7 +70,7 @@ class CudaBackend(Backend):
         host = find_backend("llvm").build(module, _host(target), options)
         # The driver reads it as a text of C.
         code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
-        return replace(host, devices=(code,))
+        return replace(host, devices=(code, *_machine_code(code, ptx, options)))
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The kernels' PTX."""
@@ -80,6 +80,15 @@ class CudaBackend(Backend):
         for kernels in _kernel_modules(module):
             return make_ptx(kernels, arch.name, options.opt_level, options.cache)
         return _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
+
+
+def _machine_code(code: DeviceCode, ptx: str, options: CodeOptions) -> Iterator[DeviceCode]:
+    """The same for the architecture itself, which the driver need not make when a program is loaded."""
+    from .objects.cubin import cubin_if_possible
+
+    made = cubin_if_possible(ptx, code.arch, options.cache) if options.opt_level else None
+    if made is not None:
+        yield replace(code, format="cubin", data=memoryview(made))
 
 
 def _kernel_modules(module: Module) -> list[Operation]:

@@ -42,6 +42,8 @@ class FakeDriver:
         #: What a function gives instead of working.
         self.failing: dict[str, int] = {}
         self.launches: list[tuple[str, int, int, int, int]] = []
+        #: What was asked to be loaded.
+        self.images: list[bytes] = []
         #: Of kernels: handle, which one, value.
         self.settings: list[tuple[int, ...]] = []
         self._sizes: dict[int, str] = {}
@@ -124,6 +126,7 @@ class FakeDriver:
 
     def _load(self, out: int, image: int, count: int, options: int, values: int) -> int:
         text = ctypes.string_at(image)
+        self.images.append(text)
         if text.startswith(b"bad"):
             place = ctypes.c_void_p.from_address(values).value
             ctypes.memmove(place or 0, b"line 1: no\n\nline 2: never\n\0", 27)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import re
 import subprocess
 import tempfile
@@ -13,12 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ....support.disk_cache import DiskCache
 from ....support.errors import RelaxError
 from ..arch import find_arch
-from .wheels import nvjitlink_path, ptxas_path
+from .wheels import INSTALL, nvjitlink_path, ptxas_path
 
 _PTX = 2  # NVJITLINK_INPUT_PTX
 _MOST_SECONDS = 600
+#: In the cache.
+_KIND = "cubin"
+#: What an older linker says to PTX of a newer version.
+_TOO_NEW = "Unsupported .version"
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '[^']+'")
 #: Of what waits for a wgmma that the PTX goes on beside, or has them one after the other.
 _REMARK = re.compile(r"\(C\d+\) .* in function '([^']+)'")
@@ -40,6 +46,27 @@ class Resources(NamedTuple):
     stack: int
     #: What the assembler says beside: where it has a group of warps wait for wgmma before the PTX does.
     remarks: tuple[str, ...] = ()
+
+
+class OlderLinkerError(RelaxError):
+    """NVIDIA's linker is older than the PTX, or than the architecture."""
+
+
+def cubin_if_possible(ptx: str, arch: str, cache: DiskCache | None = None) -> bytes | None:
+    """As `cubin`, kept in the cache; None where the linker is missing, or older than what it is asked for."""
+    if nvjitlink_path() is None:
+        return None
+    key = hashlib.blake2b(f"{_library()[1]} {arch}\n{ptx}".encode(), digest_size=20).hexdigest()
+    kept = None if cache is None else cache.get(_KIND, key)
+    if kept is not None:
+        return kept
+    try:
+        made = cubin(ptx, arch)
+    except OlderLinkerError:
+        return None
+    if cache is not None:
+        cache.put(_KIND, key, made)
+    return made
 
 
 def cubin(ptx: str, arch: str) -> bytes:
@@ -108,7 +135,9 @@ class _Link:
     def __call__(self, name: str, *arguments: Any) -> None:
         status = self.function(name)(self.handle, *arguments)
         if status:
-            raise RelaxError(f"NVIDIA's linker, {name}: {self._log() or f'error {status}'}")
+            said = self._log() or f"error {status}"
+            kind = OlderLinkerError if _TOO_NEW in said else RelaxError
+            raise kind(f"NVIDIA's linker, {name}: {said}")
 
     def _log(self) -> str:
         size = ctypes.c_size_t()
@@ -125,7 +154,7 @@ def _link(arch: str) -> Iterator[_Link]:
     options = (ctypes.c_char_p * 1)(f"-arch={arch}".encode())
     status = link.function("Create")(ctypes.byref(link.handle), ctypes.c_uint32(1), options)
     if status:
-        raise RelaxError(f"NVIDIA's linker makes no code for {arch}: error {status}")
+        raise OlderLinkerError(f"NVIDIA's linker makes no code for {arch}: error {status}")
     try:
         yield link
     finally:
@@ -136,6 +165,8 @@ def _link(arch: str) -> Iterator[_Link]:
 def _library() -> tuple[ctypes.CDLL, str]:
     """The linker, and the version that its functions' names end in."""
     path = nvjitlink_path()
+    if path is None:
+        raise RelaxError(f"machine code of a GPU needs NVIDIA's nvJitLink, which is not installed: {INSTALL}")
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:

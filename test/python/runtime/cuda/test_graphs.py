@@ -104,7 +104,8 @@ def test_it_is_recorded_once_and_replayed(device: EmulatedCuda) -> None:
     for y, total, x, places in kept:  # results are tensors of their own
         numpy.testing.assert_allclose(to_numpy(device, y), picked(x, places), rtol=1e-4)
         numpy.testing.assert_allclose(to_numpy(device, total), x.sum(0), rtol=1e-4)
-    assert {each.name for each in device.log if each.result} == set()
+    # The emulator runs no machine code, in whose place PTX is loaded.
+    assert {each.name for each in device.log if each.result} <= {"cuModuleLoadDataEx"}
 
 
 def test_without_the_option_nothing_is_recorded(device: EmulatedCuda) -> None:

@@ -157,6 +157,38 @@ def test_what_code_the_device_refuses(fake: FakeDriver, doubling: Artifact) -> N
         Executable(with_code(arch=arch, format=format_))
 
 
+def with_machine_code(program: Artifact, **changes: Any) -> Artifact:
+    """Beside its PTX."""
+    (code,) = program.devices
+    return replace(program, devices=(code, replace(code, format="cubin", **{"data": memoryview(b"elf"), **changes})))
+
+
+def test_machine_code_is_loaded_before_ptx(fake: FakeDriver, doubling: Artifact) -> None:
+    Executable(with_machine_code(doubling))
+    assert fake.images == [b"elf"]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"data": memoryview(b"bad")}, {"arch": "sm_90"}, {"arch": "sm_80a"}], ids=["refused", "newer", "own"]
+)
+def test_ptx_is_loaded_where_machine_code_is_not_for_the_device(
+    fake: FakeDriver, doubling: Artifact, changes: dict[str, Any]
+) -> None:
+    """A driver that is older than the linker refuses its code, for instance."""
+    Executable(with_machine_code(doubling, **changes))
+    assert fake.images[-1] == bytes(doubling.devices[0].data).rstrip(b"\0") and len(fake.images) == 1 + (
+        "data" in changes
+    )
+
+
+def test_what_no_code_helps(fake: FakeDriver, doubling: Artifact) -> None:
+    fake.failing["cuModuleLoadDataEx"] = 2
+    assert "has no room for the program's kernels" in refusal(with_machine_code(doubling))
+    assert fake.calls.count("cuModuleLoadDataEx") == 1, "PTX would have no room either"
+    del fake.failing["cuModuleLoadDataEx"]
+    assert "have not the same kernels" in refusal(with_machine_code(doubling, kernels=("other",)))
+
+
 @pytest.mark.parametrize(
     ("format_", "text", "is_asked"),
     [("ptx", b".extern .shared .b8 room[];", True), ("ptx", b".shared .b8 room[16];", False), ("cubin", b"elf", True)],

@@ -147,7 +147,8 @@ def test_two_devices_and_a_thread_whose_calls_fail(graphs: bool) -> None:
         assert at_once(call) == [*["good " * 4] * 3, "raised " * 4]
         for each in programs:
             each.synchronize()
-        assert not library.refusals
+        # The emulator runs no machine code, in whose place PTX is loaded.
+        assert {each.partition(":")[0] for each in library.refusals} <= {"cuModuleLoadDataEx"}
         assert bool(library.calls("cuGraphLaunch")) == graphs
         contexts = {each.arguments[0] for each in library.calls("cuCtxPushCurrent_v2")}
         assert len(contexts) == 2

@@ -21,11 +21,13 @@ from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.targets.core import llvmlite
 from relax_mlir.targets.cuda.arch import ARCHS
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
+from relax_mlir.targets.cuda.objects import cubin as cubin_module
 from relax_mlir.targets.cuda.objects import ptx, wheels
-from relax_mlir.targets.cuda.objects.cubin import Resources, cubin, resources
+from relax_mlir.targets.cuda.objects.cubin import Resources, cubin, cubin_if_possible, resources
 from relax_mlir.targets.cuda.objects.ptx import kernel_names, make_ptx
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 SHOWN_ARCHS = ("sm_80", "sm_90a", "sm_100")
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -249,6 +251,29 @@ def test_machine_code() -> None:
     assert code.startswith(b"\x7fELF") and code == cubin(text, "sm_80")
     with pytest.raises(rx.RelaxError, match=r"NVIDIA's linker, AddData: .*mulx"):
         cubin(text.replace("add.rn.f32", "mulx.rn.f32"), "sm_80")
+    assert cubin_if_possible(re.sub(r"\.version [\d.]+", ".version 99.0", text), "sm_80") is None, "it is older"
+
+
+def test_machine_code_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text, cache = made(on_elements("f32", "%z = arith.addf %x, %y : f32", "k")), DiskCache(tmp_path)
+    first = cubin_if_possible(text, "sm_80", cache)
+    assert first is not None
+    monkeypatch.setattr(cubin_module, "cubin", lambda *_: b"anew")
+    assert cubin_if_possible(text, "sm_80", cache) == first
+    assert cubin_if_possible(text, "sm_86", cache) == cubin_if_possible(text + "\n", "sm_80", cache) == b"anew"
+
+
+@pytest.mark.parametrize(("opt_level", "formats"), [(0, ["ptx"]), (1, ["ptx", "cubin"])])
+def test_programs_hold_machine_code_too(opt_level: int, formats: list[str]) -> None:
+    """Unless they are not optimized: PTX is enough for trying something."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((8,))]) as f:
+        f.returns(relax.exp(*f))
+    target = "cuda{arch=sm_90}"
+    codes = rx.compile(module, target, pipeline=rx.stages(target), opt_level=opt_level)._artifact.devices
+    assert [each.format for each in codes] == formats
+    assert {(each.arch, each.kernels) for each in codes} == {("sm_90", ("exp",))}
+    assert all(bytes(each.data).startswith(b"\x7fELF") for each in codes[1:])
 
 
 @needs_ptxas
@@ -413,5 +438,7 @@ def test_llvmlite_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_linker_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheels, "_NVJITLINK", ())
     monkeypatch.setattr(wheels, "_TOOLKITS", ())
+    assert cubin_if_possible("", "sm_80") is None
+    cubin_module._library.cache_clear()
     with pytest.raises(rx.RelaxError, match="needs NVIDIA's nvJitLink, which is not installed: pip install"):
-        wheels.nvjitlink_path()
+        cubin("", "sm_80")
