@@ -124,6 +124,7 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) test/python/targets/cuda || status=1; \
 	$(BIN)/python tools/dev/gpu_checks.py || status=1; \
+	$(BIN)/python bench/gpu_startup.py --must || status=1; \
 	$(BIN)/python bench/gpu.py --must $(MODELS) || status=1; \
 	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
 	exit $$status

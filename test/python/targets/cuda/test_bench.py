@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -23,8 +24,8 @@ from relax_mlir import relax
 
 _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
-_NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_graphs", "gpu_traffic")
-gpu, gpu_cases, gpu_code, gpu_graphs, gpu_traffic = map(importlib.import_module, _NAMES)
+_NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_graphs", "gpu_startup", "gpu_traffic")
+gpu, gpu_cases, gpu_code, gpu_graphs, gpu_startup, gpu_traffic = map(importlib.import_module, _NAMES)
 
 
 # ---- bench/gpu.py ----
@@ -169,6 +170,36 @@ def test_spills_and_refusals_fail(
 def test_no_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_code.main([str(tmp_path)]) == 0 and gpu_code.main([str(tmp_path), "--strict"]) == 1
     assert "make models" in capsys.readouterr().err
+
+
+# ---- bench/gpu_startup.py ----
+
+
+def test_first_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The processes are this one here, which has the emulator."""
+    monkeypatch.setattr(gpu_startup, "_in_a_process", gpu_startup.seconds_of)
+    monkeypatch.setattr(gpu_startup, "_RUNS", 1)
+    with use_library(EmulatedCuda()):
+        assert gpu_startup.main([]) == 0
+        path = tmp_path / "digits.rxa"
+        rx.compile(rx.from_onnx(gpu_startup._DIGITS), "cuda").save(path)
+        told = capsys.readouterr().out
+        assert gpu_startup.main(["--of", str(path)]) == 0
+    _, head, *rows = told.splitlines()
+    assert head.split() == ["driver", "load", "call", "first", "result"]
+    assert [each[:20].strip() for each in rows] == ["PTX alone", "machine code too"]
+    for each in rows:
+        _, load, call, first = map(float, each[20:].split())
+        assert first == pytest.approx(load + call, abs=2e-3) and call > 0
+    assert set(json.loads(capsys.readouterr().out)) == {"driver", "load", "call"}
+
+
+def test_no_first_result_without_a_device(capsys: pytest.CaptureFixture[str]) -> None:
+    device = EmulatedCuda()
+    with use_library(device):
+        device.devices = 0
+        assert gpu_startup.main([]) == 0 and gpu_startup.main(["--must"]) == 1
+    assert "nothing is measured: no NVIDIA device" in capsys.readouterr().out
 
 
 # ---- bench/gpu_traffic.py ----
