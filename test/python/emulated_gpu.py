@@ -6,7 +6,10 @@ RELAX_MLIR_GPU=1 has them run on this machine's device instead (`make gpu`).
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gpu_emulator.driver import EmulatedCuda
@@ -52,3 +55,15 @@ def traffic_of(executable: Executable, *arguments: Any) -> dict[str, Traffic]:
         executable.copying()["main"](*arguments)
     library.check()
     return found
+
+
+@contextmanager
+def device_of_a_test(devices: int = 1) -> Iterator[EmulatedCuda]:
+    """In the driver's place; at the end nothing is left there but what the test handed over by DLPack."""
+    # Behind a kernel that has failed, others work on what nobody has written.
+    library = EmulatedCuda(devices=devices, checks=Checks(unwritten=False))
+    with use_library(library):
+        yield library
+    gc.collect()
+    library.check()
+    assert not library.stack() and not [each for each in library.leaks() if not each.startswith("tensor ")]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import pickle
 import re
 import threading
@@ -18,7 +17,8 @@ from typing import Any
 import numpy
 import pytest
 import tvm_ffi
-from gpu_emulator.driver import Checks, EmulatedCuda
+from emulated_gpu import device_of_a_test
+from gpu_emulator.driver import EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime import Artifact, ArtifactError, Executable, load
 from relax_mlir.runtime.cuda.driver import use_library
@@ -38,14 +38,8 @@ PRODUCTS = 16
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    # Behind a kernel that has failed, others work on what nobody has written.
-    library = EmulatedCuda(checks=Checks(unwritten=False))
-    with use_library(library):
+    with device_of_a_test() as library:
         yield library
-    gc.collect()
-    library.check()
-    # What tests hand over by DLPack stays the emulator's.
-    assert not library.stack() and not [each for each in library.leaks() if not each.startswith("tensor ")]
 
 
 @lru_cache(maxsize=1)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 import pytest
-from gpu_emulator.driver import Checks, EmulatedCuda
+from emulated_gpu import device_of_a_test
+from gpu_emulator.driver import EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime import Artifact, Executable
-from relax_mlir.runtime.cuda.driver import use_library
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -26,12 +26,8 @@ PLACES = numpy.array([0, 5, -1])
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    library = EmulatedCuda(devices=2, checks=Checks(unwritten=False))
-    with use_library(library):
+    with device_of_a_test(2) as library:
         yield library
-    gc.collect()
-    library.check()
-    assert not library.stack() and not [each for each in library.leaks() if not each.startswith("tensor ")]
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +13,8 @@ from typing import Any
 
 import numpy
 import pytest
-from gpu_emulator.driver import Checks, EmulatedCuda
+from emulated_gpu import device_of_a_test
+from gpu_emulator.driver import EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime import Artifact, ArtifactError, Executable, load
 from relax_mlir.runtime.cuda.driver import use_library
@@ -52,14 +52,8 @@ LAUNCH, GRAPH = "cuLaunchKernel", "cuGraphLaunch"
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    # Behind a kernel that has failed, others work on what nobody has written.
-    library = EmulatedCuda(checks=Checks(unwritten=False))
-    with use_library(library):
+    with device_of_a_test() as library:
         yield library
-    gc.collect()
-    library.check()
-    # What tests hand over by DLPack stays the emulator's.
-    assert not library.stack() and not [each for each in library.leaks() if not each.startswith("tensor ")]
 
 
 @lru_cache(maxsize=1)
