@@ -9,13 +9,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from assembler import needs_ptxas
 from gpu_emulator.driver import EmulatedCuda
 from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 from relax_mlir.targets.cuda.plans import warp_groups
 from relax_mlir.targets.gpu.plans.product import Shape
 
@@ -205,7 +205,7 @@ def test_what_comes_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "wgmma" in lines and "bulk" not in lines, "whatever is planned"
 
 
-@pytest.mark.skipif(ptxas_path() is None, reason="NVIDIA's ptxas is not installed: nobody to ask")
+@needs_ptxas
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
 def test_the_assembler_takes_them(dtype: str) -> None:
     shapes = [(1, 4096, 1, 4096), (4096, 1, 1, 4096)]
