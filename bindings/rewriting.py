@@ -262,10 +262,10 @@ def pattern_error(name: str, operation: Operation, problem: str) -> RelaxError:
     return located_error(f"pattern '{name}' for '{operation.name}' {problem}", operation.location)
 
 
-def located_error(message: str, location: Location) -> RelaxError:
+def located_error(message: str, location: Location, notes: Sequence[str] = ()) -> RelaxError:
     """An error at a location, for the tool to print there."""
-    diagnostic = error_at(location, message)
-    return RelaxError(message, location=diagnostic.place, diagnostics=[diagnostic])
+    diagnostic = error_at(location, message, notes)
+    return RelaxError(message, location=diagnostic.place, notes=notes, diagnostics=[diagnostic])
 
 
 def function_name(function: object) -> str:

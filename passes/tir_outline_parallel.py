@@ -121,6 +121,8 @@ class _Outlined:
             for op in operations_in(loop):
                 use_instead(op, made)
             _allocate_once(loop, end)
+            for op in [each for each in operations_in(loop) if each.name == "memref.alloca" and not len(each.operands)]:
+                op.move_before(loop)
 
 
 def _survey(value: Value, passed: list[Value], again: list[Operation]) -> None:

@@ -18,6 +18,7 @@ from ..targets.core.machine_pass import MachinePass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
+from .loops.schedule import text_of
 from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_for
 
 
@@ -38,6 +39,9 @@ class TirPlan(MachinePass):
         _drop_named_schedules(op.operation, functions)
 
     def _schedule(self, module: Operation, function: Operation, context: ScheduleContext) -> None:
+        if text_of(function) is not None:
+            _note(function, SCHEDULE, "the PrimFunc", [])
+            return
         if SCHEDULE in function.attributes:
             named = str(function.attributes[SCHEDULE])
             _apply_named_schedule(module, function)
@@ -94,7 +98,7 @@ def _apply_named_schedule(module: Operation, function: Operation) -> None:
 
 def _drop_named_schedules(module: Operation, functions: Iterable[Operation]) -> None:
     """Takes out the sequences that these functions named: they have run, and no code can be made of them."""
-    named = [function for function in functions if SCHEDULE in function.attributes]
+    named = [function for function in functions if SCHEDULE in function.attributes and text_of(function) is None]
     sequences = dict.fromkeys(_find(module, function) for function in named)
     for function in named:
         del function.attributes[SCHEDULE]

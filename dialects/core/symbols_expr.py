@@ -183,6 +183,11 @@ def make_variable(name: str) -> SymExpr:
     return _make_atom(name, "variable", (), frozenset([name]), 0, (0, None))
 
 
+def bounded_variable(name: str, highest: int | None) -> SymExpr:
+    """A variable that no value above `highest` is given: a loop's."""
+    return _make_atom(name, "variable", (), frozenset([name]), 0, (0, highest))
+
+
 def _make_call(kind: str, args: tuple[Size, ...]) -> SymExpr:
     atoms = [atom for arg in args for monomial in terms_of(arg) for atom in monomial]
     depth = 1 + max(atom.depth for atom in atoms)
@@ -416,6 +421,15 @@ def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
     if atom.kind == "variable":
         return values[atom]
     return _evaluate(_apply(atom.kind, [_evaluate(arg, values) for arg in atom.args]), values)
+
+
+def substituted(size: Size, values: Mapping[str, Size]) -> Size:
+    """With values in place of variables, which may be below 0 here: an index at a place before where it started."""
+    return _substitute(size, values) if isinstance(size, SymExpr) and not size.variables.isdisjoint(values) else size
+
+
+def variables_of(size: Size) -> frozenset[str]:
+    return size.variables if isinstance(size, SymExpr) else frozenset()
 
 
 def _substitute(size: Size, values: Mapping[str, Size]) -> Size:

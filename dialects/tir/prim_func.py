@@ -27,7 +27,7 @@ OP_PATTERN = "tir.op_pattern"
 NOALIAS = "tir.noalias"
 #: The target that it is compiled for, where that is not the module's.
 TARGET = "tir.target"
-#: The transform.named_sequence that schedules it.
+#: How its loops run: the lines of a schedule (passes/loops/trace.py), or the transform.named_sequence that says it.
 SCHEDULE = "tir.schedule"
 
 
@@ -220,13 +220,19 @@ def _is_pattern(attribute: Attribute) -> bool:
     return _is_text(attribute) and attribute.value in _PATTERNS
 
 
+def _is_schedule(attribute: Attribute) -> bool:
+    if isinstance(attribute, ir.ArrayAttr):
+        return all(isinstance(line, ir.StringAttr) for line in attribute)
+    return isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr))
+
+
 _PATTERNS = [pattern.attribute_text for pattern in OpPattern]
 _ATTRIBUTES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     PRIM_FUNC: (_is_unit, "a unit attribute"),
     OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern}"' for pattern in _PATTERNS)),
     NOALIAS: (_is_unit, "a unit attribute"),
     TARGET: (_is_text, "the name of a target"),
-    SCHEDULE: (lambda attribute: isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)), "a symbol"),
+    SCHEDULE: (_is_schedule, "a symbol or lines of text"),
 }
 
 

@@ -13,7 +13,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
-from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import SCHEDULE, OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.kernels import parameter_type
@@ -86,7 +86,16 @@ class PrimFunc:
         stated = self.program.attributes.get("op_pattern")
         if isinstance(stated, int) and stated in _PATTERNS:
             set_op_pattern(function, _PATTERNS[stated])
+        lines = self.program.attributes.get(SCHEDULE)
+        if lines is not None:
+            self._schedule(function, lines)
         return function
+
+    def _schedule(self, function: Operation, lines: object) -> None:
+        """The lines of a schedule, from T.func_attr."""
+        if not isinstance(lines, (list, tuple)) or not all(isinstance(line, str) for line in lines):
+            raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' is a list of lines of text")
+        function.attributes[SCHEDULE] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in lines])
 
     def _steps(self) -> list[Nest | Allocate] | None:
         """The function as nests in their order; None where some statement is none."""

@@ -50,6 +50,8 @@ class Nest(NamedTuple):
     domains: tuple[Domain, ...]
     init: tuple[Statement, ...]
     body: tuple[Statement, ...]
+    #: Its block's.
+    name: str = ""
 
     def accumulates(self, statement: Statement) -> bool:
         """Whether what it stores is made of what was there, maybe through names for numbers."""
@@ -123,7 +125,7 @@ class NestReader:
             raise Unstructured("a variable that is neither spatial nor a reduction")
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
         self._check_bindings(loops, block, domains)
-        return self._checked(Nest(node, domains, block.init, block.body))
+        return self._checked(Nest(node, domains, block.init, block.body, block.name))
 
     def _domain(self, axis: Axis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:

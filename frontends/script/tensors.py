@@ -74,7 +74,7 @@ class TensorProgram:
 
     def emit(self, steps: Sequence[Nest | Allocate]) -> None:
         for step in steps:
-            with self.scalars.source.location(step.node):
+            with self.scalars.source.location(step.node, step.name if isinstance(step, Nest) else step.buffer.name):
                 if isinstance(step, Allocate):
                     sizes = [self.scalars.index(size) for size in step.buffer.sizes]
                     self.state[step.buffer] = linalg.empty(sizes, element(step.buffer.dtype))

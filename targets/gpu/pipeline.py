@@ -49,8 +49,8 @@ _LAUNCHES = Stage(
 )
 _PLAN = Stage(
     "plan",
-    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}"),
-    "rows become steps of a loop, products get plans",
+    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}", "tir-apply-schedule"),
+    "rows become steps of a loop, products get plans, what has a schedule runs as that says",
     verify="end",
 )
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits what a block computes, on numbers or on vectors of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...bindings.ir import Type, Value
+from ...bindings.mlir import ir
+from ...emit.arithmetic import result_of
+from ...emit.loops import when
+from ...emit.numbers import number
+from ...emit.structured import is_storable
+from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside
+
+# LLVM has these for scalars only.
+_SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
+# They trap for some numbers, and lanes without a point hold any.
+_TRAPPING = frozenset(
+    f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
+)
+#: Their fast-math flag lets a product and a sum become one instruction.
+_CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
+
+
+def runs_on_vectors(expr: Expr, element: Callable[[int], Type]) -> bool:
+    """Whether all of an expression can be computed lane by lane at once."""
+    for part in expr.walk():
+        if isinstance(part, (Choice, Load)):
+            return False
+        if isinstance(part, Compute):
+            family = part.name.partition(".")[0]
+            if family not in ("arith", "math") or part.name in _SCALAR_ONLY or not _has_lanes(part.type):
+                return False
+        if isinstance(part, Element) and not is_storable(element(part.number)):
+            return False
+    return True
+
+
+def may_trap(expr: Expr) -> bool:
+    return any(isinstance(part, Compute) and part.name in _TRAPPING for part in expr.walk())
+
+
+def _has_lanes(type_: Type) -> bool:
+    return isinstance(type_, (ir.FloatType, ir.IntegerType, ir.IndexType))
+
+
+class Evaluation:
+    """Of expressions at one point, or at the points of several lanes."""
+
+    def __init__(
+        self,
+        elements: Sequence[Value | None],
+        index: Callable[[Index], Value],
+        load: Callable[[Load, Sequence[Value]], Value],
+        lanes: int = 0,
+        contract: bool = False,
+    ):
+        self._elements, self._index, self._load, self._lanes = elements, index, load, lanes
+        self._contract = contract
+        self._made: dict[int, Value] = {}
+
+    def of(self, expr: Expr) -> Value:
+        if id(expr) not in self._made:
+            self._made[id(expr)] = self._evaluate(expr)
+        return self._made[id(expr)]
+
+    def _evaluate(self, expr: Expr) -> Value:
+        if isinstance(expr, Element):
+            value = self._elements[expr.number]
+            assert value is not None
+            return value
+        if isinstance(expr, Index):
+            return self._index(expr)
+        if isinstance(expr, Outside):
+            return expr.value
+        if isinstance(expr, Load):
+            return self._load(expr, [self.of(each) for each in expr.indices])
+        if isinstance(expr, Choice):
+            return self._choice(expr)
+        return self._compute(expr, [self.of(each) for each in expr.operands])
+
+    def _choice(self, expr: Choice) -> Value:
+        condition = number(self.of(expr.condition))
+        known = dict(self._made)
+
+        def side(which: Expr) -> Value:
+            # What is computed in one branch is not there in the other one.
+            self._made = dict(known)
+            return self.of(which)
+
+        made: Value = when(condition, lambda: side(expr.yes), lambda: side(expr.no), [expr.type])[0]
+        self._made = known
+        return made
+
+    def _compute(self, expr: Compute, operands: Sequence[Value]) -> Value:
+        type_, attributes = expr.type, dict(expr.attributes)
+        if any(map(is_vector, operands)):
+            type_ = ir.VectorType.get([self._lanes], type_)
+            operands = [spread(each, self._lanes) for each in operands]
+        if self._contract and expr.name in _CONTRACTED:
+            attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+        return result_of(expr.name, operands, type_, **attributes)
+
+
+def is_vector(value: Value) -> bool:
+    return isinstance(value.type, ir.VectorType)
+
+
+def spread(value: Value, lanes: int) -> Value:
+    """The value in every lane."""
+    if is_vector(value):
+        return value
+    return result_of("vector.broadcast", [value], ir.VectorType.get([lanes], value.type))

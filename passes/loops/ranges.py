@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where indices go: from where on, and how far, while some loops run and others stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...dialects.core.symbols_expr import Size, SymExpr, make, substituted, terms_of, variables_of
+from ...dialects.core.symbols_terms import Atom, bounds
+from .tree import Access, Block, Loop
+
+
+class Range(NamedTuple):
+    """From `start` on, `extent` elements."""
+
+    start: Size
+    extent: Size
+
+
+def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool:
+    """Whether an index of loops with these extents is known to be below a limit."""
+    if _is_at_least(limit - index, 1):
+        return True
+    # Loops of open extents: what they add is most at their last step.
+    last = {name: extents[name] - 1 for name in variables_of(index) if isinstance(extents.get(name), SymExpr)}
+    if not last or not all(_grows_with(index, name) for name in last):
+        return False
+    return _is_at_least(limit - substituted(index, last), 1)
+
+
+def is_negative_never(index: Size) -> bool:
+    return _is_at_least(index, 0)
+
+
+def _is_at_least(size: Size, least: int) -> bool:
+    low, _ = bounds(terms_of(size))
+    return low is not None and low >= least
+
+
+def _grows_with(index: Size, name: str) -> bool:
+    """Whether it is a sum in which a variable has a positive factor."""
+    found = [(monomial, factor) for monomial, factor in terms_of(index).items() if _has(monomial, {name})]
+    return all(len(monomial) == 1 and monomial[0] == name and factor > 0 for monomial, factor in found)
+
+
+def factor_of(index: Size, name: str) -> int | None:
+    """What an index moves by at each step of a variable; None where that changes from step to step."""
+    factor = 0
+    for monomial, coefficient in terms_of(index).items():
+        if not _has(monomial, {name}):
+            continue
+        if len(monomial) != 1 or monomial[0].kind != "variable":
+            return None
+        factor = coefficient
+    return factor
+
+
+def without(index: Size, name: str) -> Size:
+    """The index where a variable stands at 0."""
+    return substituted(index, {name: 0})
+
+
+def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
+    """Where an index goes while these variables take all values; None where that cannot be told."""
+    start: Size = make({m: c for m, c in terms_of(index).items() if not _has(m, inner)})
+    extent: Size = 1
+    for monomial, coefficient in terms_of(index).items():
+        if not _has(monomial, inner):
+            continue
+        if len(monomial) != 1:
+            return None
+        reached = _atom_range(monomial[0], inner)
+        if reached is None:
+            return None
+        reach = abs(coefficient) * (reached.extent - 1)
+        start = start + coefficient * reached.start - (reach if coefficient < 0 else 0)
+        extent = extent + reach
+    return Range(start, extent)
+
+
+def _atom_range(atom: Atom, inner: Mapping[str, Size]) -> Range | None:
+    if atom.kind == "variable":
+        return Range(0, inner[str(atom)])
+    if atom.kind == "//" and isinstance(atom.args[1], int) and atom.args[1] > 0:
+        whole = range_of(atom.args[0], inner)
+        if whole is None:
+            return None
+        by = atom.args[1]
+        first = whole.start // by
+        last = (whole.start + whole.extent - 1) // by
+        span = last - first
+        # Where the first step is in a group is not always known: then it may reach one group more.
+        return Range(first, span + 1) if isinstance(span, int) else Range(first, (whole.extent + by - 2) // by + 1)
+    if set(atom.variables) <= set(inner) and atom.lowest is not None and atom.highest is not None:
+        return Range(atom.lowest, atom.highest - atom.lowest + 1)
+    if atom.kind == "%" and isinstance(atom.args[1], int) and atom.args[1] > 0:
+        return Range(0, atom.args[1])
+    return None
+
+
+def _has(monomial: Sequence[Atom], names: Mapping[str, object] | set[str]) -> bool:
+    return any(not atom.variables.isdisjoint(names) for atom in monomial)
+
+
+def ranges_of(accesses: Sequence[Access], inner: Mapping[str, Size], shape: Sequence[Size]) -> list[Range]:
+    """What accesses reach of a buffer of that shape together, by dimension; all of one where that cannot be told."""
+    found = []
+    for dim, size in enumerate(shape):
+        each = [range_of(access.indices[dim], inner) for access in accesses]
+        found.append(_joined([one for one in each if one is not None] if None not in each else [], size))
+    return found
+
+
+def _joined(ranges: Sequence[Range], size: Size) -> Range:
+    whole = Range(0, size)
+    if not ranges:
+        return whole
+    first = ranges[0]
+    offsets = [each.start - first.start for each in ranges]
+    low = min((offset for offset in offsets if isinstance(offset, int)), default=0)
+    extent: Size = 1
+    for offset, each in zip(offsets, ranges, strict=True):
+        if not isinstance(offset, int):
+            return whole
+        reach = offset - low + each.extent
+        if isinstance(reach, int) and isinstance(extent, int):
+            extent = max(extent, reach)
+        elif extent == 1 or extent == reach:
+            extent = reach
+        else:
+            return whole
+    start = first.start + low
+    if isinstance(extent, int) and isinstance(size, int) and extent >= size:
+        return whole
+    return Range(start, extent)
+
+
+class Guard(NamedTuple):
+    """What must hold for a point to be one: an index is below a limit, or not below 0, or both."""
+
+    index: Size
+    limit: Size
+    below: bool
+    beyond: bool
+
+
+def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
+    """What of a block's points has to be asked for: loops may go beyond what it, or a loop that was split, has."""
+    found: dict[tuple[Size, Size], Guard] = {}
+    for index, limit in block.where:
+        if not is_below(index, limit, extents):
+            found[index, limit] = Guard(index, limit, below=False, beyond=True)
+    for each, index in zip(block.iters, block.bindings, strict=True):
+        below, beyond = not is_negative_never(index), not is_below(index, each.extent, extents)
+        if below or beyond:
+            found[index, each.extent] = Guard(index, each.extent, below, beyond)
+    return list(found.values())
+
+
+def inner_extents(loops: Sequence[Loop]) -> dict[str, Size]:
+    return {loop.name: loop.extent for loop in loops}

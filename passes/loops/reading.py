@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A PrimFunc over memory as a tree: each operation of linalg is loops around a block.
+
+An operation that fills what the next one adds to is that block's init. Views are arithmetic of indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...bindings.ir import AffineExpr, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, made_by, operations_of, symbol_name
+from ...bindings.rewriting import located_error
+from ...dialects.core.symbols_expr import Size, make_variable, substituted
+from ...emit.structured import DYNAMIC
+from ...support.errors import RelaxError
+from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside, attributes_of
+from .tree import REDUCE, SPATIAL, Access, Block, Buffer, Iter, Loop, Node, Tree, iter_variable, unique, variable
+
+#: Gives the indices of a buffer behind those of a view of it.
+Place = Callable[[Sequence[Size]], tuple[Size, ...]]
+_NO_MEMORY = frozenset({"memref.dealloc", "func.return", "memref.dim", "memref.assume_alignment"})
+_ITER_NAMES = "ijklmnopqrstuvwxyz"
+
+
+class Read(NamedTuple):
+    tree: Tree
+    #: The value of each symbol in sizes, that of each parameter.
+    values: dict[str, Value]
+    memory: dict[Buffer, Value]
+
+
+class _View(NamedTuple):
+    buffer: Buffer
+    place: Place
+
+
+def read_tree(function: Operation) -> Read:
+    """Raises RelaxError, with the place, for what has no form as loops around blocks."""
+    return _Reader(function).read()
+
+
+class _Reader:
+    def __init__(self, function: Operation):
+        self._function = function
+        self._views: dict[Value, _View] = {}
+        self._sizes: dict[Value, Size] = {}
+        self._same: dict[str, Size] = {}
+        self._buffers: list[Buffer] = []
+        self.values: dict[str, Value] = {}
+        self.memory: dict[Buffer, Value] = {}
+        self._buffer_names: set[str] = set()
+
+    def read(self) -> Read:
+        function = self._function
+        name = symbol_name(function)
+        if len(function.regions[0].blocks) != 1:
+            raise located_error(
+                f"@{name} has branches between blocks of IR: it has no loops to schedule", function.location
+            )
+        block = body_of(function)
+        for number, argument in enumerate(block.arguments):
+            if isinstance(argument.type, ir.MemRefType):
+                self._given(argument, f"arg{number}")
+        nodes: list[Node] = []
+        for op in operations_of(block):
+            nodes += self._operation(op)
+        blocks = _with_inits([node for node in nodes if isinstance(node, Block)])
+        body = _in_loops(blocks)
+        if not body:
+            raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
+        return Read(Tree(name, tuple(self._buffers), body), self.values, self.memory)
+
+    def _given(self, argument: Value, otherwise: str) -> None:
+        name = self._name(argument.location, otherwise)
+        buffer = Buffer(name, self._shape(argument, name), argument.type.element_type, is_given=True)
+        self._keep(argument, buffer)
+
+    def _keep(self, value: Value, buffer: Buffer) -> None:
+        self._buffers.append(buffer)
+        self.memory[buffer] = value
+        self._views[value] = _View(buffer, tuple)
+
+    def _shape(self, memref: Value, name: str) -> tuple[Size, ...]:
+        sizes: list[Size] = []
+        for axis, size in enumerate(memref.type.shape):
+            if size != DYNAMIC:
+                sizes.append(int(size))
+                continue
+            symbol = f"{name}.shape[{axis}]"
+            sizes.append(make_variable(symbol))
+        return tuple(sizes)
+
+    def _name(self, location: object, otherwise: str) -> str:
+        name = unique(_name_of(location) or otherwise, self._buffer_names)
+        self._buffer_names.add(name)
+        return name
+
+    # ---- operations ----
+
+    def _operation(self, op: Operation) -> Iterator[Node]:
+        if op.name == "linalg.generic":
+            yield self._block(op)
+        elif op.name == "memref.alloc" or op.name == "memref.alloca":
+            self._allocated(op)
+        elif op.name in _VIEWS:
+            self._views[op.result] = _VIEWS[op.name](self, op)
+        elif op.name not in _NO_MEMORY and not _is_scalar(op):
+            hint = "only operations of linalg, and views of what they work on, can be scheduled"
+            raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
+
+    def _allocated(self, op: Operation) -> None:
+        name = self._name(op.location, "buffer")
+        dynamic = iter(list(op.operands))
+        shape = tuple(self.size(next(dynamic)) if size == DYNAMIC else int(size) for size in op.result.type.shape)
+        self._keep(op.result, Buffer(name, shape, op.result.type.element_type))
+
+    def _block(self, op: Operation) -> Block:
+        input_count = next(iter(op.attributes["operandSegmentSizes"]))
+        operands = list(op.operands)
+        maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+        kinds = [_kind(str(attribute)) for attribute in op.attributes["iterator_types"]]
+        extents = self._extents(op, maps, operands, len(kinds))
+        names = _iter_names(len(kinds))
+        iters = tuple(Iter(*each) for each in zip(names, kinds, extents, strict=True))
+        variables = [iter_variable(each) for each in iters]
+        accesses, scalars = [], {}
+        for number, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
+            if operand not in self._views:
+                scalars[number] = Outside(operand)
+                continue
+            view = self._views[operand]
+            accesses.append(Access(view.buffer, view.place([_index(expr, variables) for expr in map_.results])))
+        block = body_of(op)
+        expressions: dict[Value, Expr] = {}
+        position = 0
+        for number, argument in enumerate(block.arguments):
+            if number in scalars:
+                expressions[argument] = scalars[number]
+            else:
+                expressions[argument] = Element(position)
+                position += 1
+        body = _Body(self, variables, expressions)
+        results = tuple(body.of(value) for value in operations_of(block)[-1].operands)
+        count = input_count - sum(number < input_count for number in scalars)
+        name = _name_of(op.location) or symbol_name(self._function)
+        reads, writes = tuple(accesses[:count]), tuple(accesses[count:])
+        return Block(name, iters, tuple(variables), reads, writes, results)
+
+    def _extents(self, op: Operation, maps: Sequence[object], operands: Sequence[Value], count: int) -> list[Size]:
+        found: list[Size | None] = [None] * count
+        for operand, map_ in zip(operands, maps, strict=True):
+            if not isinstance(operand.type, ir.MemRefType):
+                continue
+            for axis, expr in enumerate(map_.results):  # type: ignore[attr-defined]  # an affine map
+                if isinstance(expr, ir.AffineDimExpr):
+                    size = self.size_of(operand, axis)
+                    if found[expr.position] is None or (isinstance(size, int)):
+                        found[expr.position] = size
+        missing = next((dim for dim, size in enumerate(found) if size is None), None)
+        if missing is not None:
+            raise located_error(f"no operand of '{op.name}' says how far its loop {missing} goes", op.location)
+        return [size for size in found if size is not None]
+
+    # ---- sizes ----
+
+    def size_of(self, memref: Value, axis: int) -> Size:
+        size = memref.type.shape[axis]
+        if size != DYNAMIC:
+            return int(size)
+        maker = made_by(memref)
+        if maker is None:
+            name = self._views[memref].buffer.name
+            return self._symbol(f"{name}.shape[{axis}]", memref)
+        if maker.name == "memref.alloc":
+            dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
+            return self.size(maker.operands[dynamic.index(axis)])
+        if maker.name == "memref.cast":
+            return self.size_of(maker.operands[0], axis)
+        if maker.name == "memref.expand_shape":
+            dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
+            return self.size(maker.operands[1 + dynamic.index(axis)])
+        if maker.name == "memref.collapse_shape":
+            total: Size = 1
+            for each in _groups(maker)[axis]:
+                total = total * self.size_of(maker.operands[0], each)
+            return total
+        if maker.name == "memref.subview":
+            return _mixed(self, maker, "static_sizes", 1)[_kept_axes(maker)[axis]]
+        raise located_error(f"the size of a '{maker.name}' is not known", maker.location)
+
+    def _symbol(self, name: str, memref: Value) -> Size:
+        self.values.setdefault(name, memref)
+        return make_variable(name)
+
+    def size(self, value: Value) -> Size:
+        """An index as a size."""
+        if value not in self._sizes:
+            self._sizes[value] = self._size(value)
+        return self._sizes[value]
+
+    def _size(self, value: Value) -> Size:
+        maker = made_by(value)
+        if maker is not None and maker.name == "arith.constant":
+            return int(maker.attributes["value"].value)
+        if maker is not None and maker.name == "memref.dim":
+            axis = self.size(maker.operands[1])
+            if isinstance(axis, int) and maker.operands[0] in self._views:
+                return self.size_of(maker.operands[0], axis)
+        if maker is not None and maker.name in _ARITHMETIC:
+            return _ARITHMETIC[maker.name](*(self.size(operand) for operand in maker.operands))
+        if maker is not None and maker.name == "affine.apply":
+            map_ = maker.attributes["map"].value
+            values = [self.size(operand) for operand in maker.operands]
+            return _index(map_.results[0], values[: map_.n_dims], values[map_.n_dims :])
+        symbol = f"size_{len(self.values)}"
+        self.values[symbol] = value
+        return make_variable(symbol)
+
+
+class _Body:
+    """The body of an operation as expressions."""
+
+    def __init__(self, reader: _Reader, variables: Sequence[Size], known: dict[Value, Expr]):
+        self._reader, self._variables, self._known = reader, variables, known
+
+    def of(self, value: Value) -> Expr:
+        if value not in self._known:
+            self._known[value] = self._made(value)
+        return self._known[value]
+
+    def _made(self, value: Value) -> Expr:
+        op = made_by(value)
+        if op is None or (_is_outside(op) and op.name != "arith.constant"):
+            return Outside(value)
+        if op.name == "linalg.index":
+            return Index(self._variables[op.attributes["dim"].value])
+        if op.name == "memref.load":
+            return self._load(op)
+        if op.name == "memref.dim" and op.operands[0] in self._reader._views:
+            return Index(self._reader.size(value))
+        if op.name == "scf.if" and len(op.results) == 1:
+            yes, no = (operations_of(body_of_region(region))[-1].operands[0] for region in op.regions)
+            return Choice(self.of(op.operands[0]), self.of(yes), self.of(no), value.type)
+        if len(op.regions) or len(op.results) != 1:
+            raise located_error(f"the body of a block has a '{op.name}', which no schedule can move", op.location)
+        return Compute(op.name, tuple(self.of(each) for each in op.operands), attributes_of(op), value.type)
+
+    def _load(self, op: Operation) -> Expr:
+        memref, *indices = op.operands
+        if memref not in self._reader._views:
+            raise located_error("an element of memory that is no parameter's is read", op.location)
+        view = self._reader._views[memref]
+        if made_by(memref) is not None and made_by(memref).name != "memref.alloc":  # type: ignore[union-attr]
+            raise located_error("an element of a view at a place that is computed is read", op.location)
+        return Load(view.buffer, tuple(self.of(index) for index in indices))
+
+
+def body_of_region(region: object) -> object:
+    return region.blocks[0]  # type: ignore[attr-defined]
+
+
+def _is_outside(op: Operation) -> bool:
+    """Whether an operation stands in the function itself."""
+    parent = op.parent
+    return parent is not None and parent.operation.name == "func.func"
+
+
+def _is_scalar(op: Operation) -> bool:
+    """Whether it is arithmetic of numbers that stand before the blocks."""
+    is_arithmetic = op.name.partition(".")[0] in ("arith", "math", "affine", "index")
+    return (
+        is_arithmetic and not len(op.regions) and not any(isinstance(each.type, ir.MemRefType) for each in op.operands)
+    )
+
+
+def _kind(iterator: str) -> str:
+    return REDUCE if "reduction" in iterator else SPATIAL
+
+
+def _iter_names(count: int) -> list[str]:
+    return [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(count)]
+
+
+def _name_of(location: object) -> str:
+    """The name that a location has; empty where it has none that can be one of Python's."""
+    name = str(location.name_str) if isinstance(location, ir.NameLoc) else ""
+    return name if name.isidentifier() else ""
+
+
+def _index(expr: AffineExpr, dims: Sequence[Size], symbols: Sequence[Size] = ()) -> Size:
+    if isinstance(expr, ir.AffineDimExpr):
+        return dims[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return symbols[expr.position]
+    if isinstance(expr, ir.AffineConstantExpr):
+        return int(expr.value)
+    left, right = _index(expr.lhs, dims, symbols), _index(expr.rhs, dims, symbols)
+    if isinstance(expr, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expr, ir.AffineMulExpr):
+        return left * right
+    if isinstance(expr, ir.AffineModExpr):
+        return left % right
+    if isinstance(expr, ir.AffineFloorDivExpr):
+        return left // right
+    if isinstance(expr, ir.AffineCeilDivExpr):
+        return -(-left // right)
+    raise RelaxError(f"an index {expr} is of no known form")
+
+
+_ARITHMETIC: dict[str, Callable[..., Size]] = {
+    "arith.addi": lambda x, y: x + y,
+    "arith.subi": lambda x, y: x - y,
+    "arith.muli": lambda x, y: x * y,
+    "arith.index_cast": lambda x: x,
+    "arith.divui": lambda x, y: x // y,
+    "arith.floordivsi": lambda x, y: x // y,
+    "arith.ceildivsi": lambda x, y: -(-x // y),
+}
+
+
+# ---- views ----
+
+
+def _cast(reader: _Reader, op: Operation) -> _View:
+    return reader._views[op.operands[0]]
+
+
+def _subview(reader: _Reader, op: Operation) -> _View:
+    source = reader._views[op.operands[0]]
+    offsets = _mixed(reader, op, "static_offsets", 0)
+    strides = _mixed(reader, op, "static_strides", 2)
+    kept = _kept_axes(op)
+
+    def place(indices: Sequence[Size]) -> tuple[Size, ...]:
+        at: list[Size] = [0] * len(offsets)
+        for index, axis in zip(indices, kept, strict=True):
+            at[axis] = index
+        moved = [offset + index * stride for offset, index, stride in zip(offsets, at, strides, strict=True)]
+        return source.place(moved)
+
+    return _View(source.buffer, place)
+
+
+def _mixed(reader: _Reader, op: Operation, name: str, segment: int) -> list[Size]:
+    """Offsets, sizes or strides: numbers, or the operands of their segment."""
+    counts = list(op.attributes["operandSegmentSizes"])
+    start = counts[0] + sum(counts[1 : 1 + segment])
+    dynamic = iter(list(op.operands)[start : start + counts[1 + segment]])
+    return [reader.size(next(dynamic)) if each == DYNAMIC else int(each) for each in op.attributes[name]]
+
+
+def _kept_axes(op: Operation) -> list[int]:
+    """The source's axis of each axis of a subview: those of size 1 may be left out."""
+    sizes = [int(each) for each in op.attributes["static_sizes"]]
+    shape = [int(each) for each in op.result.type.shape]
+    kept, axis = [], 0
+    for size in shape:
+        while sizes[axis] != size:
+            axis += 1
+        kept.append(axis)
+        axis += 1
+    return kept
+
+
+def _groups(op: Operation) -> list[list[int]]:
+    return [[int(each.value) for each in group] for group in op.attributes["reassociation"]]
+
+
+def _expanded(reader: _Reader, op: Operation) -> _View:
+    source = reader._views[op.operands[0]]
+    sizes = [reader.size_of(op.result, axis) for axis in range(op.result.type.rank)]
+
+    def place(indices: Sequence[Size]) -> tuple[Size, ...]:
+        joined: list[Size] = []
+        for group in _groups(op):
+            total: Size = 0
+            for axis in group:
+                total = total * sizes[axis] + indices[axis]
+            joined.append(total)
+        return source.place(joined)
+
+    return _View(source.buffer, place)
+
+
+def _collapsed(reader: _Reader, op: Operation) -> _View:
+    source = reader._views[op.operands[0]]
+    sizes = [reader.size_of(op.operands[0], axis) for axis in range(op.operands[0].type.rank)]
+
+    def place(indices: Sequence[Size]) -> tuple[Size, ...]:
+        apart: list[Size] = [0] * len(sizes)
+        for group, index in zip(_groups(op), indices, strict=True):
+            rest = index
+            for axis in reversed(group[1:]):
+                apart[axis], rest = rest % sizes[axis], rest // sizes[axis]
+            if group:
+                apart[group[0]] = rest
+        return source.place(apart)
+
+    return _View(source.buffer, place)
+
+
+_VIEWS: dict[str, Callable[[_Reader, Operation], _View]] = {
+    "memref.cast": _cast,
+    "memref.subview": _subview,
+    "memref.expand_shape": _expanded,
+    "memref.collapse_shape": _collapsed,
+}
+
+
+# ---- the tree ----
+
+
+def _with_inits(blocks: Sequence[Block]) -> list[Block]:
+    """A block that gives a reduction what it starts from is its init: it has no name of its own then."""
+    found: list[Block] = []
+    for block in blocks:
+        start = found[-1] if found else None
+        joined = None if start is None else _joined(start, block)
+        if joined is None:
+            found.append(block)
+        else:
+            found[-1] = joined
+    return found
+
+
+def _joined(start: Block, block: Block) -> Block | None:
+    spatial = [each for each in block.iters if each.kind == SPATIAL]
+    if not block.is_reduction or start.is_reduction or start.reads or len(start.iters) != len(spatial):
+        return None
+    if [each.buffer for each in start.writes] != [each.buffer for each in block.writes]:
+        return None
+    if not all(block.reads_output(number) for number in range(len(block.writes))):
+        return None
+    if any(access.buffer in start.buffers for access in block.reads):
+        return None
+    values: dict[str, Size] = {}
+    for own, other in zip(start.writes[0].indices, block.writes[0].indices, strict=True):
+        name = next((each.name for each in start.iters if iter_variable(each) == own), None)
+        if name is not None:
+            values[name] = other
+        elif own != other:
+            return None
+    if len(values) != len(start.iters):
+        return None
+    if [each.at(values).indices for each in start.writes] != [each.indices for each in block.writes]:
+        return None
+    if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
+        return None
+    inits = tuple(expr.rewritten(lambda part: _moved(part, values)) for expr in start.results)
+    return replace(block, inits=inits)
+
+
+def _moved(part: Expr, values: dict[str, Size]) -> Expr | None:
+    return Index(substituted(part.value, values)) if isinstance(part, Index) else None
+
+
+def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:
+    """A loop for each iter, named as it; no two loops or blocks of one name."""
+    names: set[str] = set()
+    nodes: list[Node] = []
+    named = []
+    for block in blocks:
+        named.append(replace(block, name=unique(block.name, names)))
+        names.add(named[-1].name)
+    for block in named:
+        loops = []
+        for each in block.iters:
+            loops.append((unique(each.name[1:], names), each.extent))
+            names.add(loops[-1][0])
+        node: Node = replace(block, bindings=tuple(variable(*loop) for loop in loops))
+        for name, extent in reversed(loops):
+            node = Loop(name, extent, (node,))
+        nodes.append(node)
+    return tuple(nodes)

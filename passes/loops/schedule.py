@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules: how the loops of PrimFuncs run, step by step, with the words of `tvm.tir.Schedule`.
+
+    sch = rx.Schedule(module)
+    C = sch.get_block("C")
+    i, j, k = sch.get_loops(C)
+    i_0, i_1 = sch.split(i, factors=[None, 6])
+    sch.reorder(i_0, j, k, i_1)
+    rx.compile(sch.mod)
+
+The steps stay with the PrimFunc, as text in its attribute `tir.schedule`; the pass tir-apply-schedule does them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ...bindings.ir import Module as MlirModule
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of, functions_in, has_body, operations_of, parent_of, symbol_name
+from ...bindings.rewriting import located_error
+from ...dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+from ..core.pipeline import Pipeline
+from ..primitives.registry import Edit, Primitive, Refused, find_primitive, primitive_names
+from ..tir_bufferize import Bufferize
+from .handles import BlockRV, LoopRV
+from .reading import Read, read_tree
+from .show import show_tree
+from .trace import Name, Request, Step, is_plain, lines_of, read_requests
+from .tree import Tree
+from .writing import write_tree
+
+
+class Trace(str):
+    """Steps as a Python program over `sch`."""
+
+
+class Schedule:
+    """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
+
+    def __init__(self, module: Any, trace: str | None = None):
+        """`trace` is done at once; what PrimFuncs of the module have been told before stays."""
+        self._module = module
+        self._trees: dict[str, Tree] = {}
+        self._functions = _prim_funcs_of(module)
+        self._reads: dict[str, _Scratch] = {}
+        self._steps: list[Step] = []
+        #: Of loops and blocks that are gone, which step took them.
+        self._gone: dict[str, dict[str, str]] = {}
+        if not self._functions:
+            raise RelaxError("there is no PrimFunc to schedule: legalize the graph first (relax-legalize-ops)")
+        for name, function in self._functions.items():
+            for_it = text_of(function)
+            if for_it is not None:
+                self._replay(for_it, name)
+        if trace is not None:
+            self.replay(trace)
+
+    # ---- what comes of it ----
+
+    @property
+    def mod(self) -> Any:
+        """The module, in which each PrimFunc says how it runs."""
+        self._write_attributes()
+        return self._module
+
+    def _write_attributes(self) -> None:
+        for name, function in self._functions.items():
+            steps = [step for step in self._steps if _function_of(step) == name]
+            if steps:
+                set_text(function, lines_of(steps))
+
+    @property
+    def trace(self) -> Trace:
+        """All steps, as text that `replay` and `tir-apply-schedule` take."""
+        return Trace("\n".join(lines_of(self._steps)) + "\n")
+
+    def show(self, function: str | None = None) -> str:
+        """The loops as they stand, as TVMScript."""
+        names = [function] if function is not None else list(self._trees) or list(self._functions)[:1]
+        return "\n".join(show_tree(self._tree(name)) for name in names)
+
+    def trees(self) -> list[Tree]:
+        """Of each PrimFunc that can be scheduled, in the module's order."""
+        return [self._tree(name) for name in self._functions if self._block_names(name)]
+
+    def __str__(self) -> str:
+        return self.show()
+
+    def replay(self, trace: str) -> None:
+        """Does the steps of a text. Raises RelaxError that names the line; the steps before it are undone, too."""
+        self._replay(trace.splitlines(), None)
+
+    def _replay(self, lines: Sequence[str], function: str | None) -> None:
+        kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
+        try:
+            known: dict[str, Any] = {}
+            for request in read_requests(lines):
+                self._repeat(request, known, function)
+        except BaseException:
+            self._trees, self._steps, self._gone = kept
+            raise
+
+    def _repeat(self, request: Request, known: dict[str, Any], function: str | None) -> None:
+        where = f"line {request.line} of the schedule, '{request.text}'"
+
+        def handle(value: Any) -> Any:
+            if isinstance(value, Name):
+                if value.text not in known:
+                    raise RelaxError(f"{where}: no line before it gives '{value.text}'{suggest(value.text, known)}")
+                return known[value.text]
+            if isinstance(value, (list, tuple)) and not isinstance(value, Name):
+                return type(value)(map(handle, value))
+            return value
+
+        arguments = [handle(each) for each in request.arguments]
+        options = {name: handle(each) for name, each in request.options.items()}
+        if function is not None and request.primitive == "get_block":
+            options["func_name"] = function
+        try:
+            made = self._do(find_primitive(request.primitive), arguments, options)
+        except RelaxError as error:
+            raise RelaxError(f"{where}: {error.message}", location=error.location, notes=error.notes) from None
+        results = made if isinstance(made, list) else [] if made is None else [made]
+        if len(results) != len(request.names) and request.names:
+            raise RelaxError(
+                f"{where}: it gives {len(results)} handles for {len(request.names)} names: the schedule was made for "
+                "other loops"
+            )
+        known.update(zip(request.names, results, strict=False))
+
+    # ---- steps ----
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in primitive_names():
+            hint = suggest(name, primitive_names())
+            raise AttributeError(f"a schedule has no '{name}'{hint} (it has {', '.join(primitive_names())})")
+        primitive = find_primitive(name)
+        method: Callable[..., Any] = partial(_called, self, primitive)
+        method.__doc__ = primitive.function.__doc__  # type: ignore[attr-defined]
+        method.__name__ = name  # type: ignore[attr-defined]
+        method.__signature__ = primitive.signature  # type: ignore[attr-defined]
+        return method
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *primitive_names()})
+
+    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
+        """The block of a name; of one PrimFunc, where several have one of that name."""
+        return self._do(find_primitive("get_block"), [name], {} if func_name is None else {"func_name": func_name})
+
+    def _do(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        bound = self._bound(primitive, arguments, options)
+        shown = self._shown(primitive, bound)
+        function = self._chosen(primitive, bound, shown)
+        edit = Edit(self._tree(function), self._gone.setdefault(function, {}))
+        before = _names(edit.tree)
+        try:
+            made = primitive.function(edit, *bound.args, **bound.kwargs)
+        except Refused as refusal:
+            at = edit.shown(refusal.name).split("\n")
+            shown_loops = "the loops as they stand:\n" + "\n".join(f"    {line}" for line in at)
+            raise located_error(
+                f"{shown}: {refusal.reason}", self._functions[function].location, [shown_loops]
+            ) from None
+        self._trees[function] = edit.tree
+        for name in before - _names(edit.tree):
+            self._gone[function][name] = f"{shown} took it away"
+        results = tuple(made) if isinstance(made, (list, tuple)) else (made,) if made is not None else ()
+        plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
+        self._steps.append(Step(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
+        return made
+
+    def _bound(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> inspect.BoundArguments:
+        try:
+            bound = primitive.signature.bind(*arguments, **options)
+        except TypeError as error:
+            raise RelaxError(f"{primitive.name}{primitive.signature}: {error}") from None
+        for name, value in bound.arguments.items():
+            if not is_plain(value) and not callable(value):
+                raise RelaxError(f"{primitive.name}: '{name}' cannot be {value!r}: a schedule is text")
+        return bound
+
+    def _shown(self, primitive: Primitive, bound: inspect.BoundArguments) -> str:
+        def text(value: Any) -> str:
+            if isinstance(value, (BlockRV, LoopRV)):
+                return value.name
+            if isinstance(value, (list, tuple)):
+                return f"[{', '.join(map(text, value))}]"
+            return repr(value) if isinstance(value, str) else str(value)
+
+        items = [text(each) for each in bound.args] + [f"{name}={text(each)}" for name, each in bound.kwargs.items()]
+        return f"{primitive.name}({', '.join(items)})"
+
+    def _chosen(self, primitive: Primitive, bound: inspect.BoundArguments, shown: str) -> str:
+        """The PrimFunc that a step is about: that of its handles, or the one that is named, or has such a block."""
+        if primitive.name == "get_block":
+            return self._function_with(bound.arguments["name"], bound.arguments.get("func_name"))
+        handles = [each for value in bound.arguments.values() for each in _handles_in(value)]
+        functions = list(dict.fromkeys(handle.function for handle in handles))
+        if len(functions) != 1 or functions[0] not in self._functions:
+            names = " and ".join(f"@{name}" for name in functions) or "nothing"
+            raise RelaxError(
+                f"{shown}: expected loops and blocks of one PrimFunc of this schedule, got those of {names}"
+            )
+        return functions[0]
+
+    def _function_with(self, block: str, function: str | None) -> str:
+        if function is not None:
+            if function not in self._functions:
+                known = ", ".join(f"@{name}" for name in self._functions)
+                hint = suggest(function, self._functions)
+                raise RelaxError(f"get_block('{block}'): there is no PrimFunc '{function}'{hint} (there are {known})")
+            return function
+        if len(self._functions) == 1:
+            return next(iter(self._functions))
+        found = [name for name in self._functions if block in self._block_names(name)]
+        if len(found) == 1:
+            return found[0]
+        known = {each: name for name in self._functions for each in self._block_names(name)}
+        if not found:
+            listed = ", ".join(f"'{each}' of @{name}" for each, name in known.items())
+            raise RelaxError(
+                f"get_block('{block}'): no PrimFunc has such a block{suggest(block, known)} (there are {listed})"
+            )
+        names = " and ".join(f"@{name}" for name in found)
+        raise RelaxError(f"get_block('{block}'): {names} have such a block; say which one: func_name=\"{found[0]}\"")
+
+    def _block_names(self, function: str) -> list[str]:
+        try:
+            return [block.name for block in self._tree(function).blocks()]
+        except RelaxError:  # it has none that could be scheduled
+            return []
+
+    def _tree(self, function: str) -> Tree:
+        if function not in self._trees:
+            scratch = _Scratch(self._functions[function])
+            self._reads[function] = scratch
+            self._trees[function] = scratch.read.tree
+        return self._trees[function]
+
+
+def _called(schedule: Schedule, primitive: Primitive, *arguments: Any, **options: Any) -> Any:
+    return schedule._do(primitive, arguments, options)
+
+
+def _names(tree: Tree) -> set[str]:
+    return {*(loop.name for loop in tree.loops()), *(block.name for block in tree.blocks())}
+
+
+def _handles_in(value: Any) -> list[BlockRV | LoopRV]:
+    if isinstance(value, (BlockRV, LoopRV)):
+        return [value]
+    return [each for item in value for each in _handles_in(item)] if isinstance(value, (list, tuple)) else []
+
+
+def _function_of(step: Step) -> str:
+    handles = [each for value in (*step.arguments, *step.results) for each in _handles_in(value)]
+    return handles[0].function
+
+
+def _plain_options(
+    primitive: Primitive, bound: inspect.BoundArguments, function: str | None
+) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
+    """Arguments as the text has them: without those that are the defaults."""
+    arguments = dict(bound.arguments)
+    if primitive.name == "get_block":
+        arguments = {"name": arguments["name"], **({} if function is None else {"func_name": function})}
+    positional, named = [], []
+    for name, value in arguments.items():
+        parameter = primitive.signature.parameters[name]
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional += value
+        elif parameter.default is inspect.Parameter.empty:
+            positional.append(value)
+        elif value != parameter.default:
+            named.append((name, value))
+    return tuple(positional), tuple(named)
+
+
+def _prim_funcs_of(module: Any) -> dict[str, Operation]:
+    operation = getattr(module, "operation", module)
+    return {symbol_name(function): function for function in prim_funcs_in(operation.operation)}
+
+
+# ---- at a PrimFunc ----
+
+
+def text_of(function: Operation) -> list[str] | None:
+    """The lines of a PrimFunc's schedule; None where it has none, or names a transform sequence."""
+    if SCHEDULE not in function.attributes or not isinstance(function.attributes[SCHEDULE], ir.ArrayAttr):
+        return None
+    return [string_value(each) for each in function.attributes[SCHEDULE]]
+
+
+def set_text(function: Operation, lines: Sequence[str]) -> None:
+    with function.context:
+        function.attributes[SCHEDULE] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in lines])
+
+
+def apply_schedule(function: Operation) -> None:
+    """Has a PrimFunc run as its schedule says, over memory: another operation takes its place."""
+    schedule, name = Schedule(function), symbol_name(function)
+    tree, scratch = schedule._tree(name), schedule._reads[name]
+    write_tree(scratch.function, scratch.read, tree)
+    Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(scratch.module)
+    with function.context:
+        for op in operations_of(body_of(scratch.module.operation)):
+            if symbol_name(op) == name or op.name == "memref.global":
+                op.detach_from_parent()
+                ir.InsertionPoint(function).insert(op)
+    function.erase()
+
+
+class _Scratch:
+    """A PrimFunc once more, over memory, as its tree was read from it."""
+
+    def __init__(self, function: Operation):
+        with function.context, function.location:
+            self.module: MlirModule = ir.Module.create()
+            around = parent_of(function)
+            for each in functions_in(around) if around is not None else ():
+                if not has_body(each):
+                    each.clone(ip=ir.InsertionPoint(self.module.body))
+            self.function: Operation = function.clone(ip=ir.InsertionPoint(self.module.body)).operation
+            if SCHEDULE in self.function.attributes:
+                del self.function.attributes[SCHEDULE]
+        self.function = over_memory(self.module, symbol_name(function))
+        self.read: Read = read_tree(self.function)
+
+
+def over_memory(module: MlirModule, name: str) -> Operation:
+    """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
+    for function in functions_in(module.operation):
+        if has_body(function):
+            _keep_apart(function)
+    Pipeline([Bufferize(), "func.func(linalg-generalize-named-ops,canonicalize,cse)"], verify_each=False).run(module)
+    return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
+
+
+def _keep_apart(function: Operation) -> None:
+    """What each operation writes is a tensor of its own, as it was before equal ones became one: so that the blocks are
+    the same, and have the same buffers, whatever passes have run since the schedule was written."""
+    for op in reversed(operations_of(body_of(function))):
+        if op.name != "tensor.empty" and not (op.name.startswith("linalg.") and _is_filling(op)):
+            continue
+        for use in list(op.results[0].uses)[1:] if len(op.results) == 1 else ():
+            with ir.InsertionPoint(op):
+                use.owner.operation.operands[use.operand_number] = op.clone().results[0]
+
+
+def _is_filling(op: Operation) -> bool:
+    """Whether it makes a tensor of nothing, but for numbers."""
+    return op.name == "linalg.fill" or (op.name == "linalg.generic" and op.attributes["operandSegmentSizes"][0] == 0)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A tree as people read it: TVMScript's loops and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...dialects.core.symbols_expr import Size
+from ...dialects.script.words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS
+from .ranges import guards
+from .scalars import Choice, Compute, Element, Expr, Index, Load
+from .tree import SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
+
+_INDENT = "    "
+
+
+def show_tree(tree: Tree) -> str:
+    """The whole function, with the memory that is its own."""
+    given = ", ".join(f"{each.name}: {_buffer(each)}" for each in tree.buffers if each.is_given)
+    lines = ["@T.prim_func", f"def {tree.name}({given}):"]
+    for each in tree.buffers:
+        if not each.is_given:
+            scope = "" if each.scope == "global" else f', scope="{each.scope}"'
+            lines.append(f"{_INDENT}{each.name} = T.alloc_buffer({_sizes(each.shape)}, {_dtype(each)}{scope})")
+    return "\n".join([*lines, *(_INDENT + line for line in show_nodes(tree, tree.body))]) + "\n"
+
+
+def show_loops(tree: Tree, name: str = "") -> str:
+    """The loops around a block or loop and all in them, without what blocks compute; without a name all loops."""
+    around = tree.around(name) if name else []
+    nodes = [around[0]] if around else [node for node in tree.body if name in ("", node.name)]
+    return "\n".join(show_nodes(tree, nodes, is_short=True))
+
+
+def show_nodes(tree: Tree, nodes: Sequence[Node], *, is_short: bool = False) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Block):
+            if is_short:
+                points = ", ".join(f"{each.name} = {at}" for each, at in zip(node.iters, node.bindings, strict=True))
+                yield f'with T.block("{node.name}"):  # {points}'
+            else:
+                yield from _block(tree, node)
+            continue
+        chain = [node]
+        while _goes_on(chain[-1]):
+            inner = chain[-1].body[0]
+            assert isinstance(inner, Loop)
+            chain.append(inner)
+        yield _header(chain)
+        for line in show_nodes(tree, chain[-1].body, is_short=is_short):
+            yield _INDENT + line
+
+
+def _goes_on(loop: Loop) -> bool:
+    """Whether a loop and the one in it are one line."""
+    if len(loop.body) != 1 or not isinstance(loop.body[0], Loop):
+        return False
+    return all(each.kind == SERIAL and not each.annotations for each in (loop, loop.body[0]))
+
+
+def _header(chain: Sequence[Loop]) -> str:
+    names, first = ", ".join(loop.name for loop in chain), chain[0]
+    told = f", annotations={dict(first.annotations)!r}" if first.annotations else ""
+    if len(chain) > 1:
+        return f"for {names} in T.grid({', '.join(str(loop.extent) for loop in chain)}):"
+    if first.kind == SERIAL and not told:
+        return f"for {names} in range({first.extent}):"
+    if "." in first.kind:
+        return f'for {names} in T.thread_binding({first.extent}, thread="{first.kind}"{told}):'
+    word = "unroll" if first.kind == "unrolled" else first.kind
+    return f"for {names} in T.{word}({first.extent}{told}):"
+
+
+def _block(tree: Tree, block: Block) -> Iterator[str]:
+    yield f'with T.block("{block.name}"):'
+    for each, at in zip(block.iters, block.bindings, strict=True):
+        kind = "spatial" if each.kind == SPATIAL else "reduce"
+        yield f"{_INDENT}{each.name} = T.axis.{kind}({each.extent}, {at})"
+    conditions = []
+    for guard in guards(block, tree.extents()):
+        conditions += [f"0 <= {guard.index}"] * guard.below + [f"{guard.index} < {guard.limit}"] * guard.beyond
+    if conditions:
+        yield f"{_INDENT}T.where({' and '.join(conditions)})"
+    if block.annotations:
+        yield f"{_INDENT}T.block_attr({dict(block.annotations)!r})"
+    if block.inits is not None:
+        yield f"{_INDENT}with T.init():"
+        for access, expr in zip(block.writes, block.inits, strict=True):
+            yield f"{_INDENT * 2}{_access(access)} = {show_expr(block, expr)}"
+    for access, expr in zip(block.writes, block.results, strict=True):
+        yield f"{_INDENT}{_access(access)} = {show_expr(block, expr)}"
+
+
+def show_expr(block: Block, expr: Expr) -> str:
+    """As Python, each operation in parentheses of its own."""
+    if isinstance(expr, Element):
+        return _access(block.accesses[expr.number])
+    if isinstance(expr, Index):
+        return str(expr.value)
+    if isinstance(expr, Load):
+        return f"{expr.buffer.name}[{', '.join(show_expr(block, each) for each in expr.indices)}]"
+    if isinstance(expr, Choice):
+        sides = (show_expr(block, each) for each in (expr.condition, expr.yes, expr.no))
+        return f"T.if_then_else({', '.join(sides)})"
+    if not isinstance(expr, Compute):
+        return str(expr.value)
+    return _compute(block, expr)
+
+
+def _compute(block: Block, expr: Compute) -> str:
+    attributes = dict(expr.attributes)
+    if expr.name == "arith.constant":
+        return _constant(attributes["value"])
+    parts = [show_expr(block, each) for each in expr.operands]
+    sign = SIGNS[expr.name].text if expr.name in SIGNS else ""
+    if expr.name in ("arith.cmpf", "arith.cmpi"):
+        signs = COMPARED_FLOATS if expr.name == "arith.cmpf" else COMPARED_INTEGERS
+        sign = signs.get(attributes["predicate"].value, "")
+    if sign and len(parts) == 2:
+        return f"({parts[0]} {sign} {parts[1]})"
+    return f"{_word(expr)}({', '.join(parts)})"
+
+
+def _word(expr: Compute) -> str:
+    family, _, name = expr.name.partition(".")
+    words = {"maximumf": "max", "maxsi": "max", "maxui": "max", "minimumf": "min", "minsi": "min", "minui": "min",
+             "select": "Select", "negf": "negative"}  # fmt: skip
+    if name in ("extf", "truncf", "sitofp", "uitofp", "fptosi", "fptoui", "extsi", "extui", "trunci", "index_cast"):
+        return f"T.{_short(expr.type)}"
+    return f"T.{words.get(name, name)}" if family in ("arith", "math", "tir") else expr.name
+
+
+def _constant(attribute: object) -> str:
+    value = attribute.value  # type: ignore[attr-defined]  # a number's
+    if isinstance(value, bool):
+        return f"T.bool({value})"
+    return f"T.{_short(attribute.type)}({value:g})" if isinstance(value, float) else str(value)  # type: ignore[attr-defined]
+
+
+def _short(type_: object) -> str:
+    text = str(type_)
+    for letter, word in (("bf", "bfloat"), ("f", "float"), ("i", "int")):
+        if text.startswith(letter) and text[len(letter) :].isdecimal():
+            return "bool" if text == "i1" else f"{word}{text[len(letter) :]}"
+    return text
+
+
+def _access(access: Access) -> str:
+    return f"{access.buffer.name}[{', '.join(map(str, access.indices)) or '()'}]"
+
+
+def _buffer(buffer: Buffer) -> str:
+    return f"T.Buffer({_sizes(buffer.shape)}, {_dtype(buffer)})"
+
+
+def _sizes(shape: Sequence[Size]) -> str:
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _dtype(buffer: Buffer) -> str:
+    return f'"{_short(buffer.element)}"'

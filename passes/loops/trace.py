@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The steps of a schedule as text: Python that does them again, which is read and never run.
+
+# schedule 1
+C = sch.get_block("C")
+i, j, k = sch.get_loops(C)
+i_0, i_1 = sch.split(i, [None, 6])
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...dialects.script.words import quoted
+from ...support.errors import RelaxError
+from .handles import BlockRV, IndexMap, LoopRV, index_map_of
+
+#: The first line; the number changes when steps mean something else than before.
+HEADER = "# schedule 1"
+Handle = BlockRV | LoopRV
+
+
+class Step(NamedTuple):
+    """What was asked for, and the handles that came of it."""
+
+    primitive: str
+    arguments: tuple[Any, ...]
+    options: tuple[tuple[str, Any], ...]
+    results: tuple[Handle, ...]
+    #: Whether one handle came, not a list of them.
+    is_single: bool = False
+
+
+class Request(NamedTuple):
+    """A line of a text: names stand for handles, which `names` get."""
+
+    line: int
+    text: str
+    primitive: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+    names: tuple[str, ...]
+
+
+class Name(NamedTuple):
+    """What a handle is called in a text."""
+
+    text: str
+
+
+class Words:
+    """What handles are called."""
+
+    def __init__(self) -> None:
+        self._names: dict[Handle, str] = {}
+
+    def name(self, handle: Handle) -> str:
+        if handle not in self._names:
+            taken = set(self._names.values())
+            name, number = handle.name, 0
+            while name in taken or name == "sch":
+                number += 1
+                name = (
+                    f"{handle.name}_{handle.function}" if number == 1 else f"{handle.name}_{handle.function}_{number}"
+                )
+            self._names[handle] = name
+        return self._names[handle]
+
+    def text(self, value: Any) -> str:
+        if isinstance(value, (BlockRV, LoopRV)):
+            return self.name(value)
+        if isinstance(value, (list, tuple)):
+            inner = ", ".join(map(self.text, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{self.text(key)}: {self.text(each)}" for key, each in value.items()) + "}"
+        return quoted(value) if isinstance(value, str) else str(value)
+
+    def line(self, step: Step) -> str:
+        items = [self.text(value) for value in step.arguments]
+        items += [f"{name}={self.text(value)}" for name, value in step.options]
+        names = ", ".join(map(self.name, step.results))
+        target = f"{names}{',' if len(step.results) == 1 and not step.is_single else ''} = " if names else ""
+        return f"{target}sch.{step.primitive}({', '.join(items)})"
+
+
+def lines_of(steps: Sequence[Step]) -> list[str]:
+    words = Words()
+    return [HEADER, *(words.line(step) for step in steps)]
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value can stand in a text."""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    if isinstance(value, dict):
+        return all(is_plain(each) for pair in value.items() for each in pair)
+    return value is None or isinstance(value, (BlockRV, LoopRV, IndexMap, Name, bool, int, float, str))
+
+
+# ---- from text ----
+
+
+def read_requests(lines: Sequence[str]) -> list[Request]:
+    """Raises RelaxError that names the line."""
+    if not lines or lines[0].strip() != HEADER:
+        found = f"'{lines[0].strip()}'" if lines and lines[0].startswith("#") else "none"
+        raise RelaxError(f"a schedule's first line says which version it is: expected '{HEADER}', found {found}")
+    requests = []
+    for number, line in enumerate(lines[1:], 2):
+        if line.strip() and not line.lstrip().startswith("#"):
+            requests.append(_request(number, line.strip()))
+    return requests
+
+
+def _request(number: int, text: str) -> Request:
+    try:
+        (statement,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        raise _problem(number, text, "expected one call of sch") from None
+    targets: tuple[str, ...] = ()
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        if not all(isinstance(part, ast.Name) for part in parts):
+            raise _problem(number, text, "only names are assigned to")
+        targets = tuple(part.id for part in parts if isinstance(part, ast.Name))
+    call = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    if not isinstance(call, ast.Call) or not _is_step(call.func):
+        raise _problem(number, text, "expected a call of sch, like sch.reorder(i, j)")
+    assert isinstance(call.func, ast.Attribute)
+    arguments = tuple(_value(number, text, each) for each in call.args)
+    options = {each.arg: _value(number, text, each.value) for each in call.keywords if each.arg is not None}
+    return Request(number, text, call.func.attr, arguments, options, targets)
+
+
+def _is_step(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sch"
+
+
+def _value(number: int, text: str, node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return Name(node.id)
+    if isinstance(node, ast.List):
+        return [_value(number, text, each) for each in node.elts]
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(number, text, each) for each in node.elts)
+    if isinstance(node, ast.Lambda):
+        return index_map_of(node)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise _problem(number, text, f"'{ast.unparse(node)}' is neither a value nor a handle") from None
+
+
+def _problem(number: int, text: str, reason: str) -> RelaxError:
+    return RelaxError(f"line {number} of the schedule, '{text}': {reason}")

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A PrimFunc as loops around blocks: values that primitives make new ones of. Nothing here is IR, but for types.
+
+A block computes one element of its outputs for each point of its iters; `bindings` say which point, by the loops
+around. A point outside of its iters' extents is left out. Loops and blocks have names of their own in a function, which
+is how schedules speak of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Union
+
+from ...bindings.ir import Type
+from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
+from .scalars import Expr
+
+SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: A GPU's threads, by their names in TVM.
+THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
+SPATIAL, REDUCE = "S", "R"
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """Memory of a PrimFunc: a parameter, or allocated for it. What it is written to in is told by the blocks."""
+
+    name: str
+    shape: tuple[Size, ...]
+    element: Type
+    #: Where it lies: "global", "local" (registers, the stack), "shared" (of a GPU's threads).
+    scope: str = "global"
+    #: Whether it is a parameter.
+    is_given: bool = False
+
+
+@dataclass(frozen=True)
+class Iter:
+    """A variable of a block: spatial ones have outputs of their own at each step, reductions the same ones."""
+
+    name: str
+    kind: str
+    extent: Size
+
+
+@dataclass(frozen=True)
+class Access:
+    """An element of a buffer, by the block's iters."""
+
+    buffer: Buffer
+    indices: tuple[Size, ...]
+
+    def at(self, values: Mapping[str, Size]) -> Access:
+        return Access(self.buffer, tuple(substituted(index, values) for index in self.indices))
+
+
+@dataclass(frozen=True)
+class Block:
+    """`results[n]` goes to `writes[n]`. Scalars' elements are those of reads, then those of writes as they were."""
+
+    name: str
+    iters: tuple[Iter, ...]
+    #: The point of each iter, by the variables of the loops around.
+    bindings: tuple[Size, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    results: tuple[Expr, ...]
+    #: What the outputs hold before the first step of the reductions; None where that is what they hold already.
+    inits: tuple[Expr, ...] | None = None
+    #: Only where these indices, by the loops around, are below these limits there is a point: loops that were split
+    #: may go further than they did.
+    where: tuple[tuple[Size, Size], ...] = ()
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.reads, *self.writes)
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        return list(dict.fromkeys(access.buffer for access in self.accesses))
+
+    @property
+    def is_reduction(self) -> bool:
+        return any(each.kind == REDUCE for each in self.iters)
+
+    def point(self) -> dict[str, Size]:
+        """Its iters by the loops around."""
+        return dict(zip((each.name for each in self.iters), self.bindings, strict=True))
+
+    def placed(self, access: Access) -> Access:
+        """An access by the loops around."""
+        return access.at(self.point())
+
+    def reads_of(self, buffer: Buffer) -> list[Access]:
+        """What it reads of a buffer; what it adds to as well."""
+        read = [access for access in self.reads if access.buffer is buffer]
+        kept = [access for number, access in enumerate(self.writes) if self.reads_output(number)]
+        return read + [access for access in kept if access.buffer is buffer]
+
+    def reads_output(self, number: int) -> bool:
+        """Whether a result is made of what the output held before."""
+        place = len(self.reads) + number
+        return any(place in expr.elements() for expr in self.results)
+
+    def writes_of(self, buffer: Buffer) -> list[Access]:
+        return [access for access in self.writes if access.buffer is buffer]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for name in range(extent)`. Extents do not depend on other loops."""
+
+    name: str
+    extent: Size
+    body: tuple[Node, ...]
+    kind: str = SERIAL
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+
+Node = Union[Loop, Block]  # noqa: UP007  # made while this is imported
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A PrimFunc. `buffers` are all that there are, parameters first."""
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    body: tuple[Node, ...]
+
+    # ---- looking ----
+
+    def blocks(self) -> list[Block]:
+        """In the order in which they run."""
+        return blocks_in(self.body)
+
+    def loops(self) -> list[Loop]:
+        return loops_in(self.body)
+
+    def block(self, name: str) -> Block:
+        return next(block for block in self.blocks() if block.name == name)
+
+    def loop(self, name: str) -> Loop:
+        return next(loop for loop in self.loops() if loop.name == name)
+
+    def around(self, name: str) -> list[Loop]:
+        """The loops around a block or a loop, outermost first."""
+        found = _path(self.body, name)
+        assert found is not None
+        return found
+
+    def extents(self) -> dict[str, Size]:
+        return {loop.name: loop.extent for loop in self.loops()}
+
+    def writers(self, buffer: Buffer) -> list[Block]:
+        return [block for block in self.blocks() if block.writes_of(buffer)]
+
+    def readers(self, buffer: Buffer) -> list[Block]:
+        """Blocks that read what others have written; what one adds to its own sums does not count."""
+        return [block for block in self.blocks() if any(access.buffer is buffer for access in block.reads)]
+
+    # ---- names ----
+
+    def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
+        """A name that no loop or block has."""
+        return unique(wanted, {*names_in(self.body), *taken})
+
+    def new_buffer_name(self, wanted: str) -> str:
+        return unique(wanted, {buffer.name for buffer in self.buffers})
+
+    # ---- changing ----
+
+    def replaced(self, name: str, change: Callable[[Any], Sequence[Node]]) -> Tree:
+        """With other nodes in place of a loop or block; loops that have nothing in them any more are gone."""
+        return replace(self, body=_replaced(self.body, name, change))
+
+    def mapped(self, change: Callable[[Block], Block]) -> Tree:
+        """With each block changed."""
+        return replace(self, body=mapped(self.body, change))
+
+    def with_buffer(self, buffer: Buffer) -> Tree:
+        return replace(self, buffers=(*self.buffers, buffer))
+
+    def without_unused(self) -> Tree:
+        """Buffers that no block names any more are gone; parameters stay."""
+        used = {buffer for block in self.blocks() for buffer in _named(block)}
+        return replace(self, buffers=tuple(each for each in self.buffers if each.is_given or each in used))
+
+    def exchanged(self, old: Buffer, new: Buffer) -> Tree:
+        """With another buffer in place of one, at the same indices."""
+        tree = self.mapped(lambda block: exchanged(block, old, new))
+        return replace(tree, buffers=tuple(new if each is old else each for each in tree.buffers))
+
+
+def unique(wanted: str, known: Iterable[str]) -> str:
+    known = set(known)
+    name, number = wanted, 0
+    while name in known:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def loop_variable(loop: Loop) -> Size:
+    return variable(loop.name, loop.extent)
+
+
+def variable(name: str, extent: Size) -> Size:
+    """What counts from 0 to before an extent."""
+    return bounded_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
+
+
+def iter_variable(each: Iter) -> Size:
+    return variable(each.name, each.extent)
+
+
+def blocks_in(nodes: Iterable[Node]) -> list[Block]:
+    found: list[Block] = []
+    for node in nodes:
+        found += [node] if isinstance(node, Block) else blocks_in(node.body)
+    return found
+
+
+def loops_in(nodes: Iterable[Node]) -> list[Loop]:
+    """Outer ones first."""
+    found: list[Loop] = []
+    for node in nodes:
+        if isinstance(node, Loop):
+            found += [node, *loops_in(node.body)]
+    return found
+
+
+def names_in(nodes: Iterable[Node]) -> set[str]:
+    nodes = list(nodes)
+    return {node.name for node in (*loops_in(nodes), *blocks_in(nodes))}
+
+
+def mapped(nodes: Iterable[Node], change: Callable[[Block], Block]) -> tuple[Node, ...]:
+    return tuple(
+        change(node) if isinstance(node, Block) else replace(node, body=mapped(node.body, change)) for node in nodes
+    )
+
+
+def rebound(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ...]:
+    """With other values in place of loops' variables."""
+
+    def change(block: Block) -> Block:
+        where = tuple((substituted(index, values), limit) for index, limit in block.where)
+        return replace(block, bindings=_substituted(block.bindings, values), where=where)
+
+    return mapped(nodes, change)
+
+
+def _substituted(sizes: Iterable[Size], values: Mapping[str, Size]) -> tuple[Size, ...]:
+    return tuple(substituted(size, values) for size in sizes)
+
+
+def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
+    def other(access: Access) -> Access:
+        return Access(new, access.indices) if access.buffer is old else access
+
+    block = replace(block, reads=tuple(map(other, block.reads)), writes=tuple(map(other, block.writes)))
+    results = tuple(expr.with_buffers({old: new}) for expr in block.results)
+    inits = None if block.inits is None else tuple(expr.with_buffers({old: new}) for expr in block.inits)
+    return replace(block, results=results, inits=inits)
+
+
+def used_loops(block: Block) -> set[str]:
+    """The loops by which its bindings change."""
+    return {name for binding in block.bindings for name in variables_of(binding)}
+
+
+def _named(block: Block) -> Iterator[Buffer]:
+    yield from block.buffers
+    for expr in (*block.results, *(block.inits or ())):
+        yield from expr.buffers()
+
+
+def _path(nodes: Sequence[Node], name: str) -> list[Loop] | None:
+    for node in nodes:
+        if node.name == name:
+            return []
+        inner = _path(node.body, name) if isinstance(node, Loop) else None
+        if inner is not None:
+            assert isinstance(node, Loop)
+            return [node, *inner]
+    return None
+
+
+def _replaced(nodes: Sequence[Node], name: str, change: Callable[[Any], Sequence[Node]]) -> tuple[Node, ...]:
+    found: list[Node] = []
+    for node in nodes:
+        if node.name == name:
+            found += change(node)
+        elif isinstance(node, Loop):
+            body = _replaced(node.body, name, change)
+            if body:
+                found.append(node if body == node.body else replace(node, body=body))
+        else:
+            found.append(node)
+    return tuple(found)

@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A tree as IR: loops, vectors, memory.
+
+A vectorized loop runs all its steps at once, in lockstep: what is inside is emitted once, on vectors. An unrolled loop
+is emitted once for each step. Both have no variable in IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from ...bindings.ir import Block as IrBlock
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, last_of, operations_of
+from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
+from ...dialects.core.symbols_terms import Atom, bounds
+from ...emit import linalg, loops
+from ...emit.arithmetic import result_of
+from ...emit.numbers import Number, as_index, constant, number
+from .lanes import Evaluation, may_trap, runs_on_vectors, spread
+from .memory import Place, places_of
+from .ranges import factor_of, guards, without
+from .reading import Read
+from .scalars import Expr, Index, Load
+from .tree import PARALLEL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree
+
+#: An annotation of a parallel loop: how many of its steps a thread takes at a time.
+GRAIN = "grain"
+
+
+def write_tree(function: Operation, read: Read, tree: Tree) -> None:
+    """The function runs as the tree says, from here on."""
+    block = body_of(function)
+    end = last_of(block)
+    with function.context, function.location, ir.InsertionPoint(end):
+        _Writer(read, tree).write()
+    for op in reversed(operations_of(block)):
+        if op != end and _is_replaced(op):
+            op.erase()
+
+
+def _is_replaced(op: Operation) -> bool:
+    """What the tree was read from; its loops are behind."""
+    return (
+        op.name.startswith("linalg.")
+        or op.name in ("memref.dealloc",)
+        or (op.name == "memref.alloc" and _is_unused(op))
+    )
+
+
+def _is_unused(op: Operation) -> bool:
+    return next(iter(op.result.uses), None) is None
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The loop whose steps run at once."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where code is emitted: what is known of loops around."""
+
+    #: Loops' variables: values, or numbers where they are unrolled.
+    known: Mapping[str, Value | int] = field(default_factory=dict)
+    lanes: _Lanes | None = None
+    #: Of buffers, the memory that they lie in.
+    memory: Mapping[Buffer, tuple[Value, Place]] = field(default_factory=dict)
+    #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
+    stack: IrBlock | None = None
+
+    def with_known(self, name: str, value: Value | int) -> _State:
+        return replace(self, known={**self.known, name: value})
+
+
+class _Writer:
+    def __init__(self, read: Read, tree: Tree):
+        self._read, self._tree = read, tree
+        self._extents = tree.extents()
+        self._places = places_of(tree)
+
+    def write(self) -> None:
+        memory = {
+            buffer: (value, Place((), buffer.shape)) for buffer, value in self._read.memory.items() if buffer.is_given
+        }
+        self._within("", self._tree.body, _State(memory=memory, stack=ir.InsertionPoint.current.block))
+
+    # ---- loops ----
+
+    def _nodes(self, nodes: Sequence[Node], state: _State) -> None:
+        for node in nodes:
+            if isinstance(node, Block):
+                self._block(node, state)
+            else:
+                self._loop(node, state)
+
+    def _within(self, name: str, nodes: Sequence[Node], state: _State) -> None:
+        """What a loop repeats, with the memory that lives for one of its steps."""
+        own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
+        held: list[Value] = []
+        memory = dict(state.memory)
+        for buffer, place in own:
+            value, is_heap = self._allocate(buffer, place, state)
+            memory[buffer] = (value, place)
+            held += [value] if is_heap else []
+        self._nodes(nodes, replace(state, memory=memory))
+        for value in held:
+            ir.Operation.create("memref.dealloc", operands=[value])
+
+    def _allocate(self, buffer: Buffer, place: Place, state: _State) -> tuple[Value, bool]:
+        sizes = [self._size(size, state) for size in place.sizes]
+        shape, dynamic = linalg.static_and_dynamic(sizes)
+        type_ = ir.MemRefType.get(shape, buffer.element)
+        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+        attributes = {**linalg.segments(len(dynamic), 0), "alignment": alignment}
+        is_heap = not place.on_stack
+        if is_heap:
+            return result_of("memref.alloc", dynamic, type_, **attributes), True
+        # In a loop it would be taken at each step, and LLVM keeps only what is taken at the begin in registers.
+        with ir.InsertionPoint.at_block_begin(state.stack):
+            return result_of("memref.alloca", dynamic, type_, **attributes), False
+
+    def _loop(self, loop: Loop, state: _State) -> None:
+        if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
+            lanes = _Lanes(loop.name, loop.extent)
+            return self._within(loop.name, loop.body, replace(state, lanes=lanes))
+        if loop.kind == UNROLLED or loop.extent == 1:
+            assert isinstance(loop.extent, int)
+            for step in range(loop.extent):
+                self._within(loop.name, loop.body, state.with_known(loop.name, step))
+            return None
+        grain = int(loop.annotations.get(GRAIN, 0)) if loop.kind == PARALLEL else None
+
+        def body(index: Number) -> None:
+            inner = state if grain is None else replace(state, stack=ir.InsertionPoint.current.block)
+            self._within(loop.name, loop.body, inner.with_known(loop.name, index))
+
+        loops.for_range(0, self._size(loop.extent, state), body, grain=grain)
+        return None
+
+    # ---- indices ----
+
+    def _size(self, size: Size, state: _State) -> Number | int:
+        """A size or an index here: a number where all that it is made of is one."""
+        if isinstance(size, int):
+            return size
+        total: Number | int = 0
+        for monomial, coefficient in terms_of(size).items():
+            term: Number | int = coefficient
+            for atom in monomial:
+                factor = self._atom(atom, state)
+                term = _times(term, factor)
+            total = term if isinstance(total, int) and total == 0 else _plus(total, term)
+        return total
+
+    def _atom(self, atom: Atom, state: _State) -> Number | int:
+        if atom.kind == "variable":
+            return self._variable(str(atom), state)
+        args = [self._size(arg, state) for arg in atom.args]
+        if all(isinstance(arg, int) for arg in args):
+            left, right = args[0], args[-1]
+            known = {
+                "//": lambda: left // right,
+                "%": lambda: left % right,
+                "min": lambda: min(args),
+                "max": lambda: max(args),
+            }
+            return known[atom.kind]()
+        values = [as_index(arg) for arg in args]
+        if atom.kind in ("min", "max"):
+            made = values[0]
+            for each in values[1:]:
+                made = number(result_of(f"arith.{atom.kind}si", [made, each], made.type))
+            return made
+        low, _ = bounds(terms_of(atom.args[0]))
+        is_plain = low is not None and low >= 0
+        name = {"//": "arith.divui" if is_plain else "arith.floordivsi", "%": "arith.remui"}[atom.kind]
+        if atom.kind == "%" and not is_plain:
+            return values[0] - number(result_of("arith.floordivsi", values, values[0].type)) * values[1]
+        return number(result_of(name, values, values[0].type))
+
+    def _variable(self, name: str, state: _State) -> Number | int:
+        if name in state.known:
+            known = state.known[name]
+            return known if isinstance(known, int) else number(known)
+        value = self._read.values[name]
+        if isinstance(value.type, ir.MemRefType):
+            return linalg.size(value, int(name.rpartition("[")[2][:-1]))
+        return as_index(value)
+
+    # ---- blocks ----
+
+    def _block(self, block: Block, state: _State) -> None:
+        if state.lanes is not None and not self._fits_lanes(block, state.lanes):
+            for lane in range(state.lanes.count):
+                self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
+            return
+        lanes = state.lanes if state.lanes is not None and self._depends(block, state.lanes) else None
+        state = replace(
+            state if lanes else state.with_known(state.lanes.name, 0) if state.lanes else state, lanes=lanes
+        )
+        conditions, mask = self._conditions(block, state)
+        if any(condition is False for condition in conditions):
+            return
+        inside = [condition for condition in conditions if not isinstance(condition, bool)]
+        if not inside:
+            return self._point(block, state, mask)
+        both = inside[0]
+        for each in inside[1:]:
+            both = both & each
+        loops.when(both, lambda: self._point(block, state, mask))
+
+    def _depends(self, block: Block, lanes: _Lanes) -> bool:
+        indices = (*block.bindings, *(index for index, _ in block.where))
+        return any(lanes.name in variables_of(index) for index in indices)
+
+    def _fits_lanes(self, block: Block, lanes: _Lanes) -> bool:
+        """Whether a block's points of all lanes can be computed on vectors."""
+        if not self._depends(block, lanes):
+            return True
+        types = [access.buffer.element for access in block.accesses]
+        exprs = [*block.results, *(block.inits or ())]
+        if not all(runs_on_vectors(expr, types.__getitem__) for expr in exprs):
+            return False
+        for guard in guards(block, self._extents):
+            if lanes.name not in variables_of(guard.index):
+                continue
+            if guard.below or factor_of(guard.index, lanes.name) != 1 or any(map(may_trap, exprs)):
+                return False
+        return all(self._fits_access(block, access, lanes) for access in block.accesses)
+
+    def _fits_access(self, block: Block, access: Access, lanes: _Lanes) -> bool:
+        return all(factor_of(index, lanes.name) is not None for index in block.placed(access).indices)
+
+    def _conditions(self, block: Block, state: _State) -> tuple[list[Number | bool], Value | None]:
+        """What must hold for a point to be one, and which lanes have one."""
+        conditions: list[Number | bool] = []
+        mask: Value | None = None
+        for guard in guards(block, self._extents):
+            limit = self._size(guard.limit, state)
+            if state.lanes is not None and state.lanes.name in variables_of(guard.index):
+                start = self._size(without(guard.index, state.lanes.name), state)
+                mask = _masked(mask, as_index(_plus(limit, _times(-1, start))), state.lanes.count)
+                continue
+            at = self._size(guard.index, state)
+            if guard.beyond:
+                conditions.append(_less(at, limit))
+            if guard.below:
+                conditions.append(_less(-1, at))
+        return conditions, mask
+
+    def _point(self, block: Block, state: _State, mask: Value | None) -> None:
+        """One point of a block, or one vector of them."""
+        if block.inits is not None:
+            self._start(block, state, mask)
+        self._store(block, block.results, state, mask)
+
+    def _start(self, block: Block, state: _State, mask: Value | None) -> None:
+        """Before the first step of the reductions."""
+        assert block.inits is not None
+        first: list[Number | bool] = []
+        for each, index in zip(block.iters, block.bindings, strict=True):
+            if each.kind != "S":
+                first.append(_equal(self._size(index, state), 0))
+        if any(condition is False for condition in first):
+            return
+        asked = [condition for condition in first if not isinstance(condition, bool)]
+        if not asked:
+            return self._store(block, block.inits, state, mask)
+        both = asked[0]
+        for each_one in asked[1:]:
+            both = both & each_one
+        inits = block.inits
+        loops.when(both, lambda: self._store(block, inits, state, mask))
+
+    def _store(self, block: Block, results: Sequence[Expr], state: _State, mask: Value | None) -> None:
+        used = set().union(*(expr.elements() for expr in results))
+        point = block.point()
+        accesses = [block.placed(access) for access in block.accesses]
+        elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]
+
+        def index(expr: Index) -> Value:
+            at = substituted(expr.value, point)
+            if state.lanes is None or state.lanes.name not in variables_of(at):
+                return as_index(self._size(at, state))
+            return self._lane_indices(at, state)
+
+        def load(expr: Load, indices: Sequence[Value]) -> Value:
+            memory, _ = state.memory[expr.buffer]
+            return loops.load(memory, *indices)
+
+        lanes = state.lanes.count if state.lanes else 0
+        evaluation = Evaluation(elements, index, load, lanes, contract=block.is_reduction)
+        values = [evaluation.of(expr) for expr in results]
+        for access, value in zip(accesses[len(block.reads) :], values, strict=True):
+            self._put(access, value, state, mask)
+
+    def _lane_indices(self, at: Size, state: _State) -> Value:
+        assert state.lanes is not None
+        each = [
+            as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
+            for lane in range(state.lanes.count)
+        ]
+        return _from_elements(each)
+
+    # ---- memory ----
+
+    def _at(self, access: Access, state: _State) -> tuple[Value, list[Number | int]]:
+        memory, place = state.memory[access.buffer]
+        return memory, [self._size(index, state) for index in place.inside(access.indices)]
+
+    def _moves(self, access: Access, state: _State) -> list[int]:
+        """By how much each index moves from lane to lane."""
+        assert state.lanes is not None
+        moves = [factor_of(index, state.lanes.name) for index in access.indices]
+        return [0 if move is None else move for move in moves]
+
+    def _load(self, access: Access, state: _State, mask: Value | None) -> Value:
+        if state.lanes is None:
+            memory, at = self._at(access, state)
+            return loops.load(memory, *at)
+        moves = self._moves(access, state)
+        first = state.with_known(state.lanes.name, 0)
+        if not any(moves):
+            memory, at = self._at(access, first)
+            return loops.load(memory, *at)
+        if moves[-1] == 1 and not any(moves[:-1]):
+            memory, at = self._at(access, first)
+            return _vector_load(memory, at, state.lanes.count, mask)
+        return self._gathered(access, state, mask)
+
+    def _gathered(self, access: Access, state: _State, mask: Value | None) -> Value:
+        """Elements that do not lie side by side, one after the other; nothing where a lane has no point."""
+        assert state.lanes is not None
+        elements = []
+        for lane in range(state.lanes.count):
+            memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
+            if mask is None:
+                elements.append(loops.load(memory, *at))
+                continue
+            element = access.buffer.element
+            read = loops.when(
+                _lane_of(mask, lane),
+                lambda m=memory, a=at: loops.load(m, *a),
+                lambda e=element: constant(0, e),
+                [element],
+            )
+            elements.append(read[0])
+        return _from_elements(elements)
+
+    def _put(self, access: Access, value: Value, state: _State, mask: Value | None) -> None:
+        if state.lanes is None:
+            memory, at = self._at(access, state)
+            loops.store(value, memory, *at)
+            return
+        value = spread(value, state.lanes.count)
+        moves = self._moves(access, state)
+        if moves[-1:] == [1] and not any(moves[:-1]):
+            memory, at = self._at(access, state.with_known(state.lanes.name, 0))
+            _vector_store(value, memory, at, mask)
+            return
+        for lane in range(state.lanes.count):
+            memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
+            scalar = _lane_of(value, lane)
+            if mask is None:
+                loops.store(scalar, memory, *at)
+            else:
+                loops.when(_lane_of(mask, lane), partial(loops.store, scalar, memory, *at))
+
+
+# ---- arithmetic of indices that may be known ----
+
+
+def _plus(one: Number | int, other: Number | int) -> Number | int:
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    if isinstance(one, int):
+        one, other = other, one
+    return one if isinstance(other, int) and other == 0 else number(one) + other  # type: ignore[arg-type]
+
+
+def _times(one: Number | int, other: Number | int) -> Number | int:
+    if isinstance(one, int) and isinstance(other, int):
+        return one * other
+    if isinstance(one, int):
+        one, other = other, one
+    return one if isinstance(other, int) and other == 1 else number(one) * other  # type: ignore[arg-type]
+
+
+def _less(one: Number | int, other: Number | int) -> Number | bool:
+    if isinstance(one, int) and isinstance(other, int):
+        return one < other
+    return as_index(one) < as_index(other)
+
+
+def _equal(one: Number | int, other: Number | int) -> Number | bool:
+    if isinstance(one, int) and isinstance(other, int):
+        return one == other
+    return as_index(one) == as_index(other)
+
+
+# ---- vectors ----
+
+
+def _from_elements(elements: Sequence[Value]) -> Value:
+    return result_of("vector.from_elements", list(elements), ir.VectorType.get([len(elements)], elements[0].type))
+
+
+def _lane_of(vector: Value, lane: int) -> Number:
+    position = ir.DenseI64ArrayAttr.get([lane])
+    return number(result_of("vector.extract", [vector], vector.type.element_type, static_position=position))
+
+
+def _masked(mask: Value | None, count: Number, lanes: int) -> Value:
+    type_ = ir.VectorType.get([lanes], ir.IntegerType.get_signless(1))
+    made = result_of("vector.create_mask", [count], type_)
+    return made if mask is None else result_of("arith.andi", [mask, made], type_)
+
+
+def _load_where(condition: Number, memref: Value, at: Sequence[Any]) -> Value:
+    """An element, or 0 where the condition does not hold."""
+    element = memref.type.element_type
+    read: Value = loops.when(condition, lambda: loops.load(memref, *at), lambda: constant(0, element), [element])[0]
+    return read
+
+
+def _vector_load(memref: Value, at: Sequence[Any], lanes: int, mask: Value | None) -> Value:
+    type_ = ir.VectorType.get([lanes], memref.type.element_type)
+    indices = list(map(as_index, at))
+    if mask is None:
+        return result_of("vector.load", [memref, *indices], type_)
+    nothing = spread(constant(0, memref.type.element_type), lanes)
+    return result_of("vector.maskedload", [memref, *indices, mask, nothing], type_)
+
+
+def _vector_store(value: Value, memref: Value, at: Sequence[Any], mask: Value | None) -> None:
+    indices = list(map(as_index, at))
+    if mask is None:
+        ir.Operation.create("vector.store", operands=[value, memref, *indices])
+    else:
+        ir.Operation.create("vector.maskedstore", operands=[memref, *indices, mask, value])

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Several loops as one."""
+
+from __future__ import annotations
+
+from ...dialects.core.symbols_expr import Size
+from ..loops.handles import LoopRV
+from ..loops.tree import Loop, rebound, variable
+from .legality import check_nested, check_serial
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def fuse(edit: Edit, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
+    """Makes one loop of loops that are nested in one another, given from the outermost on."""
+    found = [edit.loop(loop) for loop in loops]
+    if not found:
+        edit.refuse("expected loops")
+    check_serial(edit, found)
+    check_nested(edit, found)
+    (name,) = edit.new_names(["_".join(loop.name for loop in found) + "_fused"])
+    extent: Size = 1
+    for loop in found:
+        extent = extent * loop.extent
+    rest: Size = variable(name, extent)
+    values: dict[str, Size] = {}
+    for loop in reversed(found[1:]):
+        values[loop.name], rest = rest % loop.extent, rest // loop.extent
+    values[found[0].name] = rest
+    edit.replace(found[0].name, [Loop(name, extent, rebound(found[-1].body, values))])
+    return edit.handle(name)  # type: ignore[no-any-return]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What several primitives ask of loops before they change them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ...dialects.core.symbols_expr import variables_of
+from ..loops.tree import REDUCE, SERIAL, SPATIAL, Block, Loop, blocks_in
+from .registry import Edit
+
+
+def check_serial(edit: Edit, loops: Sequence[Loop]) -> None:
+    for loop in loops:
+        if loop.kind != SERIAL:
+            edit.refuse(f"'{loop.name}' is {loop.kind} already")
+
+
+def check_nested(edit: Edit, loops: Sequence[Loop]) -> None:
+    """Each loop must be all that is in the one before."""
+    for outer, inner in pairwise(loops):
+        if inner.name not in [node.name for node in outer.body]:
+            edit.refuse(f"'{inner.name}' is not directly in '{outer.name}'")
+        if len(outer.body) > 1:
+            others = ", ".join(f"'{node.name}'" for node in outer.body if node.name != inner.name)
+            edit.refuse(f"'{inner.name}' is not all that is in '{outer.name}': {others} stand beside it")
+
+
+def chain_of(edit: Edit, loops: Sequence[Loop]) -> list[Loop]:
+    """The loops from the outermost of some to the innermost, each all that is in the one before."""
+    paths = {loop.name: [*edit.tree.around(loop.name), loop] for loop in loops}
+    longest = max(paths.values(), key=len)
+    names = [loop.name for loop in longest]
+    outside = next((loop for loop in loops if loop.name not in names), None)
+    if outside is not None:
+        edit.refuse(f"'{outside.name}' and '{names[-1]}' are not in one another")
+    first = min(names.index(loop.name) for loop in loops)
+    chain = longest[first:]
+    check_nested(edit, chain)
+    return chain
+
+
+def check_independent(edit: Edit, chain: Sequence[Loop]) -> None:
+    """Loops may run in any order where no block needs what another step of them has made."""
+    blocks = blocks_in(chain[-1:])
+    written = {buffer for block in blocks for buffer in block.buffers if block.writes_of(buffer)}
+    for block in blocks:
+        for access in block.reads:
+            if access.buffer in written and not _is_made_before(blocks, block, access.buffer):
+                edit.refuse(f"'{block.name}' reads '{access.buffer.name}', which is written in the same loops")
+
+
+def _is_made_before(blocks: Sequence[Block], reader: Block, buffer: object) -> bool:
+    """Whether all that write a buffer run before a block, in each step."""
+    place = blocks.index(reader)
+    return all(number < place for number, block in enumerate(blocks) if any(a.buffer is buffer for a in block.writes))
+
+
+def check_apart(edit: Edit, loop: Loop, what: str) -> None:
+    """Steps of a loop may run at the same time where each writes elements of its own."""
+    inside = blocks_in([loop])
+    for block in inside:
+        for each, binding in zip(block.iters, block.bindings, strict=True):
+            if each.kind == REDUCE and loop.name in variables_of(binding):
+                hint = "rfactor it, or decompose the reduction and choose another loop"
+                problem = f"steps that are {what} would add to the same elements"
+                edit.refuse(f"'{loop.name}' reduces in block '{block.name}' ({each.name}): {problem}; {hint}")
+        spatial = [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
+        if any(loop.name in variables_of(at) for at in spatial):
+            continue
+        for access in block.writes:
+            if not _is_private(edit, inside, access.buffer):
+                same = f"the same elements of '{access.buffer.name}' at each step of '{loop.name}'"
+                edit.refuse(f"block '{block.name}' writes {same}")
+
+
+def _is_private(edit: Edit, inside: Sequence[Block], buffer: object) -> bool:
+    """Whether no block outside of a loop uses a buffer that is no parameter."""
+    users = [block for block in edit.tree.blocks() if any(each is buffer for each in block.buffers)]
+    names = {block.name for block in inside}
+    return not getattr(buffer, "is_given", True) and all(block.name in names for block in users)

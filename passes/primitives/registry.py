@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitives of schedules by name.
+
+    @register_primitive
+    def unroll(edit: Edit, loop: LoopRV) -> None:
+        '''Emits a loop's body once for each of its steps.'''
+        found = edit.loop(loop)
+        if not isinstance(found.extent, int):
+            edit.refuse(f"'{found.name}' goes {found.extent} times, which is known at run time only")
+        edit.replace(found.name, [replace(found, kind=UNROLLED)])
+
+A primitive changes `edit.tree`, and returns the loops and blocks that it speaks of. Where it refuses, nothing changes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from ...support.errors import RelaxError
+from ...support.registry import NamedRegistry
+from ..loops.handles import BlockRV, LoopRV
+from ..loops.show import show_loops
+from ..loops.tree import Block, Loop, Node, Tree, blocks_in
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Primitive(NamedTuple):
+    name: str
+    function: Callable[..., Any]
+    #: Without the edit.
+    signature: inspect.Signature
+
+
+class Refused(Exception):
+    """Why a step cannot be done."""
+
+    def __init__(self, reason: str, name: str = ""):
+        super().__init__(reason)
+        self.reason, self.name = reason, name
+
+
+class Edit:
+    """A tree while one primitive changes it."""
+
+    def __init__(self, tree: Tree, gone: dict[str, str]):
+        self.tree = tree
+        self._gone = gone
+        #: What the refusal shows the loops around of.
+        self._about = ""
+
+    # ---- what is asked for ----
+
+    def loop(self, handle: LoopRV) -> Loop:
+        self._expect(handle, LoopRV, "a loop")
+        found = next((loop for loop in self.tree.loops() if loop.name == handle.name), None)
+        if found is None:
+            self._missing("loop", handle.name)
+        self._about = self._about or handle.name
+        return found
+
+    def block(self, handle: BlockRV) -> Block:
+        self._expect(handle, BlockRV, "a block")
+        found = next((block for block in self.tree.blocks() if block.name == handle.name), None)
+        if found is None:
+            self._missing("block", handle.name)
+        self._about = self._about or handle.name
+        return found
+
+    def _expect(self, handle: object, kind: type, expected: str) -> None:
+        if not isinstance(handle, kind):
+            raise Refused(f"expected {expected} of this schedule, got {handle!r}")
+        if handle.function != self.tree.name:  # type: ignore[attr-defined]  # either handle's
+            raise Refused(f"'{handle.name}' is of @{handle.function}, not of @{self.tree.name}")  # type: ignore[attr-defined]
+
+    def _missing(self, kind: str, name: str) -> NoReturn:
+        reason = f": {self._gone[name]}" if name in self._gone else ""
+        raise Refused(f"{kind} '{name}' is not there any more{reason}")
+
+    def blocks_under(self, loop: Loop) -> list[Block]:
+        return blocks_in([loop])
+
+    def refuse(self, reason: str) -> NoReturn:
+        raise Refused(reason, self._about)
+
+    # ---- changes ----
+
+    def replace(self, name: str, nodes: Sequence[Node]) -> None:
+        self.tree = self.tree.replaced(name, lambda _: nodes)
+
+    def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
+        """A name that nothing has, nor had."""
+        return self.tree.new_name(wanted, {*self._gone, *taken})
+
+    def new_names(self, wanted: Sequence[str]) -> list[str]:
+        found: list[str] = []
+        for each in wanted:
+            found.append(self.new_name(each, found))
+        return found
+
+    def handle(self, node: Loop | Block | str) -> Any:
+        """The handle of a node, or of a loop of that name."""
+        name = node if isinstance(node, str) else node.name
+        return BlockRV(self.tree.name, name) if isinstance(node, Block) else LoopRV(self.tree.name, name)
+
+    def shown(self, name: str) -> str:
+        known = {*(loop.name for loop in self.tree.loops()), *(block.name for block in self.tree.blocks())}
+        return show_loops(self.tree, name if name in known else "")
+
+
+_PRIMITIVES = NamedRegistry[Callable[..., Any]]("a schedule primitive", families=__package__ or "")
+
+
+def register_primitive(function: Function) -> Function:
+    """Makes a function a primitive, `sch.<its name>`; use it as a decorator. Refuses a name that is taken."""
+    if not inspect.getdoc(function):
+        raise RelaxError(f"primitive '{function.__name__}' has no doc string, which is its help")
+    _PRIMITIVES.register(function.__name__, function)
+    return function
+
+
+def find_primitive(name: str) -> Primitive:
+    """Raises RelaxError that names the nearest."""
+    function = _PRIMITIVES.get(name)
+    signature = inspect.signature(function)
+    return Primitive(name, function, signature.replace(parameters=list(signature.parameters.values())[1:]))
+
+
+def primitive_names() -> list[str]:
+    return _PRIMITIVES.names()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One loop as several, of which the outer ones go over parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from ...dialects.core.symbols_expr import Size
+from ..loops.handles import LoopRV
+from ..loops.ranges import is_below
+from ..loops.tree import SERIAL, Loop, Node, mapped, rebound, variable
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def split(edit: Edit, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[LoopRV]:
+    """Makes several loops of one, outermost first, of so many steps; one factor may be None: as many as it takes.
+
+    Where the factors give more steps than the loop has, blocks are left out beyond its end.
+    """
+    found = edit.loop(loop)
+    if found.kind != SERIAL:
+        edit.refuse(f"'{found.name}' is {found.kind}: split it before it is made so")
+    extents = _extents(edit, found, factors)
+    names = edit.new_names([f"{found.name}_{number}" for number in range(len(extents))])
+    index: Size = 0
+    for name, extent in zip(names, extents, strict=True):
+        index = index * extent + (0 if extent == 1 and not preserve_unit_iters else variable(name, extent))
+    nodes: tuple[Node, ...] = rebound(found.body, {found.name: index})
+    if not is_below(index, found.extent):
+        nodes = mapped(nodes, lambda block: replace(block, where=(*block.where, (index, found.extent))))
+    for name, extent in reversed(list(zip(names, extents, strict=True))):
+        nodes = (Loop(name, extent, nodes),)
+    edit.replace(found.name, nodes)
+    return [edit.handle(name) for name in names]
+
+
+def _extents(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[Size]:
+    if not isinstance(factors, (list, tuple)) or not factors:
+        edit.refuse(f"expected a list of factors, like [None, 8], got {factors!r}")
+    wrong = [each for each in factors if each is not None and (type(each) is not int or each < 1)]
+    if wrong:
+        edit.refuse(f"a factor is a number of at least 1, or None, not {wrong[0]!r}")
+    known = prod(each for each in factors if each is not None)
+    if list(factors).count(None) > 1:
+        edit.refuse("only one factor may be None")
+    if None in factors:
+        rest = -(-loop.extent // known)
+        return [rest if each is None else each for each in factors]
+    if not isinstance(loop.extent, int):
+        edit.refuse(f"'{loop.name}' goes {loop.extent} times: one factor must be None")
+    if known < loop.extent:
+        edit.refuse(f"the factors give {known} steps, '{loop.name}' has {loop.extent}: make one of them None")
+    return [each for each in factors if each is not None]

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops whose steps are lanes of vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..loops.handles import LoopRV
+from ..loops.tree import VECTORIZED, Loop, loops_in
+from .legality import check_apart, check_serial
+from .registry import Edit, register_primitive
+
+#: So many lanes are code in each operation.
+_MOST_LANES = 256
+
+
+@register_primitive
+def vectorize(edit: Edit, loop: LoopRV) -> None:
+    """Runs all steps of a loop at once, on vectors."""
+    found = edit.loop(loop)
+    check_serial(edit, [found])
+    if not isinstance(found.extent, int):
+        edit.refuse(f"'{found.name}' goes {found.extent} times: split it by a number first, [None, 16]")
+    if found.extent > _MOST_LANES:
+        edit.refuse(f"'{found.name}' goes {found.extent} times, {_MOST_LANES} at most can be lanes: split it first")
+    both = _other(edit, found)
+    if both is not None:
+        edit.refuse(f"'{both.name}' is vectorized, which '{found.name}' is nested with: fuse them")
+    check_apart(edit, found, "lanes of vectors")
+    edit.replace(found.name, [replace(found, kind=VECTORIZED)])
+
+
+def _other(edit: Edit, loop: Loop) -> Loop | None:
+    nested = [*edit.tree.around(loop.name), *loops_in(loop.body)]
+    return next((each for each in nested if each.kind == VECTORIZED), None)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has PrimFuncs run as their schedules say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..dialects.tir.prim_func import prim_funcs_in
+from .core.base import Pass
+from .core.registry import register_pass
+from .loops.schedule import apply_schedule, text_of
+
+
+@register_pass
+@dataclass(frozen=True)
+class TirApplySchedule(Pass):
+    """Turns PrimFuncs with a schedule into the loops that it says."""
+
+    name: ClassVar[str] = "tir-apply-schedule"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = (
+        *("affine", "arith", "bufferization", "func", "linalg", "memref", "scf", "tensor", "vector"),
+    )
+
+    def run(self, op: Operation) -> None:
+        for function in prim_funcs_in(op):
+            if text_of(function) is not None:
+                apply_schedule(function)

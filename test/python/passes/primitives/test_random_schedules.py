@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Legal schedules never change a result, and their texts do the same again."""
+
+from __future__ import annotations
+
+import pytest
+from example_counts import draws
+from hypothesis import given
+from hypothesis import strategies as st
+from schedule_kernels import KERNELS, Kernel, check
+from schedule_steps import random_schedule
+
+import relax_mlir as rx
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_without_steps(kernel: Kernel) -> None:
+    check(kernel, rx.Schedule(kernel.module()))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@draws(40, deadline=None)
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 12))
+def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
+    sch, _ = random_schedule(kernel.module(), seed, count)
+    again = rx.Schedule(kernel.module(), trace=sch.trace)
+    assert again.show() == sch.show() and again.trace == sch.trace
+    check(kernel, sch)

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PrimFuncs that schedules are tried on: what they are, and what numpy makes of the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import relax_mlir as rx
+
+_HEAD = "from relax_mlir.script import tir as T\n\n"
+
+
+class Kernel(NamedTuple):
+    name: str
+    text: str
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    expected: Callable[..., np.ndarray]
+
+    def module(self) -> rx.Module:
+        return rx.Module.from_script(_HEAD + self.text)
+
+    def arrays(self, seed: int) -> list[np.ndarray]:
+        random = np.random.default_rng(seed)
+        return [
+            random.integers(-8, 8, shape).astype(dtype) if "int" in dtype else random.normal(size=shape).astype(dtype)
+            for shape, dtype in self.inputs
+        ]
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def _convolution(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(1, 2))[:, ::2, ::2]
+    return np.einsum("chwrs,ocrs->ohw", windows, w)
+
+
+def _blurred(x: np.ndarray) -> np.ndarray:
+    rows = x[:, :-2] + x[:, 1:-1] + x[:, 2:]
+    return rows[:-2] + rows[1:-1] + rows[2:]
+
+
+_MATMUL = """
+@T.prim_func
+def matmul(A: T.Buffer((21, 24), "float32"), B: T.Buffer((24, 35), "float32"), C: T.Buffer((21, 35), "float32")):
+    for i, j, k in T.grid(21, 35, 24):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+_MATMUL_RELU = """
+@T.prim_func
+def matmul_relu(A: T.Buffer((16, 24), "float32"), B: T.Buffer((24, 32), "float32"), C: T.Buffer((16, 32), "float32")):
+    Y = T.alloc_buffer((16, 32), "float32")
+    for i, j, k in T.grid(16, 32, 24):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(16, 32):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.max(Y[vi, vj], T.float32(0))
+"""
+
+_CHAIN = """
+@T.prim_func
+def chain(A: T.Buffer((12, 30), "float32"), D: T.Buffer((12, 30), "float32")):
+    B = T.alloc_buffer((12, 30), "float32")
+    C = T.alloc_buffer((12, 30), "float32")
+    for i, j in T.grid(12, 30):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(12, 30):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+    for i, j in T.grid(12, 30):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] * A[vi, vj]
+"""
+
+_SOFTMAX = """
+@T.prim_func
+def softmax(A: T.Buffer((9, 40), "float32"), D: T.Buffer((9, 40), "float32")):
+    M = T.alloc_buffer((9,), "float32")
+    E = T.alloc_buffer((9, 40), "float32")
+    S = T.alloc_buffer((9,), "float32")
+    for i, k in T.grid(9, 40):
+        with T.block("M"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                M[vi] = T.min_value("float32")
+            M[vi] = T.max(M[vi], A[vi, vk])
+    for i, j in T.grid(9, 40):
+        with T.block("E"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            E[vi, vj] = T.exp(A[vi, vj] - M[vi])
+    for i, k in T.grid(9, 40):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + E[vi, vk]
+    for i, j in T.grid(9, 40):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = E[vi, vj] / S[vi]
+"""
+
+_CONVOLUTION = """
+@T.prim_func
+def convolution(
+    X: T.Buffer((5, 11, 13), "float32"), W: T.Buffer((6, 5, 3, 3), "float32"), Y: T.Buffer((6, 5, 6), "float32")
+):
+    for o, h, w, c, r, s in T.grid(6, 5, 6, 5, 3, 3):
+        with T.block("Y"):
+            vo, vh, vw, vc, vr, vs = T.axis.remap("SSSRRR", [o, h, w, c, r, s])
+            with T.init():
+                Y[vo, vh, vw] = T.float32(0)
+            Y[vo, vh, vw] = Y[vo, vh, vw] + X[vc, vh * 2 + vr, vw * 2 + vs] * W[vo, vc, vr, vs]
+"""
+
+_BLUR = """
+@T.prim_func
+def blur(A: T.Buffer((18, 22), "float32"), C: T.Buffer((16, 20), "float32")):
+    B = T.alloc_buffer((18, 20), "float32")
+    for i, j in T.grid(18, 20):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + A[vi, vj + 1] + A[vi, vj + 2]
+    for i, j in T.grid(16, 20):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vi + 1, vj] + B[vi + 2, vj]
+"""
+
+_TRANSPOSE = """
+@T.prim_func
+def transpose(A: T.Buffer((14, 3, 20), "float32"), B: T.Buffer((20, 14, 3), "float32")):
+    for i, j, k in T.grid(20, 14, 3):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vj, vk, vi]
+"""
+
+_BYTES = """
+@T.prim_func
+def products_of_bytes(A: T.Buffer((13, 32), "int8"), B: T.Buffer((20, 32), "int8"), C: T.Buffer((13, 20), "int32")):
+    for i, j, k in T.grid(13, 20, 32):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj, vk])
+"""
+
+_OPEN = """
+@T.prim_func
+def rows(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 33), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i, k in T.grid(n, 33):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk] * A[vi, vk]
+"""
+
+_GATHER = """
+@T.prim_func
+def gather(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Buffer((7, 24), "float32")):
+    for i, j in T.grid(7, 24):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[T.max(I[vi], T.int64(0)), vj] + T.Cast("float32", vj)
+"""
+
+KERNELS = (
+    Kernel("matmul", _MATMUL, (((21, 24), "float32"), ((24, 35), "float32")), lambda a, b: a @ b),
+    Kernel("matmul_relu", _MATMUL_RELU, (((16, 24), "float32"), ((24, 32), "float32")),
+           lambda a, b: np.maximum(a @ b, 0)),
+    Kernel("chain", _CHAIN, (((12, 30), "float32"),), lambda a: (a * 2 + 1) * a),
+    Kernel("softmax", _SOFTMAX, (((9, 40), "float32"),), _softmax),
+    Kernel("convolution", _CONVOLUTION, (((5, 11, 13), "float32"), ((6, 5, 3, 3), "float32")), _convolution),
+    Kernel("blur", _BLUR, (((18, 22), "float32"),), _blurred),
+    Kernel("transpose", _TRANSPOSE, (((14, 3, 20), "float32"),), lambda a: a.transpose(2, 0, 1)),
+    Kernel("products_of_bytes", _BYTES, (((13, 32), "int8"), ((20, 32), "int8")),
+           lambda a, b: a.astype("int32") @ b.astype("int32").T),
+    Kernel("rows", _OPEN, (((19, 33), "float32"),), lambda a: (a * a).sum(axis=1)),
+    Kernel("gather", _GATHER, (((10, 24), "float32"), ((7,), "int64")),
+           lambda a, i: a[np.maximum(i, 0)] + np.arange(24, dtype="float32")),
+)  # fmt: skip
+
+
+def kernel(name: str) -> Kernel:
+    return next(each for each in KERNELS if each.name == name)
+
+
+def check(kernel: Kernel, schedule: rx.Schedule, seed: int = 0) -> None:
+    """The scheduled PrimFunc computes what numpy computes."""
+    arrays = kernel.arrays(seed)
+    result = rx.compile(schedule.mod)["main"](*arrays)
+    np.testing.assert_allclose(result, kernel.expected(*arrays), rtol=2e-5, atol=2e-5, err_msg=schedule.show())

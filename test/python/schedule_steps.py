@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One random step of a schedule for each primitive. What is refused is part of the game: nothing may come of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from relax_mlir.passes.loops.handles import BlockRV, LoopRV
+
+import relax_mlir as rx
+
+Step = Callable[[random.Random, rx.Schedule], object]
+
+
+def blocks(sch: rx.Schedule) -> list[BlockRV]:
+    """All that there are now."""
+    return [sch.get_block(name) for name in block_names(sch)]
+
+
+def block_names(sch: rx.Schedule) -> list[str]:
+    return [block.name for tree in sch.trees() for block in tree.blocks()]
+
+
+def a_block(rng: random.Random, sch: rx.Schedule) -> BlockRV:
+    return sch.get_block(rng.choice(block_names(sch)))
+
+
+def a_loop(rng: random.Random, sch: rx.Schedule) -> LoopRV:
+    while True:
+        loops = sch.get_loops(a_block(rng, sch))
+        if loops:
+            return rng.choice(loops)
+
+
+def _split(rng: random.Random, sch: rx.Schedule) -> object:
+    factors = rng.choice([[None, 2], [None, 4], [None, 7], [3, None], [None, 16], [2, None, 4], [None, 1]])
+    return sch.split(a_loop(rng, sch), factors)
+
+
+def _fuse(rng: random.Random, sch: rx.Schedule) -> object:
+    loops = sch.get_loops(a_block(rng, sch))
+    start = rng.randrange(len(loops))
+    return sch.fuse(*loops[start : start + 2])
+
+
+def _reorder(rng: random.Random, sch: rx.Schedule) -> object:
+    loops = sch.get_loops(a_block(rng, sch))
+    return sch.reorder(*rng.sample(loops, rng.randint(1, len(loops))))
+
+
+STEPS: dict[str, Step] = {
+    "split": _split,
+    "fuse": _fuse,
+    "reorder": _reorder,
+    "vectorize": lambda rng, sch: sch.vectorize(a_loop(rng, sch)),
+    "unroll": lambda rng, sch: sch.unroll(a_loop(rng, sch)),
+    "parallel": lambda rng, sch: sch.parallel(a_loop(rng, sch)),
+}
+
+
+def random_schedule(module: rx.Module, seed: int, count: int) -> tuple[rx.Schedule, int]:
+    """A schedule of so many steps that were tried, and how many of them were done."""
+    rng, sch, done = random.Random(seed), rx.Schedule(module), 0
+    for _ in range(count):
+        before = sch.show()
+        try:
+            STEPS[rng.choice(sorted(STEPS))](rng, sch)
+            done += 1
+        except rx.RelaxError:
+            assert sch.show() == before, "a step that is refused changes nothing"
+    return sch, done
