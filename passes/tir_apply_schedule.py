@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..dialects.tir.prim_func import prim_funcs_in
+from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from .core.base import Pass
 from .core.registry import register_pass
-from .loops.schedule import apply_schedule, text_of
 
 
 @register_pass
@@ -25,6 +24,10 @@ class TirApplySchedule(Pass):
     )
 
     def run(self, op: Operation) -> None:
-        for function in prim_funcs_in(op):
-            if text_of(function) is not None:
-                apply_schedule(function)
+        scheduled = [function for function in prim_funcs_in(op) if schedule_lines(function) is not None]
+        if not scheduled:
+            return
+        from .loops.schedule import apply_schedule  # seldom needed, and all primitives with it
+
+        for function in scheduled:
+            apply_schedule(function)

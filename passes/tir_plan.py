@@ -11,15 +11,13 @@ from ..bindings.ir import Operation
 from ..bindings.mlir import dialect_module, ir, string_value
 from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
 from ..bindings.rewriting import Decline, located_error
-from ..dialects.core.facts import OpPattern
-from ..dialects.tir.prim_func import SCHEDULE, TARGET, op_pattern, prim_funcs_in
+from ..dialects.tir.prim_func import SCHEDULE, TARGET, prim_funcs_in, schedule_lines
 from ..support.callbacks import enters
 from ..targets.core.machine_pass import MachinePass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
-from .loops.schedule import text_of
-from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_for
+from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_of
 
 
 @register_pass
@@ -39,7 +37,7 @@ class TirPlan(MachinePass):
         _drop_named_schedules(op.operation, functions)
 
     def _schedule(self, module: Operation, function: Operation, context: ScheduleContext) -> None:
-        if text_of(function) is not None:
+        if schedule_lines(function) is not None:
             _note(function, SCHEDULE, "the PrimFunc", [])
             return
         if SCHEDULE in function.attributes:
@@ -49,9 +47,8 @@ class TirPlan(MachinePass):
             return
         if TARGET in function.attributes:
             context = replace(context, target=string_value(function.attributes[TARGET]))
-        pattern = op_pattern(function)
         declined: list[dict[str, str]] = []
-        for schedule in schedules_for(OpPattern.OPAQUE if pattern is None else pattern, context.target):
+        for schedule in schedules_of(function, context.target):
             decline = _declined(schedule.function, function, context)
             if decline is None:
                 _note(function, schedule.function.__name__, schedule.place, declined)
@@ -65,7 +62,13 @@ def _declined(schedule: ScheduleFunction, function: Operation, context: Schedule
         outcome = schedule(function, context)
     except Decline as decline:
         return decline
-    return outcome if isinstance(outcome, Decline) else None
+    if outcome is None or isinstance(outcome, Decline):
+        return outcome
+    from .loops.schedule import Schedule  # seldom needed, and all primitives with it
+
+    if isinstance(outcome, Schedule):
+        outcome.write()
+    return None
 
 
 def _note(function: Operation, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
@@ -98,7 +101,7 @@ def _apply_named_schedule(module: Operation, function: Operation) -> None:
 
 def _drop_named_schedules(module: Operation, functions: Iterable[Operation]) -> None:
     """Takes out the sequences that these functions named: they have run, and no code can be made of them."""
-    named = [function for function in functions if SCHEDULE in function.attributes and text_of(function) is None]
+    named = [function for function in functions if SCHEDULE in function.attributes and schedule_lines(function) is None]
     sequences = dict.fromkeys(_find(module, function) for function in named)
     for function in named:
         del function.attributes[SCHEDULE]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
-from ...bindings.mlir import as_list, ir
+from ...bindings.mlir import as_list, ir, string_value
 from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
 from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
@@ -156,6 +156,20 @@ def _returned(values: Any) -> list[Value]:
         return []
     items = as_list(values)
     return [item if isinstance(item, ir.Value) else item.operation.result for item in items]
+
+
+def schedule_lines(op: Operation) -> list[str] | None:
+    """The lines of a PrimFunc's schedule; None where it has none, or names a transform sequence."""
+    attributes = op.operation.attributes
+    if SCHEDULE not in attributes or not isinstance(attributes[SCHEDULE], ir.ArrayAttr):
+        return None
+    return [string_value(line) for line in attributes[SCHEDULE]]
+
+
+def set_schedule_lines(op: Operation, lines: Sequence[str]) -> None:
+    operation = op.operation
+    texts = [ir.StringAttr.get(line, operation.context) for line in lines]
+    operation.attributes[SCHEDULE] = ir.ArrayAttr.get(texts, operation.context)
 
 
 # ---- verification ----

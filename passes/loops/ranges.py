@@ -139,7 +139,7 @@ def _joined(ranges: Sequence[Range], size: Size) -> Range:
 class Guard(NamedTuple):
     """What must hold for a point to be one: an index is below a limit, or not below 0, or both."""
 
-    index: Size
+    at: Size
     limit: Size
     below: bool
     beyond: bool

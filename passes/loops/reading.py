@@ -6,11 +6,12 @@ An operation that fills what the next one adds to is that block's init. Views ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...bindings.ir import AffineExpr, Operation, Value
+from ...bindings.diagnostics import origins
+from ...bindings.ir import AffineExpr, Location, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_of, symbol_name
 from ...bindings.rewriting import located_error
@@ -26,10 +27,17 @@ _NO_MEMORY = frozenset({"memref.dealloc", "func.return", "memref.dim", "memref.a
 _ITER_NAMES = "ijklmnopqrstuvwxyz"
 
 
+class Measured(NamedTuple):
+    """The size of a memref along an axis."""
+
+    memref: Value
+    axis: int
+
+
 class Read(NamedTuple):
     tree: Tree
-    #: The value of each symbol in sizes, that of each parameter.
-    values: dict[str, Value]
+    #: What each symbol in sizes is; the memory of each buffer.
+    values: dict[str, Value | Measured]
     memory: dict[Buffer, Value]
 
 
@@ -40,17 +48,21 @@ class _View(NamedTuple):
 
 def read_tree(function: Operation) -> Read:
     """Raises RelaxError, with the place, for what has no form as loops around blocks."""
-    return _Reader(function).read()
+    first = _Reader(function, {})
+    read = first.read()
+    # Sizes that operations have in common are one symbol.
+    return _Reader(function, first.same).read() if first.same else read
 
 
 class _Reader:
-    def __init__(self, function: Operation):
+    def __init__(self, function: Operation, same: Mapping[str, str]):
         self._function = function
+        #: Of symbols, those that are equal to earlier ones: as it is known, and as it is found.
+        self._known, self.same = same, dict[str, str]()
         self._views: dict[Value, _View] = {}
         self._sizes: dict[Value, Size] = {}
-        self._same: dict[str, Size] = {}
         self._buffers: list[Buffer] = []
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, Value | Measured] = {}
         self.memory: dict[Buffer, Value] = {}
         self._buffer_names: set[str] = set()
 
@@ -75,7 +87,8 @@ class _Reader:
         return Read(Tree(name, tuple(self._buffers), body), self.values, self.memory)
 
     def _given(self, argument: Value, otherwise: str) -> None:
-        name = self._name(argument.location, otherwise)
+        is_named = isinstance(argument.location, ir.NameLoc)
+        name = self._name(argument.location if is_named else ir.Location.unknown(argument.context), otherwise)
         buffer = Buffer(name, self._shape(argument, name), argument.type.element_type, is_given=True)
         self._keep(argument, buffer)
 
@@ -85,16 +98,10 @@ class _Reader:
         self._views[value] = _View(buffer, tuple)
 
     def _shape(self, memref: Value, name: str) -> tuple[Size, ...]:
-        sizes: list[Size] = []
-        for axis, size in enumerate(memref.type.shape):
-            if size != DYNAMIC:
-                sizes.append(int(size))
-                continue
-            symbol = f"{name}.shape[{axis}]"
-            sizes.append(make_variable(symbol))
-        return tuple(sizes)
+        sizes = enumerate(memref.type.shape)
+        return tuple(self._symbol(name, memref, axis) if size == DYNAMIC else int(size) for axis, size in sizes)
 
-    def _name(self, location: object, otherwise: str) -> str:
+    def _name(self, location: Location, otherwise: str) -> str:
         name = unique(_name_of(location) or otherwise, self._buffer_names)
         self._buffer_names.add(name)
         return name
@@ -130,7 +137,7 @@ class _Reader:
         accesses, scalars = [], {}
         for number, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
             if operand not in self._views:
-                scalars[number] = Outside(operand)
+                scalars[number] = _scalar(operand)
                 continue
             view = self._views[operand]
             accesses.append(Access(view.buffer, view.place([_index(expr, variables) for expr in map_.results])))
@@ -157,9 +164,11 @@ class _Reader:
                 continue
             for axis, expr in enumerate(map_.results):  # type: ignore[attr-defined]  # an affine map
                 if isinstance(expr, ir.AffineDimExpr):
-                    size = self.size_of(operand, axis)
-                    if found[expr.position] is None or (isinstance(size, int)):
+                    size, before = self.size_of(operand, axis), found[expr.position]
+                    if before is None or isinstance(size, int):
                         found[expr.position] = size
+                    elif str(size) != str(before) and str(size) in self.values and str(before) in self.values:
+                        self.same[str(size)] = str(before)
         missing = next((dim for dim, size in enumerate(found) if size is None), None)
         if missing is not None:
             raise located_error(f"no operand of '{op.name}' says how far its loop {missing} goes", op.location)
@@ -174,7 +183,7 @@ class _Reader:
         maker = made_by(memref)
         if maker is None:
             name = self._views[memref].buffer.name
-            return self._symbol(f"{name}.shape[{axis}]", memref)
+            return self._symbol(name, memref, axis)
         if maker.name == "memref.alloc":
             dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
             return self.size(maker.operands[dynamic.index(axis)])
@@ -192,8 +201,11 @@ class _Reader:
             return _mixed(self, maker, "static_sizes", 1)[_kept_axes(maker)[axis]]
         raise located_error(f"the size of a '{maker.name}' is not known", maker.location)
 
-    def _symbol(self, name: str, memref: Value) -> Size:
-        self.values.setdefault(name, memref)
+    def _symbol(self, buffer: str, memref: Value, axis: int) -> Size:
+        name = f"{buffer}.shape[{axis}]"
+        while name in self._known:
+            name = self._known[name]
+        self.values.setdefault(name, Measured(memref, axis))
         return make_variable(name)
 
     def size(self, value: Value) -> Size:
@@ -243,7 +255,7 @@ class _Body:
         if op.name == "memref.dim" and op.operands[0] in self._reader._views:
             return Index(self._reader.size(value))
         if op.name == "scf.if" and len(op.results) == 1:
-            yes, no = (operations_of(body_of_region(region))[-1].operands[0] for region in op.regions)
+            yes, no = (operations_of(region.blocks[0])[-1].operands[0] for region in op.regions)
             return Choice(self.of(op.operands[0]), self.of(yes), self.of(no), value.type)
         if len(op.regions) or len(op.results) != 1:
             raise located_error(f"the body of a block has a '{op.name}', which no schedule can move", op.location)
@@ -259,8 +271,12 @@ class _Body:
         return Load(view.buffer, tuple(self.of(index) for index in indices))
 
 
-def body_of_region(region: object) -> object:
-    return region.blocks[0]  # type: ignore[attr-defined]
+def _scalar(value: Value) -> Expr:
+    """A number from outside."""
+    maker = made_by(value)
+    if maker is None or maker.name != "arith.constant":
+        return Outside(value)
+    return Compute(maker.name, (), attributes_of(maker), value.type)
 
 
 def _is_outside(op: Operation) -> bool:
@@ -285,10 +301,11 @@ def _iter_names(count: int) -> list[str]:
     return [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(count)]
 
 
-def _name_of(location: object) -> str:
-    """The name that a location has; empty where it has none that can be one of Python's."""
-    name = str(location.name_str) if isinstance(location, ir.NameLoc) else ""
-    return name if name.isidentifier() else ""
+def _name_of(location: Location) -> str:
+    """The name that a location has, of several the last one: what the operation gives in the end. Empty where none can
+    be a name of Python's."""
+    names = [origin.name for origin in origins(location) if origin.name.isidentifier()]
+    return names[-1] if names else ""
 
 
 def _index(expr: AffineExpr, dims: Sequence[Size], symbols: Sequence[Size] = ()) -> Size:

@@ -14,16 +14,17 @@ The steps stay with the PrimFunc, as text in its attribute `tir.schedule`; the p
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ...bindings.ir import Module as MlirModule
-from ...bindings.ir import Operation
-from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import body_of, functions_in, has_body, operations_of, parent_of, symbol_name
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, functions_in, has_body, made_by, operations_of, parent_of, symbol_name
 from ...bindings.rewriting import located_error
-from ...dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ...dialects.tir.prim_func import SCHEDULE, prim_funcs_in, schedule_lines, set_schedule_lines
+from ...emit import linalg
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
@@ -45,8 +46,9 @@ class Schedule:
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
     def __init__(self, module: Any, trace: str | None = None):
-        """`trace` is done at once; what PrimFuncs of the module have been told before stays."""
-        self._module = module
+        """Of a module's copy, which is `mod`, or of one PrimFunc itself. Steps that are there go on; those of `trace`
+        follow."""
+        self._module = module = module.copy() if hasattr(module, "copy") else module
         self._trees: dict[str, Tree] = {}
         self._functions = _prim_funcs_of(module)
         self._reads: dict[str, _Scratch] = {}
@@ -56,7 +58,7 @@ class Schedule:
         if not self._functions:
             raise RelaxError("there is no PrimFunc to schedule: legalize the graph first (relax-legalize-ops)")
         for name, function in self._functions.items():
-            for_it = text_of(function)
+            for_it = schedule_lines(function)
             if for_it is not None:
                 self._replay(for_it, name)
         if trace is not None:
@@ -67,14 +69,15 @@ class Schedule:
     @property
     def mod(self) -> Any:
         """The module, in which each PrimFunc says how it runs."""
-        self._write_attributes()
+        self.write()
         return self._module
 
-    def _write_attributes(self) -> None:
+    def write(self) -> None:
+        """Has the PrimFuncs say how they run."""
         for name, function in self._functions.items():
             steps = [step for step in self._steps if _function_of(step) == name]
             if steps:
-                set_text(function, lines_of(steps))
+                set_schedule_lines(function, lines_of(steps))
 
     @property
     def trace(self) -> Trace:
@@ -144,18 +147,14 @@ class Schedule:
             hint = suggest(name, primitive_names())
             raise AttributeError(f"a schedule has no '{name}'{hint} (it has {', '.join(primitive_names())})")
         primitive = find_primitive(name)
-        method: Callable[..., Any] = partial(_called, self, primitive)
-        method.__doc__ = primitive.function.__doc__  # type: ignore[attr-defined]
-        method.__name__ = name  # type: ignore[attr-defined]
-        method.__signature__ = primitive.signature  # type: ignore[attr-defined]
+        method: Any = partial(_called, self, primitive)
+        method.__doc__ = primitive.function.__doc__
+        method.__name__ = name
+        method.__signature__ = primitive.signature
         return method
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *primitive_names()})
-
-    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """The block of a name; of one PrimFunc, where several have one of that name."""
-        return self._do(find_primitive("get_block"), [name], {} if func_name is None else {"func_name": func_name})
 
     def _do(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
         bound = self._bound(primitive, arguments, options)
@@ -225,12 +224,10 @@ class Schedule:
         found = [name for name in self._functions if block in self._block_names(name)]
         if len(found) == 1:
             return found[0]
-        known = {each: name for name in self._functions for each in self._block_names(name)}
         if not found:
-            listed = ", ".join(f"'{each}' of @{name}" for each, name in known.items())
-            raise RelaxError(
-                f"get_block('{block}'): no PrimFunc has such a block{suggest(block, known)} (there are {listed})"
-            )
+            where = {each: name for name in self._functions for each in self._block_names(name)}
+            listed, hint = ", ".join(f"'{each}' of @{name}" for each, name in where.items()), suggest(block, where)
+            raise RelaxError(f"get_block('{block}'): no PrimFunc has such a block{hint} (there are {listed})")
         names = " and ".join(f"@{name}" for name in found)
         raise RelaxError(f"get_block('{block}'): {names} have such a block; say which one: func_name=\"{found[0]}\"")
 
@@ -294,18 +291,6 @@ def _prim_funcs_of(module: Any) -> dict[str, Operation]:
 # ---- at a PrimFunc ----
 
 
-def text_of(function: Operation) -> list[str] | None:
-    """The lines of a PrimFunc's schedule; None where it has none, or names a transform sequence."""
-    if SCHEDULE not in function.attributes or not isinstance(function.attributes[SCHEDULE], ir.ArrayAttr):
-        return None
-    return [string_value(each) for each in function.attributes[SCHEDULE]]
-
-
-def set_text(function: Operation, lines: Sequence[str]) -> None:
-    with function.context:
-        function.attributes[SCHEDULE] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in lines])
-
-
 def apply_schedule(function: Operation) -> None:
     """Has a PrimFunc run as its schedule says, over memory: another operation takes its place."""
     schedule, name = Schedule(function), symbol_name(function)
@@ -347,16 +332,40 @@ def over_memory(module: MlirModule, name: str) -> Operation:
 
 
 def _keep_apart(function: Operation) -> None:
-    """What each operation writes is a tensor of its own, as it was before equal ones became one: so that the blocks are
-    the same, and have the same buffers, whatever passes have run since the schedule was written."""
+    """What each operation writes is a tensor of its own, as it was before passes made one of equal ones, or had an
+    operation write over what it reads: so blocks are the same whatever has run since a schedule was written."""
     for op in reversed(operations_of(body_of(function))):
-        if op.name != "tensor.empty" and not (op.name.startswith("linalg.") and _is_filling(op)):
-            continue
-        for use in list(op.results[0].uses)[1:] if len(op.results) == 1 else ():
-            with ir.InsertionPoint(op):
-                use.owner.operation.operands[use.operand_number] = op.clone().results[0]
+        if op.name.startswith("linalg."):
+            _write_elsewhere(op)
+        if op.name == "tensor.empty" or (op.name.startswith("linalg.") and _is_filling(op)):
+            for use in list(op.results[0].uses)[1:] if len(op.results) == 1 else ():
+                with ir.InsertionPoint(op):
+                    use.owner.operation.operands[use.operand_number] = op.clone().results[0]
 
 
 def _is_filling(op: Operation) -> bool:
     """Whether it makes a tensor of nothing, but for numbers."""
-    return op.name == "linalg.fill" or (op.name == "linalg.generic" and op.attributes["operandSegmentSizes"][0] == 0)
+    return all(not isinstance(operand.type, ir.RankedTensorType) for operand in _inputs(op))
+
+
+def _inputs(op: Operation) -> list[Value]:
+    return list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
+
+
+def _write_elsewhere(op: Operation) -> None:
+    """What writes over a tensor that it reads, or another operation has made, and does not look at what was there,
+    gets the place that this was made in; that is made in a new one."""
+    if op.name != "linalg.generic" or len(op.results) != 1:
+        return
+    target, block = op.operands[len(op.operands) - 1], body_of(op)
+    argument = block.arguments[len(block.arguments) - 1]
+    if next(iter(argument.uses), None) is not None or made_by(target) is None:
+        return
+    first = target
+    while (maker := made_by(first)) is not None and maker.name.startswith("linalg.") and len(maker.results) == 1:
+        user, first = maker, maker.operands[len(maker.operands) - 1]
+    if first == target or first.type != target.type:
+        return
+    with ir.InsertionPoint(user), user.location:
+        user.operands[len(user.operands) - 1] = linalg.empty(linalg.sizes(first), first.type.element_type)
+    op.operands[len(op.operands) - 1] = first

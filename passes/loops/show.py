@@ -78,7 +78,7 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
         yield f"{_INDENT}{each.name} = T.axis.{kind}({each.extent}, {at})"
     conditions = []
     for guard in guards(block, tree.extents()):
-        conditions += [f"0 <= {guard.index}"] * guard.below + [f"{guard.index} < {guard.limit}"] * guard.beyond
+        conditions += [f"0 <= {guard.at}"] * guard.below + [f"{guard.at} < {guard.limit}"] * guard.beyond
     if conditions:
         yield f"{_INDENT}T.where({' and '.join(conditions)})"
     if block.annotations:

@@ -234,7 +234,7 @@ def loops_in(nodes: Iterable[Node]) -> list[Loop]:
 
 def names_in(nodes: Iterable[Node]) -> set[str]:
     nodes = list(nodes)
-    return {node.name for node in (*loops_in(nodes), *blocks_in(nodes))}
+    return {loop.name for loop in loops_in(nodes)} | {block.name for block in blocks_in(nodes)}
 
 
 def mapped(nodes: Iterable[Node], change: Callable[[Block], Block]) -> tuple[Node, ...]:

@@ -24,7 +24,7 @@ from ...emit.numbers import Number, as_index, constant, number
 from .lanes import Evaluation, may_trap, runs_on_vectors, spread
 from .memory import Place, places_of
 from .ranges import factor_of, guards, without
-from .reading import Read
+from .reading import Measured, Read
 from .scalars import Expr, Index, Load
 from .tree import PARALLEL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree
 
@@ -164,15 +164,12 @@ class _Writer:
         if atom.kind == "variable":
             return self._variable(str(atom), state)
         args = [self._size(arg, state) for arg in atom.args]
-        if all(isinstance(arg, int) for arg in args):
-            left, right = args[0], args[-1]
-            known = {
-                "//": lambda: left // right,
-                "%": lambda: left % right,
-                "min": lambda: min(args),
-                "max": lambda: max(args),
-            }
-            return known[atom.kind]()
+        known = [arg for arg in args if isinstance(arg, int)]
+        if len(known) == len(args):
+            left, right = known[0], known[-1]
+            if atom.kind in ("min", "max"):
+                return min(known) if atom.kind == "min" else max(known)
+            return left // right if atom.kind == "//" else left % right
         values = [as_index(arg) for arg in args]
         if atom.kind in ("min", "max"):
             made = values[0]
@@ -191,9 +188,7 @@ class _Writer:
             known = state.known[name]
             return known if isinstance(known, int) else number(known)
         value = self._read.values[name]
-        if isinstance(value.type, ir.MemRefType):
-            return linalg.size(value, int(name.rpartition("[")[2][:-1]))
-        return as_index(value)
+        return linalg.size(*value) if isinstance(value, Measured) else as_index(value)
 
     # ---- blocks ----
 
@@ -230,9 +225,9 @@ class _Writer:
         if not all(runs_on_vectors(expr, types.__getitem__) for expr in exprs):
             return False
         for guard in guards(block, self._extents):
-            if lanes.name not in variables_of(guard.index):
+            if lanes.name not in variables_of(guard.at):
                 continue
-            if guard.below or factor_of(guard.index, lanes.name) != 1 or any(map(may_trap, exprs)):
+            if guard.below or factor_of(guard.at, lanes.name) != 1 or any(map(may_trap, exprs)):
                 return False
         return all(self._fits_access(block, access, lanes) for access in block.accesses)
 
@@ -245,11 +240,11 @@ class _Writer:
         mask: Value | None = None
         for guard in guards(block, self._extents):
             limit = self._size(guard.limit, state)
-            if state.lanes is not None and state.lanes.name in variables_of(guard.index):
-                start = self._size(without(guard.index, state.lanes.name), state)
+            if state.lanes is not None and state.lanes.name in variables_of(guard.at):
+                start = self._size(without(guard.at, state.lanes.name), state)
                 mask = _masked(mask, as_index(_plus(limit, _times(-1, start))), state.lanes.count)
                 continue
-            at = self._size(guard.index, state)
+            at = self._size(guard.at, state)
             if guard.beyond:
                 conditions.append(_less(at, limit))
             if guard.below:

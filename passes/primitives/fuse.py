@@ -28,4 +28,4 @@ def fuse(edit: Edit, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV
         values[loop.name], rest = rest % loop.extent, rest // loop.extent
     values[found[0].name] = rest
     edit.replace(found[0].name, [Loop(name, extent, rebound(found[-1].body, values))])
-    return edit.handle(name)  # type: ignore[no-any-return]
+    return edit.handle(name)

@@ -6,6 +6,12 @@
         ...gives the PrimFunc's operations plans, or rewrites it in place, or `return context.decline("reason")`: then
         the next one is tried.
 
+    @register_schedule(operator="relax.nn.conv2d", target="llvm")
+    def conv2d(function, context):
+        sch = context.schedule(function)
+        ...
+        return sch
+
 What no schedule takes stays as it is and becomes plain loops. Most let rules choose a plan for each operation:
 
     @register_plan(target="llvm")
@@ -18,19 +24,29 @@ What no schedule takes stays as it is and becomes plain loops. Most let rules ch
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ...bindings.ir import Operation
+from ...bindings.navigation import function_type_of, text_in
 from ...bindings.rewriting import Decline
+from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
+from ...dialects.core.infos import TensorInfo
+from ...dialects.tir.prim_func import op_pattern
 from ...emit.structured import StructuredOp
+from ...support.errors import RelaxError
 from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget, Machine
 from ...targets.core.code import find_backend
 from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
+from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .plan import Plan
+
+if TYPE_CHECKING:
+    from ..loops.schedule import Schedule as LoopSchedule
+    from ..structures.structure import Structure
 
 ScheduleFunction = Callable[[Operation, "ScheduleContext"], object]
 Function = TypeVar("Function", bound=ScheduleFunction)
@@ -50,42 +66,76 @@ class ScheduleContext:
         """The processor that the code is for."""
         return find_backend(self.chosen.name).machine(self.chosen)
 
+    def schedule(self, function: Operation) -> LoopSchedule:
+        """What the function's loops are to become, step by step: a rule returns it."""
+        from ..loops.schedule import Schedule as LoopSchedule  # seldom needed, and all primitives with it
+
+        return LoopSchedule(function)
+
     def decline(self, reason: str) -> Decline:
         """`return context.decline("only ...")`, before anything is changed: the next schedule is tried."""
         return Decline(reason)
 
 
 class Schedule(NamedTuple):
-    """How PrimFuncs of a pattern are scheduled for a target. `place` says where that is written."""
+    """How PrimFuncs of a subject are scheduled for a target. `place` says where that is written."""
 
-    pattern: str
+    #: An operator pattern, the name of an operator, or of a structure with @.
+    subject: str
     target: str
     function: ScheduleFunction
     place: str
+    structure: Structure | None = None
 
     @property
     def label(self) -> str:
         return f"{self.function.__name__} for {self.target} ({self.place})"
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is this project's: those of others come first."""
+        return self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
+
 
 _SCHEDULES = Registry[Schedule](
-    lambda schedule: (schedule.pattern, schedule.target),
-    lambda new, taken: f"pattern '{new.pattern}' has a schedule for target '{new.target}' already: {taken.place}",
+    lambda schedule: (schedule.subject, schedule.target),
+    lambda new, taken: f"{_shown(new)} has a schedule for target '{new.target}' already: {taken.place}",
+    clash=lambda new, taken: new.is_own == taken.is_own,
 )
 
 
-def register_schedule(
-    pattern: str | OpPattern | Sequence[str | OpPattern], target: str = "default"
-) -> Callable[[Function], Function]:
-    """Registers a function as the schedule of an operator pattern (or several) for a target; use it as a decorator.
+def _shown(schedule: Schedule) -> str:
+    kind = "structure" if schedule.structure else "operator" if "." in schedule.subject else "pattern"
+    return f"{kind} '{schedule.subject}'"
 
-    Refuses unknown patterns and targets, and a second schedule for the same pair.
+
+def register_schedule(
+    pattern: str | OpPattern | Sequence[str | OpPattern] = (),
+    target: str = "default",
+    *,
+    operator: str = "",
+    structure: Structure | None = None,
+) -> Callable[[Function], Function]:
+    """Registers a function as the schedule of an operator pattern (or several), of one operator ("relax.matmul": what
+    it and those fused with it become), or of PrimFuncs that compute a structure; use it as a decorator.
+
+    For a target a structure's comes first, then an operator's, a pattern's, and this project's own last. Refuses
+    unknown patterns and targets, and a second schedule for the same pair.
     """
-    names = _pattern_names(pattern)
+    names = [
+        *_pattern_names(pattern),
+        *([operator] if operator else []),
+        *([f"@{structure.name}"] if structure else []),
+    ]
+    if not names or (operator and "." not in operator):
+        problem = (
+            f"'{operator}' is no operator: say its dialect, too, 'relax.matmul'" if operator else "it is for nothing"
+        )
+        raise RelaxError(f"a schedule is for an operator pattern, an operator or a structure: {problem}")
 
     def schedules(function: Function, place: str) -> list[Schedule]:
         find_target(target)
-        return [Schedule(name, target, function, place) for name in names]
+        return [Schedule(name, target, function, place, structure if name[0] == "@" else None) for name in names]
 
     return _SCHEDULES.registering(schedules)
 
@@ -99,7 +149,37 @@ def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
     """The schedules to try for a pattern on a target, the target's own first, the default's last."""
     chain = schedules_chain(target)
     load_schedules(chain)
-    return _SCHEDULES.tried(pattern.attribute_text, [(step.name,) for step in chain])
+    found = [_SCHEDULES.tried(pattern.attribute_text, [(step.name,)]) for step in chain]
+    return [schedule for schedules in found for schedule in sorted(schedules, key=lambda each: each.is_own)]
+
+
+def schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
+    """The schedules to try for a PrimFunc."""
+    pattern = op_pattern(function)
+    of_pattern = schedules_for(OpPattern.OPAQUE if pattern is None else pattern, target)
+    operator = text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR))
+    for step in schedules_chain(target):
+        sort = [(step.name,)]
+        yield from (each for each in _of_structures(sort) if _has_structure(function, each.structure))
+        yield from _SCHEDULES.tried(operator, sort) if operator else ()
+        yield from (schedule for schedule in of_pattern if schedule.target == step.name)
+
+
+def _of_structures(sort: Sequence[tuple[str]]) -> list[Schedule]:
+    names = [name for name in _SCHEDULES.entries if name.startswith("@")]
+    return [schedule for name in names for schedule in _SCHEDULES.tried(name, sort)]
+
+
+def _has_structure(function: Operation, structure: Structure | None) -> bool:
+    """Whether a PrimFunc computes what a structure states, of tensors of its sizes."""
+    from ..structures.prim_funcs import KnownPrimFunc
+
+    found = KnownPrimFunc(function).canonical
+    if structure is None or isinstance(found, str) or found.key != structure.key:
+        return False
+    infos = [decode(type_) for type_ in (*function_type_of(function).inputs,)]
+    shapes = [info.shape if isinstance(info, TensorInfo) else None for info in infos]
+    return not isinstance(structure.bindings(found, shapes), str)
 
 
 # ---- plans ----
