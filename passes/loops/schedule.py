@@ -58,9 +58,9 @@ class Schedule:
         if not self._functions:
             raise RelaxError("there is no PrimFunc to schedule: legalize the graph first (relax-legalize-ops)")
         for name, function in self._functions.items():
-            for_it = schedule_lines(function)
-            if for_it is not None:
-                self._replay(for_it, name)
+            lines = schedule_lines(function)
+            if lines is not None:
+                self._go_on(lines, name)
         if trace is not None:
             self.replay(trace)
 
@@ -100,6 +100,15 @@ class Schedule:
         """Does the steps of a text. Raises RelaxError that names the line; the steps before it are undone, too."""
         self._replay(trace.splitlines(), None)
 
+    def _go_on(self, lines: Sequence[str], function: str) -> None:
+        """With the steps that a PrimFunc has; what is wrong with them stands there."""
+        try:
+            self._replay(lines, function)
+        except RelaxError as error:
+            if error.location:
+                raise
+            raise located_error(error.message, self._functions[function].location, error.notes) from None
+
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
         try:
@@ -129,7 +138,9 @@ class Schedule:
         try:
             made = self._do(find_primitive(request.primitive), arguments, options)
         except RelaxError as error:
-            raise RelaxError(f"{where}: {error.message}", location=error.location, notes=error.notes) from None
+            told = [each._replace(message=f"{where}: {each.message}") for each in error.diagnostics[:1]]
+            message = f"{where}: {error.message}"
+            raise RelaxError(message, location=error.location, notes=error.notes, diagnostics=told) from None
         results = made if isinstance(made, list) else [] if made is None else [made]
         if len(results) != len(request.names) and request.names:
             raise RelaxError(

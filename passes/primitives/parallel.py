@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..loops.handles import LoopRV
-from ..loops.tree import PARALLEL
+from ..loops.tree import PARALLEL, loops_in
 from .legality import check_apart, check_serial
 from .registry import Edit, register_primitive
 
@@ -17,7 +17,9 @@ def parallel(edit: Edit, loop: LoopRV) -> None:
     found = edit.loop(loop)
     check_serial(edit, [found])
     check_apart(edit, found, "shared by threads")
-    around = next((each for each in edit.tree.around(found.name) if each.kind == PARALLEL), None)
-    if around is not None:
-        edit.refuse(f"'{around.name}' around '{found.name}' is parallel already: threads share one of them (fuse both)")
+    for where, loops in (("around", edit.tree.around(found.name)), ("in", loops_in(found.body))):
+        other = next((each for each in loops if each.kind == PARALLEL), None)
+        if other is not None:
+            problem = f"'{other.name}' {where} '{found.name}' is parallel already"
+            edit.refuse(f"{problem}: threads share one of them (fuse both)")
     edit.replace(found.name, [replace(found, kind=PARALLEL)])

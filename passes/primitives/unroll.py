@@ -23,9 +23,7 @@ def unroll(edit: Edit, loop: LoopRV) -> None:
         edit.refuse(f"'{found.name}' goes {found.extent} times: split it by a number first, [None, 4]")
     steps = found.extent * _unrolled([*edit.tree.around(found.name), *loops_in(found.body)])
     if steps > _MOST_STEPS:
-        edit.refuse(
-            f"{steps} steps, those of unrolled loops around and inside counted, are more code than {_MOST_STEPS}"
-        )
+        edit.refuse(f"with the unrolled loops around and inside these are {steps} steps of code, {_MOST_STEPS} at most")
     edit.replace(found.name, [replace(found, kind=UNROLLED)])
 
 

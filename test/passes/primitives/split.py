@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.split: one loop as several."""
+"""sch.split: one loop as several; beyond its end there is nothing."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @I.ir_module
 class Module:
+    # CHECK-LABEL: def perfect(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 v0 = i * 16 + j * 2 + k
+    # CHECK-NEXT:                 v1 = A[v0]
+    # CHECK-NEXT:                 B[v0] = v1 * v1
+    # CHECK-NEXT:     return
     @T.prim_func
     def perfect(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
         T.func_attr(
@@ -24,6 +32,13 @@ class Module:
                 vi = T.axis.spatial(64, i)
                 B[vi] = A[vi] * A[vi]
 
+    # CHECK-LABEL: def imperfect(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         v0 = vector.create_mask(i * -16 + 61, T.boolx16)
+    # CHECK-NEXT:         v1 = i * 16
+    # CHECK-NEXT:         v2 = vector.maskedload(A, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<16xf32>")))
+    # CHECK-NEXT:         vector.maskedstore(B, v1, v0, v2 * v2)
+    # CHECK-NEXT:     return
     @T.prim_func
     def imperfect(A: T.Buffer((61,), "float32"), B: T.Buffer((61,), "float32")):
         T.func_attr(
@@ -32,7 +47,7 @@ class Module:
                     "# schedule 1",
                     'B = sch.get_block("B")',
                     "i, = sch.get_loops(B)",
-                    "i_0, i_1 = sch.split(i, [None, 16])",
+                    "i_0, i_1 = sch.split(i, factors=[None, 16])",
                     "sch.vectorize(i_1)",
                 ]
             }
@@ -42,6 +57,45 @@ class Module:
                 vi = T.axis.spatial(61, i)
                 B[vi] = A[vi] * A[vi]
 
+    # CHECK-LABEL: def inner(
+    # CHECK:     for i in range(16):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(3):
+    # CHECK-NEXT:                 v0 = j * 3
+    # CHECK-NEXT:                 v1 = v0 + k < 4
+    # CHECK-NEXT:                 v2 = i * 4 + v0 + k
+    # CHECK-NEXT:                 if v1 & (v2 < 64):
+    # CHECK-NEXT:                     v3 = A[v2]
+    # CHECK-NEXT:                     B[v2] = v3 * v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def inner(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "i_0, i_1 = sch.split(i, [None, 4])",
+                    "i_1_0, i_1_1 = sch.split(i_1, [None, 3])",
+                ]
+            }
+        )
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] * A[vi]
+
+    # CHECK-LABEL: def dynamic(
+    # CHECK:     v0 = A.shape[0]
+    # CHECK-NEXT:     for i in range(arith.divui(v0 + 15, 16)):
+    # CHECK-NEXT:         for j in range(16):
+    # CHECK-NEXT:             for k in range(8):
+    # CHECK-NEXT:                 v1 = i * 16 + j
+    # CHECK-NEXT:                 if v1 < v0:
+    # CHECK-NEXT:                     v2 = A[v1, k]
+    # CHECK-NEXT:                     B[v1, k] = v2 * v2
+    # CHECK-NEXT:     return
     @T.prim_func
     def dynamic(a: T.handle, b: T.handle):
         T.func_attr(
@@ -49,15 +103,15 @@ class Module:
                 "tir.schedule": [
                     "# schedule 1",
                     'B = sch.get_block("B")',
-                    "i, = sch.get_loops(B)",
+                    "i, j = sch.get_loops(B)",
                     "i_0, i_1 = sch.split(i, [None, 16])",
                 ]
             }
         )
         n = T.int64()
-        A = T.match_buffer(a, (n,), "float32")
-        B = T.match_buffer(b, (n,), "float32")
-        for i in range(n):
+        A = T.match_buffer(a, (n, 8), "float32")
+        B = T.match_buffer(b, (n, 8), "float32")
+        for i, j in T.grid(n, 8):
             with T.block("B"):
-                vi = T.axis.spatial(n, i)
-                B[vi] = A[vi] * A[vi]
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
+"""sch.fuse: loops that are nested in one another as one."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@I.ir_module
+class Module:
+    # CHECK-LABEL: def two(
+    # CHECK:     for i in range(128):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 C[arith.divui(i, 32), arith.remui(i, 32)] = 0.0
+    # CHECK-NEXT:             v0 = arith.divui(i, 32)
+    # CHECK-NEXT:             v1 = A[v0, j]
+    # CHECK-NEXT:             v2 = arith.remui(i, 32)
+    # CHECK-NEXT:             v3 = B[j, v2]
+    # CHECK-NEXT:             v4 = C[v0, v2]
+    # CHECK-NEXT:             v5 = arith.addf(v4, arith.mulf(v1, v3, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:             C[v0, v2] = v5
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def two(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    "i, j, k = sch.get_loops(C)",
+                    "i_j_fused = sch.fuse(i, j)",
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 32, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # CHECK-LABEL: def dynamic(
+    # CHECK:     v0 = A.shape[0]
+    # CHECK-NEXT:     for i in range(v0 * 8):
+    # CHECK-NEXT:         v1 = arith.divui(i, 8)
+    # CHECK-NEXT:         if v1 < v0:
+    # CHECK-NEXT:             v2 = arith.remui(i, 8)
+    # CHECK-NEXT:             v3 = A[v1, v2]
+    # CHECK-NEXT:             B[v1, v2] = v3 * v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def dynamic(a: T.handle, b: T.handle):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    "i_j_fused = sch.fuse(i, j)",
+                ]
+            }
+        )
+        n = T.int64()
+        A = T.match_buffer(a, (n, 8), "float32")
+        B = T.match_buffer(b, (n, 8), "float32")
+        for i, j in T.grid(n, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
