@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...dialects.core.symbols_expr import Size
 from .ranges import ranges_of
-from .tree import UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Tree
+from .tree import UNROLLED, VECTORIZED, Access, Buffer, Loop, Tree
 
 #: Elements that memory on the stack holds at most.
 _MOST_ON_STACK = 1 << 14
@@ -35,15 +35,17 @@ def places_of(tree: Tree) -> dict[Buffer, tuple[str, Place]]:
 
 
 def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, Place]:
-    users = [block for block in tree.blocks() if buffer in block.buffers or _is_loaded(block, buffer)]
+    users = [block for block in tree.blocks() if buffer in block.buffers]
     paths = [tree.around(block.name) for block in users]
     shared = _shared(paths)
     # What an unrolled or a vectorized loop makes at each step lies outside of it, and is kept apart by its indices.
     while shared and shared[-1].kind in (VECTORIZED, UNROLLED):
         shared = shared[:-1]
-    if any(_is_loaded(block, buffer) for block in users):
+    if any(buffer in block.loaded() for block in users):
         return _owner(shared), Place((), buffer.shape, _is_small(buffer.shape))
     inner = {loop.name: loop.extent for path in paths for loop in path[len(shared) :]}
+    # Lanes run together, each with an element of its own.
+    inner.update({loop.name: loop.extent for loop in shared if loop.kind == VECTORIZED})
     accesses: list[Access] = []
     for block in users:
         point = block.point()
@@ -51,11 +53,6 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, Place]:
     reached = ranges_of(accesses, inner, buffer.shape)
     sizes = tuple(each.extent for each in reached)
     return _owner(shared), Place(tuple(each.start for each in reached), sizes, _is_small(sizes))
-
-
-def _is_loaded(block: Block, buffer: Buffer) -> bool:
-    """Whether a block reads it at places that are computed."""
-    return any(each is buffer for expr in (*block.results, *(block.inits or ())) for each in expr.buffers())
 
 
 def _owner(loops: Sequence[Loop]) -> str:

@@ -19,7 +19,21 @@ from ...dialects.core.symbols_expr import Size, make_variable, substituted
 from ...emit.structured import DYNAMIC
 from ...support.errors import RelaxError
 from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside, attributes_of
-from .tree import REDUCE, SPATIAL, Access, Block, Buffer, Iter, Loop, Node, Tree, iter_variable, unique, variable
+from .tree import (
+    REDUCE,
+    SPATIAL,
+    Access,
+    Block,
+    Buffer,
+    Iter,
+    Loop,
+    Node,
+    Tree,
+    exchanged,
+    iter_variable,
+    unique,
+    variable,
+)
 
 #: Gives the indices of a buffer behind those of a view of it.
 Place = Callable[[Sequence[Size]], tuple[Size, ...]]
@@ -77,14 +91,29 @@ class _Reader:
         for number, argument in enumerate(block.arguments):
             if isinstance(argument.type, ir.MemRefType):
                 self._given(argument, f"arg{number}")
-        nodes: list[Node] = []
+        nodes: list[Block] = []
         for op in operations_of(block):
             nodes += self._operation(op)
-        blocks = _with_inits([node for node in nodes if isinstance(node, Block)])
+        blocks = self._named_after_writers(_with_inits(nodes))
         body = _in_loops(blocks)
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
         return Read(Tree(name, tuple(self._buffers), body), self.values, self.memory)
+
+    def _named_after_writers(self, blocks: Sequence[Block]) -> list[Block]:
+        """Memory of its own is called as the block that writes it first: allocations may have been one, and another
+        one's."""
+        taken = {buffer.name for buffer in self._buffers if buffer.is_given}
+        found = list(blocks)
+        for number, buffer in enumerate(self._buffers):
+            writer = next((block for block in found if block.writes_of(buffer)), None)
+            if buffer.is_given or writer is None:
+                continue
+            named = replace(buffer, name=unique(writer.name, taken))
+            taken.add(named.name)
+            self._buffers[number], self.memory[named] = named, self.memory.pop(buffer)
+            found = [exchanged(block, buffer, named) for block in found]
+        return found
 
     def _given(self, argument: Value, otherwise: str) -> None:
         is_named = isinstance(argument.location, ir.NameLoc)
@@ -108,7 +137,7 @@ class _Reader:
 
     # ---- operations ----
 
-    def _operation(self, op: Operation) -> Iterator[Node]:
+    def _operation(self, op: Operation) -> Iterator[Block]:
         if op.name == "linalg.generic":
             yield self._block(op)
         elif op.name == "memref.alloc" or op.name == "memref.alloca":

@@ -8,7 +8,7 @@ is how schedules speak of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
@@ -79,7 +79,8 @@ class Block:
 
     @property
     def buffers(self) -> list[Buffer]:
-        return list(dict.fromkeys(access.buffer for access in self.accesses))
+        """All that it reads or writes."""
+        return list(dict.fromkeys([*(access.buffer for access in self.accesses), *self.loaded()]))
 
     @property
     def is_reduction(self) -> bool:
@@ -92,6 +93,11 @@ class Block:
     def placed(self, access: Access) -> Access:
         """An access by the loops around."""
         return access.at(self.point())
+
+    def loaded(self) -> list[Buffer]:
+        """What it reads at places that are computed."""
+        exprs = (*self.results, *(self.inits or ()))
+        return list(dict.fromkeys(buffer for expr in exprs for buffer in expr.buffers()))
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
         """What it reads of a buffer; what it adds to as well."""
@@ -159,7 +165,11 @@ class Tree:
 
     def readers(self, buffer: Buffer) -> list[Block]:
         """Blocks that read what others have written; what one adds to its own sums does not count."""
-        return [block for block in self.blocks() if any(access.buffer is buffer for access in block.reads)]
+        return [
+            block
+            for block in self.blocks()
+            if any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
+        ]
 
     # ---- names ----
 
@@ -185,7 +195,7 @@ class Tree:
 
     def without_unused(self) -> Tree:
         """Buffers that no block names any more are gone; parameters stay."""
-        used = {buffer for block in self.blocks() for buffer in _named(block)}
+        used = {buffer for block in self.blocks() for buffer in block.buffers}
         return replace(self, buffers=tuple(each for each in self.buffers if each.is_given or each in used))
 
     def exchanged(self, old: Buffer, new: Buffer) -> Tree:
@@ -270,12 +280,6 @@ def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
 def used_loops(block: Block) -> set[str]:
     """The loops by which its bindings change."""
     return {name for binding in block.bindings for name in variables_of(binding)}
-
-
-def _named(block: Block) -> Iterator[Buffer]:
-    yield from block.buffers
-    for expr in (*block.results, *(block.inits or ())):
-        yield from expr.buffers()
 
 
 def _path(nodes: Sequence[Node], name: str) -> list[Loop] | None:

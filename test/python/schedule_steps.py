@@ -49,7 +49,29 @@ def _reorder(rng: random.Random, sch: rx.Schedule) -> object:
     return sch.reorder(*rng.sample(loops, rng.randint(1, len(loops))))
 
 
+def _at(name: str) -> Step:
+    return lambda rng, sch: getattr(sch, name)(a_block(rng, sch), a_loop(rng, sch))
+
+
+def _of_block(name: str) -> Step:
+    return lambda rng, sch: getattr(sch, name)(a_block(rng, sch))
+
+
+def _cache(name: str) -> Step:
+    scopes = ("global", "local", "shared")
+    return lambda rng, sch: getattr(sch, name)(a_block(rng, sch), rng.randrange(2), rng.choice(scopes))
+
+
 STEPS: dict[str, Step] = {
+    "annotate": lambda rng, sch: sch.annotate(a_loop(rng, sch), "grain", rng.randint(1, 3)),
+    "cache_read": _cache("cache_read"),
+    "cache_write": _cache("cache_write"),
+    "compute_at": _at("compute_at"),
+    "compute_inline": _of_block("compute_inline"),
+    "decompose_reduction": _at("decompose_reduction"),
+    "reverse_compute_at": _at("reverse_compute_at"),
+    "reverse_compute_inline": _of_block("reverse_compute_inline"),
+    "set_scope": lambda rng, sch: sch.set_scope(a_block(rng, sch), 0, rng.choice(("global", "local"))),
     "split": _split,
     "fuse": _fuse,
     "reorder": _reorder,

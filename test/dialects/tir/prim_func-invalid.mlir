@@ -49,7 +49,7 @@ func.func @f(%x: memref<f32>) attributes {tir.prim_func, tir.target = ""} {
 
 // -----
 
-// expected-error @+1 {{'func.func' op @f has attribute 'tir.schedule' that must be a symbol, got "tile"}}
+// expected-error @+1 {{'func.func' op @f has attribute 'tir.schedule' that must be a symbol or lines of text, got "tile"}}
 func.func @f(%x: memref<f32>) attributes {tir.prim_func, tir.schedule = "tile"} {
   return
 }

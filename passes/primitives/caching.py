@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Buffers that hold what others hold, and the blocks that copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...dialects.core.symbols_expr import Size
+from ..loops.scalars import Element
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
+from .registry import Edit
+
+#: Where buffers may lie.
+SCOPES = ("global", "local", "shared")
+
+
+def check_scope(edit: Edit, scope: str) -> None:
+    if scope not in SCOPES:
+        hints = {"shared.dyn": "shared", "warp": "local"}
+        hint = f"; use '{hints[scope]}'" if scope in hints else ""
+        edit.refuse(f"'{scope}' is no scope of memory (there are {', '.join(SCOPES)}){hint}")
+
+
+def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:
+    """The n-th buffer of some accesses, each counted once, or that of a name."""
+    buffers = list(dict.fromkeys(access.buffer for access in accesses))
+    names = ", ".join(f"{number}: {buffer.name}" for number, buffer in enumerate(buffers)) or "none"
+    if isinstance(index, str):
+        found = next((buffer for buffer in buffers if buffer.name == index), None)
+    else:
+        found = buffers[index] if type(index) is int and 0 <= index < len(buffers) else None
+    if found is None:
+        edit.refuse(f"'{block.name}' {what} no buffer {index!r} (it {what} {names})")
+    return found
+
+
+def copying(edit: Edit, name: str, source: Buffer, target: Buffer) -> Node:
+    """A block that copies a whole buffer, and its loops."""
+    iters = [Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(source.shape)]
+    point: tuple[Size, ...] = tuple(map(iter_variable, iters))
+    loops = list(zip(edit.new_names([f"ax{number}" for number in range(len(iters))]), source.shape, strict=True))
+    bindings = tuple(variable(*loop) for loop in loops)
+    node: Node = Block(name, tuple(iters), bindings, (Access(source, point),), (Access(target, point),), (Element(0),))
+    for loop, extent in reversed(loops):
+        node = Loop(loop, extent, (node,))
+    return node

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A block where what it makes is needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..loops.handles import BlockRV, LoopRV
+from ..loops.ranges import Range, ranges_of
+from ..loops.tree import Block, Buffer, Loop, Node, blocks_in
+from .moving import check_moves, check_nothing_between, in_loops, inside_of, order_of, plain_iter
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
+    """Moves a block into a loop, where it makes what the blocks in one step of it need; before the first of these, or
+    as the `index`-th of what is in the loop."""
+    found, around = edit.block(block), edit.loop(loop)
+    check_moves(edit, found, around)
+    inside = blocks_in([around])
+    for access in found.writes:
+        if access.buffer.is_given:
+            edit.refuse(f"'{access.buffer.name}' is a parameter, which has to be whole: use reverse_compute_at")
+        for reader in edit.tree.readers(access.buffer):
+            if reader not in inside:
+                edit.refuse(f"'{reader.name}' needs '{access.buffer.name}', too, and is not in '{around.name}'")
+    if not any(access.buffer in user.buffers for access in found.writes for user in inside):
+        edit.refuse(f"nothing in '{around.name}' needs what '{found.name}' makes")
+    if any(buffer in each.loaded() for each in inside for buffer in written(found)):
+        edit.refuse(f"'{found.name}' is read at places that are computed: all of it is needed")
+    place = _place(edit, found, around, index)
+    order = order_of(edit)
+    first = next((order[each.name] for each in blocks_in(around.body[place:])), len(order))
+    passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] < first]
+    check_nothing_between(edit, found, passed)
+    node = in_loops(edit, found, _needed(found, around, inside), keep_units=preserve_unit_loops)
+    edit.replace(found.name, [])
+    edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])
+
+
+def written(block: Block) -> list[Buffer]:
+    return [access.buffer for access in block.writes]
+
+
+def _with(loop: Loop, place: int, node: Node) -> Loop:
+    return replace(loop, body=(*loop.body[:place], node, *loop.body[place:]))
+
+
+def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
+    """Where in the loop: before what needs it."""
+    needs = [
+        place
+        for place, node in enumerate(around.body)
+        if any(access.buffer in each.buffers for each in blocks_in([node]) for access in found.writes)
+    ]
+    if index == -1:
+        return needs[0]
+    if not 0 <= index <= needs[0]:
+        edit.refuse(f"index {index} is behind what needs it: {needs[0]} at most")
+    return index
+
+
+def _needed(found: Block, around: Loop, inside: list[Block]) -> dict[str, Range]:
+    """What of each of its iters one step of the loop needs."""
+    inner, ranges = inside_of(around), dict[str, Range]()
+    unclear: set[str] = set()
+    for access in found.writes:
+        reads = [user.placed(each) for user in inside for each in user.reads_of(access.buffer)]
+        reached = ranges_of(reads, inner, access.buffer.shape)
+        for place, each in zip(access.indices, reached, strict=True):
+            of = plain_iter(found, place)
+            if of is None:
+                continue
+            if of.name in ranges and ranges[of.name] != each:
+                unclear.add(of.name)
+            ranges[of.name] = each
+    return {name: each for name, each in ranges.items() if name not in unclear}

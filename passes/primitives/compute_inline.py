@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a block computes, where it is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size, substituted
+from ..loops.handles import BlockRV
+from ..loops.scalars import Element, Expr, Index
+from ..loops.tree import Access, Block, Buffer
+from .moving import check_nothing_between, order_of, plain_iter
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def compute_inline(edit: Edit, block: BlockRV) -> None:
+    """Computes what a block makes anew wherever it is read; its buffer is gone."""
+    found = edit.block(block)
+    buffer = check_inlinable(edit, found)
+    if buffer.is_given:
+        edit.refuse(f"'{buffer.name}' is a parameter, which has to be written")
+    readers = edit.tree.readers(buffer)
+    users = [each for each in edit.tree.blocks() if buffer in each.buffers and each is not found]
+    if not users:
+        edit.refuse(f"nothing reads '{buffer.name}'")
+    if any(buffer in each.loaded() for each in edit.tree.blocks()):
+        edit.refuse(f"'{buffer.name}' is read at places that are computed")
+    order = order_of(edit)
+    last = max(order[each.name] for each in readers)
+    passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] < last]
+    check_nothing_between(edit, found, [each for each in passed if buffer not in each.buffers])
+    edit.tree = edit.tree.mapped(lambda each: _inlined(found, each) if each in readers else each)
+    edit.replace(found.name, [])
+    edit.tree = edit.tree.without_unused()
+
+
+def check_inlinable(edit: Edit, found: Block) -> Buffer:
+    """The buffer that it alone writes, each element once, at its iters."""
+    if len(found.writes) != 1:
+        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs")
+    if found.is_reduction or found.inits is not None:
+        edit.refuse(f"'{found.name}' is a reduction: use compute_at")
+    access = found.writes[0]
+    if found.reads_output(0) or any(read.buffer is access.buffer for read in found.reads):
+        edit.refuse(f"'{found.name}' goes on with what '{access.buffer.name}' holds")
+    others = [other.name for other in edit.tree.writers(access.buffer) if other is not found]
+    if others:
+        edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")
+    named = [plain_iter(found, index) for index in access.indices]
+    plain = [each for each in named if each is not None]
+    fixed = [index for index, each in zip(access.indices, named, strict=True) if each is None]
+    if any(index != 0 for index in fixed) or len({each.name for each in plain}) != len(found.iters):
+        edit.refuse(f"'{found.name}' writes at [{', '.join(map(str, access.indices))}], which must be its iters alone")
+    return access.buffer
+
+
+def _inlined(producer: Block, consumer: Block) -> Block:
+    """The consumer, with what the producer computes in place of what it has read."""
+    target = producer.writes[0]
+    reads = [access for access in consumer.reads if access.buffer is not target.buffer]
+    numbers = {number: reads.index(access) for number, access in enumerate(consumer.reads) if access in reads}
+    inlined: dict[int, Expr] = {}
+    for number, access in enumerate(consumer.reads):
+        if access.buffer is target.buffer:
+            values = {str(place): at for place, at in zip(target.indices, access.indices, strict=True) if place != 0}
+            inlined[number] = _at(producer, values, len(reads))
+            reads += [each.at(values) for each in producer.reads]
+    for number in range(len(consumer.writes)):
+        numbers[len(consumer.reads) + number] = len(reads) + number
+
+    def change(part: Expr) -> Expr | None:
+        if not isinstance(part, Element):
+            return None
+        return inlined[part.number] if part.number in inlined else Element(numbers[part.number])
+
+    results = tuple(expr.rewritten(change) for expr in consumer.results)
+    inits = None if consumer.inits is None else tuple(expr.rewritten(change) for expr in consumer.inits)
+    return merged(replace(consumer, reads=tuple(reads), results=results, inits=inits))
+
+
+def _at(producer: Block, values: dict[str, Size], first: int) -> Expr:
+    """What the producer computes at a point; its elements are numbered from here on."""
+
+    def change(part: Expr) -> Expr | None:
+        if isinstance(part, Element):
+            return Element(first + part.number)
+        return Index(substituted(part.value, values)) if isinstance(part, Index) else None
+
+    return producer.results[0].rewritten(change)
+
+
+def merged(block: Block) -> Block:
+    """With each element that is read twice read once, and without those that nothing is made of."""
+    used = set().union(*(expr.elements() for expr in (*block.results, *(block.inits or ()))))
+    reads: list[Access] = []
+    numbers: dict[int, int] = {}
+    for number, access in enumerate(block.reads):
+        if number in used:
+            if access not in reads:
+                reads.append(access)
+            numbers[number] = reads.index(access)
+    for number in range(len(block.writes)):
+        numbers[len(block.reads) + number] = len(reads) + number
+    results = tuple(expr.renumbered(numbers) for expr in block.results)
+    inits = None if block.inits is None else tuple(expr.renumbered(numbers) for expr in block.inits)
+    return replace(block, reads=tuple(reads), results=results, inits=inits)

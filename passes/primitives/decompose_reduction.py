@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a reduction starts from, as a block of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ..loops.handles import BlockRV, LoopRV
+from ..loops.tree import SPATIAL, Block, Loop, Node, variable
+from .moving import is_reduced_by
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
+    """Gives a reduction's init loops of its own before a loop: the block that fills. What is left goes on with it."""
+    found, before = edit.block(block), edit.loop(loop)
+    if found.inits is None:
+        edit.refuse(f"'{found.name}' has no init")
+    around = edit.tree.around(found.name)
+    names = [each.name for each in around]
+    if before.name not in names:
+        edit.refuse(f"'{before.name}' is not around '{found.name}'")
+    outer, inner = around[: names.index(before.name)], around[names.index(before.name) :]
+    reducing = is_reduced_by(found, outer)
+    if reducing is not None:
+        edit.refuse(f"'{reducing.name}' around '{before.name}' is a loop of the reduction: name that, or one around it")
+    name = edit.new_name(f"{found.name}_init")
+    node = _init(edit, found, name, inner)
+    edit.replace(found.name, [replace(found, inits=None)])
+    edit.replace(before.name, [node, edit.tree.loop(before.name)])
+    return edit.handle(edit.tree.block(name))
+
+
+def _init(edit: Edit, found: Block, name: str, inner: list[Loop]) -> Node:
+    assert found.inits is not None
+    kept = [number for number, each in enumerate(found.iters) if each.kind == SPATIAL]
+    bindings = [found.bindings[number] for number in kept]
+    used = {each for binding in bindings for each in variables_of(binding)}
+    copied = [loop for loop in inner if loop.name in used]
+    new = edit.new_names([f"{loop.name}_init" for loop in copied])
+    values: dict[str, Size] = {loop.name: variable(n, loop.extent) for loop, n in zip(copied, new, strict=True)}
+    gone = {loop.name for loop in inner} - set(values)
+    where = tuple((index, limit) for index, limit in found.where if variables_of(index).isdisjoint(gone))
+    shift = {len(found.reads) + number: number for number in range(len(found.writes))}
+    reads = found.reads
+    if any(expr.elements() for expr in found.inits):
+        shift = {number: number for number in range(len(found.accesses))}
+    else:
+        reads = ()
+    node: Node = Block(
+        name,
+        tuple(found.iters[number] for number in kept),
+        tuple(substituted(binding, values) for binding in bindings),
+        reads,
+        found.writes,
+        tuple(expr.renumbered(shift) for expr in found.inits),
+        where=tuple((substituted(index, values), limit) for index, limit in where),
+    )
+    for loop, fresh in reversed(list(zip(copied, new, strict=True))):
+        node = replace(loop, name=fresh, body=(node,))
+    return node

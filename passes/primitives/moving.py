@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks that go to another place: what must not stand between, and the loops that they get there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size
+from ..loops.ranges import Range
+from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, variable
+from .registry import Edit
+
+
+def check_nothing_between(edit: Edit, block: Block, others: Sequence[Block]) -> None:
+    """No block that it passes may write what it reads or writes, or read what it writes."""
+    for other in others:
+        if other is block:
+            continue
+        for buffer in block.buffers:
+            is_written = bool(block.writes_of(buffer))
+            if other.writes_of(buffer) or (is_written and buffer in other.buffers):
+                verb = "writes" if other.writes_of(buffer) else "reads"
+                edit.refuse(f"'{block.name}' cannot pass block '{other.name}', which {verb} '{buffer.name}'")
+
+
+def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
+    """What holds wherever a block goes to."""
+    if block in blocks_in([loop]):
+        edit.refuse(f"'{block.name}' is in '{loop.name}' already")
+    for access in block.writes:
+        if any(read.buffer is access.buffer for read in block.reads):
+            edit.refuse(f"'{block.name}' writes over '{access.buffer.name}', which it reads: it can run once only")
+        others = [other.name for other in edit.tree.writers(access.buffer) if other is not block]
+        if others:
+            edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")
+    if block.is_reduction and block.inits is None:
+        edit.refuse(f"'{block.name}' goes on with what '{block.writes[0].buffer.name}' holds: it is no whole reduction")
+
+
+def plain_iter(block: Block, index: Size) -> Iter | None:
+    """The iter that an index is."""
+    return next((each for each in block.iters if str(index) == each.name), None)
+
+
+def in_loops(
+    edit: Edit, block: Block, ranges: Mapping[str, Range], *, keep_units: bool, taken: Sequence[str] = ()
+) -> Node:
+    """The block with loops of its own over ranges of its iters, over all where none is told."""
+    loops: list[tuple[str, Size]] = []
+    bindings: list[Size] = []
+    for each in block.iters:
+        reached = ranges.get(each.name, Range(0, each.extent))
+        if reached.extent == 1 and not keep_units:
+            bindings.append(reached.start)
+            continue
+        (name,) = [edit.new_name(f"ax{len(loops)}", [*taken, *(name for name, _ in loops)])]
+        loops.append((name, reached.extent))
+        bindings.append(reached.start + variable(name, reached.extent))
+    node: Node = replace(block, bindings=tuple(bindings), where=())
+    for name, extent in reversed(loops):
+        node = Loop(name, extent, (node,))
+    return node
+
+
+def order_of(edit: Edit) -> dict[str, int]:
+    """When each block runs, by its name."""
+    return {block.name: number for number, block in enumerate(edit.tree.blocks())}
+
+
+def inside_of(loop: Loop) -> dict[str, Size]:
+    """The extents of the loops in a loop."""
+    from ..loops.tree import loops_in
+
+    return {each.name: each.extent for each in loops_in(loop.body)}
+
+
+def is_reduced_by(block: Block, loops: Sequence[Loop]) -> Loop | None:
+    """The first of some loops whose steps add to the same elements of a block."""
+    from ...dialects.core.symbols_expr import variables_of
+
+    for loop in loops:
+        for each, binding in zip(block.iters, block.bindings, strict=True):
+            if each.kind == REDUCE and loop.name in variables_of(binding):
+                return loop
+    return None
+
+
+def written_by(blocks: Sequence[Block]) -> list[Buffer]:
+    return list(dict.fromkeys(access.buffer for block in blocks for access in block.writes))

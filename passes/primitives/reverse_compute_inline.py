@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a block computes, where what it reads is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size, substituted
+from ..loops.handles import BlockRV
+from ..loops.scalars import Element, Expr, Index
+from ..loops.tree import Block, iter_variable
+from .compute_inline import check_inlinable, merged
+from .moving import check_nothing_between, order_of, plain_iter
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
+    """Has the block that makes what this one reads go on with what this one computes; the buffer between is gone."""
+    found = edit.block(block)
+    check_inlinable(edit, found)
+    made = [(access, writers) for access in found.reads if (writers := edit.tree.writers(access.buffer))]
+    buffers = list(dict.fromkeys(access.buffer for access, _ in made))
+    if len(buffers) != 1 or len(made[0][1]) != 1:
+        names = ", ".join(f"'{buffer.name}'" for buffer in buffers) or "nothing"
+        edit.refuse(f"'{found.name}' reads {names} that other blocks make: it must be one block's one result")
+    buffer, (producer,) = buffers[0], made[0][1]
+    if buffer.is_given:
+        edit.refuse(f"'{buffer.name}' is a parameter, which has to be written")
+    others = [each.name for each in edit.tree.readers(buffer) if each is not found]
+    if others:
+        edit.refuse(f"'{others[0]}' reads '{buffer.name}', too")
+    if producer.is_reduction:
+        edit.refuse(f"'{producer.name}' is a reduction, which is not done at each step: use reverse_compute_at")
+    check_inlinable(edit, producer)
+    values = _points(edit, found, producer)
+    order = order_of(edit)
+    between = [each for each in edit.tree.blocks() if order[producer.name] < order[each.name] < order[found.name]]
+    check_nothing_between(edit, found, between)
+    edit.replace(found.name, [])
+    edit.replace(producer.name, [_joined(found, producer, values)])
+    edit.tree = edit.tree.without_unused()
+
+
+def _points(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
+    """Its iters by those of the producer: each reads the element that one point of the other makes."""
+    target, values = producer.writes[0], dict[str, Size]()
+    for access in found.reads:
+        if access.buffer is not target.buffer:
+            continue
+        for at, place in zip(access.indices, target.indices, strict=True):
+            own, other = plain_iter(found, at), plain_iter(producer, place)
+            if own is None and other is None:
+                continue
+            if own is None or other is None or str(own.extent) != str(other.extent):
+                where = f"reads '{target.buffer.name}' at {at}"
+                edit.refuse(f"'{found.name}' {where}: it must go where '{producer.name}' goes")
+            if values.setdefault(own.name, iter_variable(other)) != iter_variable(other):
+                edit.refuse(f"'{found.name}' reads several elements of '{target.buffer.name}'")
+    missing = [each.name for each in found.iters if each.name not in values]
+    if missing:
+        edit.refuse(f"'{found.name}' has a loop for '{missing[0]}', which '{producer.name}' has not")
+    return values
+
+
+def _joined(found: Block, producer: Block, values: dict[str, Size]) -> Block:
+    target = producer.writes[0].buffer
+    reads = list(producer.reads)
+    numbers: dict[int, int] = {}
+    for number, access in enumerate(found.reads):
+        if access.buffer is not target:
+            numbers[number] = len(reads)
+            reads.append(access.at(values))
+
+    def change(part: Expr) -> Expr | None:
+        if isinstance(part, Element):
+            return Element(numbers[part.number]) if part.number in numbers else producer.results[0]
+        return Index(substituted(part.value, values)) if isinstance(part, Index) else None
+
+    result = found.results[0].rewritten(change)
+    writes = (found.writes[0].at(values),)
+    return merged(replace(producer, reads=tuple(reads), writes=writes, results=(result,)))

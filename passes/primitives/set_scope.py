@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a buffer lies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..loops.handles import BlockRV
+from .caching import buffer_of, check_scope
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def set_scope(edit: Edit, block: BlockRV, buffer_index: int | str, storage_scope: str) -> None:
+    """Has a buffer that a block writes lie in memory of a scope: "global", "local", or "shared" on a GPU."""
+    found = edit.block(block)
+    check_scope(edit, storage_scope)
+    buffer = buffer_of(edit, found, found.writes, buffer_index, "writes")
+    if buffer.is_given:
+        edit.refuse(f"'{buffer.name}' is a parameter, whose memory is the caller's: use cache_write")
+    edit.tree = edit.tree.exchanged(buffer, replace(buffer, scope=storage_scope))
