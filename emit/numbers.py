@@ -17,7 +17,7 @@ from typing import Any, Protocol, Union, overload
 
 from ..bindings.ir import Attribute, OpView, Type, Value
 from ..bindings.mlir import ir
-from ..dialects.core.infos import is_unsigned
+from ..dialects.core.infos import DTYPE_BY_NAME, is_unsigned
 from ..dialects.tir import dialect as tir
 from .arithmetic import Arithmetic, Operand, constant_value, element, result_of
 from .arithmetic import select as select_like
@@ -35,6 +35,10 @@ class Number(Arithmetic):
     def to(self, dtype: str, *, saturate: bool = False) -> Number:
         """Converted as relax.astype does. `saturate`: what is too large for a small float becomes its largest."""
         return converted(self, dtype, saturate)
+
+    def astype(self, dtype: str) -> Number:
+        """`to`, as TVM's users write it: "float16" is a name, too."""
+        return self.to(DTYPE_BY_NAME.get(dtype, dtype))
 
 
 def number(value: Value) -> Number:

@@ -161,8 +161,38 @@ class RuleBuilder:
         says. Where outputs have unknown sizes, `sizes(*inputs)` computes them, in order, in a PrimFunc that is called
         before.
         """
-        own = self.op.definition.pattern or OpPattern.OPAQUE
-        return self._call(body, inputs, outputs, own if pattern is None else pattern, name, sizes, on_memrefs=False)
+        return self._call(body, inputs, outputs, pattern or self._pattern, name, sizes, on_memrefs=False)
+
+    @property
+    def _pattern(self) -> OpPattern | str:
+        """What the operator's row says."""
+        return self.op.definition.pattern or OpPattern.OPAQUE
+
+    def call_te(
+        self,
+        function: Callable[..., Any],
+        inputs: Sequence[Value] | None = None,
+        *,
+        pattern: OpPattern | str | None = None,
+        name: str = "",
+    ) -> list[Value]:
+        """Calls a PrimFunc of tensor expressions: `function(*tensors)`, of te, gives the tensor of each result.
+
+        Inputs default to the operation's operands; sizes that only the program knows are symbols of their shapes.
+        """
+        from ...emit.te.emission import Emission, needs_memory, placeholder_of  # long to load, and few rules ask
+
+        values = self.operands if inputs is None else list(inputs)
+        given = [placeholder_of(self.shape(value), self.dtype(value), n) for n, value in enumerate(values)]
+        outputs = as_list(function(*given))
+
+        def body(*parameters: Value) -> Any:
+            emission = Emission(dict(zip(given, parameters, strict=False)), on_memory=on_memory)
+            return emission.emit(outputs, parameters[len(given) :])
+
+        on_memory = needs_memory(outputs)
+        kind = OpPattern.OPAQUE if on_memory else pattern
+        return self._call(body, values, None, kind or self._pattern, name, None, on_memrefs=on_memory)
 
     def loops(
         self,

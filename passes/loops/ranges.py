@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...dialects.core.symbols_expr import Size, SymExpr, make, substituted, terms_of, variables_of
-from ...dialects.core.symbols_terms import Atom, bounds
+from ...dialects.core.indices import is_below, is_never_negative
+from ...dialects.core.symbols_expr import Size, make, substituted, terms_of
+from ...dialects.core.symbols_terms import Atom
 from .tree import Access, Block, Loop
 
 
@@ -16,32 +17,6 @@ class Range(NamedTuple):
 
     start: Size
     extent: Size
-
-
-def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool:
-    """Whether an index of loops with these extents is known to be below a limit."""
-    if _is_at_least(limit - index, 1):
-        return True
-    # Loops of open extents: what they add is most at their last step.
-    last = {name: extents[name] - 1 for name in variables_of(index) if isinstance(extents.get(name), SymExpr)}
-    if not last or not all(_grows_with(index, name) for name in last):
-        return False
-    return _is_at_least(limit - substituted(index, last), 1)
-
-
-def is_negative_never(index: Size) -> bool:
-    return _is_at_least(index, 0)
-
-
-def _is_at_least(size: Size, least: int) -> bool:
-    low, _ = bounds(terms_of(size))
-    return low is not None and low >= least
-
-
-def _grows_with(index: Size, name: str) -> bool:
-    """Whether it is a sum in which a variable has a positive factor."""
-    found = [(monomial, factor) for monomial, factor in terms_of(index).items() if _has(monomial, {name})]
-    return all(len(monomial) == 1 and monomial[0] == name and factor > 0 for monomial, factor in found)
 
 
 def factor_of(index: Size, name: str) -> int | None:
@@ -152,7 +127,7 @@ def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
         if not is_below(index, limit, extents):
             found[index, limit] = Guard(index, limit, below=False, beyond=True)
     for each, index in zip(block.iters, block.bindings, strict=True):
-        below, beyond = not is_negative_never(index), not is_below(index, each.extent, extents)
+        below, beyond = not is_never_negative(index), not is_below(index, each.extent, extents)
         if below or beyond:
             found[index, each.extent] = Guard(index, each.extent, below, beyond)
     return list(found.values())

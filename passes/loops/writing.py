@@ -16,11 +16,11 @@ from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, last_of, operations_of
-from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
-from ...dialects.core.symbols_terms import Atom, bounds
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, number
+from ...emit.symbols import emit_size
 from .lanes import Evaluation, may_trap, runs_on_vectors, spread
 from .memory import Place, places_of
 from .ranges import factor_of, guards, without
@@ -149,39 +149,7 @@ class _Writer:
 
     def _size(self, size: Size, state: _State) -> Number | int:
         """A size or an index here: a number where all that it is made of is one."""
-        if isinstance(size, int):
-            return size
-        total: Number | int = 0
-        for monomial, coefficient in terms_of(size).items():
-            term: Number | int = coefficient
-            for atom in monomial:
-                factor = self._atom(atom, state)
-                term = _times(term, factor)
-            total = term if isinstance(total, int) and total == 0 else _plus(total, term)
-        return total
-
-    def _atom(self, atom: Atom, state: _State) -> Number | int:
-        if atom.kind == "variable":
-            return self._variable(str(atom), state)
-        args = [self._size(arg, state) for arg in atom.args]
-        known = [arg for arg in args if isinstance(arg, int)]
-        if len(known) == len(args):
-            left, right = known[0], known[-1]
-            if atom.kind in ("min", "max"):
-                return min(known) if atom.kind == "min" else max(known)
-            return left // right if atom.kind == "//" else left % right
-        values = [as_index(arg) for arg in args]
-        if atom.kind in ("min", "max"):
-            made = values[0]
-            for each in values[1:]:
-                made = number(result_of(f"arith.{atom.kind}si", [made, each], made.type))
-            return made
-        low, _ = bounds(terms_of(atom.args[0]))
-        is_plain = low is not None and low >= 0
-        name = {"//": "arith.divui" if is_plain else "arith.floordivsi", "%": "arith.remui"}[atom.kind]
-        if atom.kind == "%" and not is_plain:
-            return values[0] - number(result_of("arith.floordivsi", values, values[0].type)) * values[1]
-        return number(result_of(name, values, values[0].type))
+        return emit_size(size, lambda name: self._variable(name, state))
 
     def _variable(self, name: str, state: _State) -> Number | int:
         if name in state.known:

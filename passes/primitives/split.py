@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from ...dialects.core.indices import is_below
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import LoopRV
-from ..loops.ranges import is_below
 from ..loops.tree import SERIAL, Loop, Node, mapped, rebound, variable
 from .registry import Edit, register_primitive
 

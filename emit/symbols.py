@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits symbolic expressions: numbers where all that they are made of is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..dialects.core.symbols_expr import Size as Expression
+from ..dialects.core.symbols_expr import terms_of
+from ..dialects.core.symbols_terms import Atom, bounds
+from .numbers import Number, Size, as_index, maximum, minimum, operation
+
+
+def emit_size(expression: Expression, variable: Callable[[str], Size]) -> Size:
+    """The value of an expression; `variable(name)` gives those of its variables."""
+    if isinstance(expression, int):
+        return expression
+    total: Size = 0
+    for monomial, coefficient in terms_of(expression).items():
+        term: Size = coefficient
+        for atom in monomial:
+            term = _times(term, _atom(atom, variable))
+        total = _plus(total, term)
+    return total
+
+
+def _atom(atom: Atom, variable: Callable[[str], Size]) -> Size:
+    if atom.kind == "variable":
+        return variable(str(atom))
+    left, *others = (emit_size(arg, variable) for arg in atom.args)
+    for right in others:
+        left = _called(atom, left, right)
+    return left
+
+
+def _called(atom: Atom, left: Size, right: Size) -> Size:
+    if atom.kind in ("min", "max"):
+        return (minimum if atom.kind == "min" else maximum)(left, right)
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right if atom.kind == "//" else left % right
+    x, y = as_index(left), as_index(right)
+    low, _ = bounds(terms_of(atom.args[0]))
+    if low is not None and low >= 0:
+        return x // y if atom.kind == "//" else x % y
+    quotient = operation("arith.floordivsi", [x, y], x.type)
+    return quotient if atom.kind == "//" else x - quotient * y
+
+
+def _plus(one: Size, other: Size) -> Size:
+    return other + one if isinstance(one, int) and isinstance(other, Number) else one + other
+
+
+def _times(one: Size, other: Size) -> Size:
+    return other * one if isinstance(one, int) and isinstance(other, Number) else one * other
