@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
-from collections.abc import Callable, Sequence
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted
+from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted, terms_of
 from ...support.errors import RelaxError
 
 
@@ -37,14 +40,9 @@ class IndexMap:
     results: tuple[Size, ...]
 
     @classmethod
-    def of(cls, function: Callable[..., Any] | IndexMap, rank: int) -> IndexMap:
-        """What a function makes of variables; `*indices` are as many as there are dimensions."""
-        if isinstance(function, IndexMap):
-            return function
-        names: list[str] = []
-        for parameter in inspect.signature(function).parameters.values():
-            several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
-            names += [f"i{n}" for n in range(len(names), rank)] if several else [parameter.name]
+    def of(cls, function: Callable[..., Any]) -> IndexMap:
+        """What a function makes of variables."""
+        names = list(inspect.signature(function).parameters)
         made = function(*map(make_variable, names))
         results = tuple(made) if isinstance(made, (tuple, list)) else (made,)
         wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)
@@ -56,9 +54,46 @@ class IndexMap:
         values = dict(zip(self.parameters, indices, strict=True))
         return tuple(substituted(result, values) for result in self.results)
 
+    def is_injective(self, shape: Sequence[Size]) -> bool:
+        """Whether no two elements of a shape get the same indices; of open sizes some are tried."""
+        import numpy
+
+        sizes = [size if isinstance(size, int) else _TRIED for size in shape]
+        if math.prod(sizes) > _MOST_POINTS:
+            sizes = [min(size, _TRIED) for size in sizes]
+        points = dict(zip(self.parameters, numpy.indices(sizes).reshape(len(sizes), -1), strict=True))
+        places = numpy.stack([_at(result, points) + 0 * next(iter(points.values())) for result in self.results])
+        return bool(numpy.unique(places, axis=1).shape[1] == places.shape[1]) if places.size else True
+
     def __str__(self) -> str:
         results = ", ".join(map(str, self.results)) + ("," if len(self.results) == 1 else "")
         return f"lambda {', '.join(self.parameters)}: ({results})"
+
+
+#: So many points are tried, and of a size that is not known so many steps.
+_MOST_POINTS, _TRIED = 1 << 22, 61
+
+
+def _at(size: Size, values: Mapping[str, Any]) -> Any:
+    """An index at many points at once: values are arrays."""
+    if isinstance(size, int):
+        return size
+    total: Any = 0
+    for monomial, factor in terms_of(size).items():
+        term: Any = factor
+        for atom in monomial:
+            args = [_at(arg, values) for arg in atom.args]
+            term = term * (values[str(atom)] if atom.kind == "variable" else _CALLS[atom.kind](*args))
+        total = total + term
+    return total
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": lambda *each: functools.reduce(lambda x, y: x - (x > y) * (x - y), each),
+    "max": lambda *each: functools.reduce(lambda x, y: x + (x < y) * (y - x), each),
+}
 
 
 def index_map_of(node: ast.Lambda) -> IndexMap:

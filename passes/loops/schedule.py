@@ -30,7 +30,7 @@ from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
 from ..primitives.registry import Edit, Primitive, Refused, find_primitive, primitive_names
 from ..tir_bufferize import Bufferize
-from .handles import BlockRV, LoopRV
+from .handles import BlockRV, IndexMap, LoopRV
 from .reading import Read, read_tree
 from .show import show_tree
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
@@ -174,7 +174,8 @@ class Schedule:
         edit = Edit(self._tree(function), self._gone.setdefault(function, {}))
         before = _names(edit.tree)
         try:
-            made = primitive.function(edit, *bound.args, **bound.kwargs)
+            with self._functions[function].context, self._functions[function].location:
+                made = primitive.function(edit, *bound.args, **bound.kwargs)
         except Refused as refusal:
             at = edit.shown(refusal.name).split("\n")
             shown_loops = "the loops as they stand:\n" + "\n".join(f"    {line}" for line in at)
@@ -195,6 +196,8 @@ class Schedule:
         except TypeError as error:
             raise RelaxError(f"{primitive.name}{primitive.signature}: {error}") from None
         for name, value in bound.arguments.items():
+            if primitive.signature.parameters[name].annotation == "IndexMap" and callable(value):
+                bound.arguments[name] = value = IndexMap.of(value)
             if not is_plain(value) and not callable(value):
                 raise RelaxError(f"{primitive.name}: '{name}' cannot be {value!r}: a schedule is text")
         return bound

@@ -34,11 +34,12 @@ def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int |
     return found
 
 
-def copying(edit: Edit, name: str, source: Buffer, target: Buffer) -> Node:
-    """A block that copies a whole buffer, and its loops."""
-    iters = [Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(source.shape)]
+def copying(edit: Edit, name: str, source: Buffer, target: Buffer, shape: Sequence[Size] | None = None) -> Node:
+    """A block that copies a buffer, all of it or as far as a shape goes, and its loops."""
+    sizes = source.shape if shape is None else shape
+    iters = [Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(sizes)]
     point: tuple[Size, ...] = tuple(map(iter_variable, iters))
-    loops = list(zip(edit.new_names([f"ax{number}" for number in range(len(iters))]), source.shape, strict=True))
+    loops = list(zip(edit.new_names([f"ax{number}" for number in range(len(iters))]), sizes, strict=True))
     bindings = tuple(variable(*loop) for loop in loops)
     node: Node = Block(name, tuple(iters), bindings, (Access(source, point),), (Access(target, point),), (Element(0),))
     for loop, extent in reversed(loops):

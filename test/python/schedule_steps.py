@@ -49,6 +49,26 @@ def _reorder(rng: random.Random, sch: rx.Schedule) -> object:
     return sch.reorder(*rng.sample(loops, rng.randint(1, len(loops))))
 
 
+def _pad_einsum(rng: random.Random, sch: rx.Schedule) -> object:
+    block = a_block(rng, sch)
+    return sch.pad_einsum(block, [rng.choice((1, 4, 16)) for _ in sch.get_loops(block)])
+
+
+_MAPS = (
+    lambda i: (i // 4, i % 4),
+    lambda i, j: (j, i),
+    lambda i, j: (j // 8, i, j % 8),
+    lambda i, j: (i * 40 + j,),
+    lambda i, j: (i // 3, j // 5, i % 3, j % 5),
+    lambda i, j: (i, j // 2),
+)
+
+
+def _transform_layout(rng: random.Random, sch: rx.Schedule) -> object:
+    padding = rng.choice((None, 0, 1))
+    return sch.transform_layout(a_block(rng, sch), ("write", 0), rng.choice(_MAPS), pad_value=padding)
+
+
 def _at(name: str) -> Step:
     return lambda rng, sch: getattr(sch, name)(a_block(rng, sch), a_loop(rng, sch))
 
@@ -71,6 +91,11 @@ STEPS: dict[str, Step] = {
     "decompose_reduction": _at("decompose_reduction"),
     "reverse_compute_at": _at("reverse_compute_at"),
     "reverse_compute_inline": _of_block("reverse_compute_inline"),
+    "bind": lambda rng, sch: sch.bind(a_loop(rng, sch), rng.choice(("blockIdx.x", "threadIdx.x", "threadIdx.y"))),
+    "pad_einsum": _pad_einsum,
+    "rfactor": lambda rng, sch: sch.rfactor(a_loop(rng, sch), rng.randint(-2, 1)),
+    "tile": lambda rng, sch: sch.tile(a_loop(rng, sch), a_loop(rng, sch), rng.randint(1, 5), rng.randint(1, 5)),
+    "transform_layout": _transform_layout,
     "set_scope": lambda rng, sch: sch.set_scope(a_block(rng, sch), 0, rng.choice(("global", "local"))),
     "split": _split,
     "fuse": _fuse,

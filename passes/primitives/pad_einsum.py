@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sums of products of sizes that are multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size
+from ..loops.handles import BlockRV
+from ..loops.scalars import Compute, Element, Expr
+from ..loops.tree import REDUCE, Access, Block, Buffer, Iter, Loop, Node, blocks_in, variable
+from .caching import copying
+from .moving import plain_iter
+from .reducers import reducer_of
+from .registry import Edit, register_primitive
+from .transform_layout import _fill
+
+_PRODUCTS = frozenset({"arith.mulf", "arith.muli"})
+_CONVERSIONS = frozenset({"arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "arith.truncf"})
+
+
+@register_primitive
+def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
+    """Makes the extents of a block's iters multiples of these numbers: it works on copies with zeros behind their end,
+    and another block copies what there is of its result."""
+    found = edit.block(block)
+    if len(padding) != len(found.iters) or any(type(each) is not int or each < 1 for each in padding):
+        edit.refuse(f"expected {len(found.iters)} numbers of at least 1, one for each iter, got {list(padding)}")
+    extents = {each.name: _multiple(edit, each, by) for each, by in zip(found.iters, padding, strict=True)}
+    grown = {each.name for each in found.iters if extents[each.name] != each.extent}
+    _check(edit, found, grown)
+    path = edit.tree.around(found.name)
+    plain = {str(at): each for each, at in zip(found.iters, found.bindings, strict=True)}
+    if found.where or any(len(loop.body) > 1 or loop.name not in plain for loop in path):
+        edit.refuse(f"'{found.name}' has been split or moved: pad it before")
+    if not grown:
+        return
+    padded = {buffer: _padded(edit, found, buffer, extents) for buffer in found.buffers}
+    new = replace(
+        found,
+        iters=tuple(replace(each, extent=extents[each.name]) for each in found.iters),
+        bindings=tuple(variable(name, extents[each.name]) for name, each in plain.items()),
+        reads=tuple(Access(padded[access.buffer], access.indices) for access in found.reads),
+        writes=tuple(Access(padded[access.buffer], access.indices) for access in found.writes),
+    )
+    node: Node = new
+    for loop in reversed(path):
+        node = Loop(loop.name, extents[plain[loop.name].name], (node,), loop.kind, loop.annotations)
+    _put(edit, found, node, padded)
+
+
+def _multiple(edit: Edit, each: Iter, by: int) -> int:
+    if not isinstance(each.extent, int):
+        edit.refuse(f"'{each.name}' goes {each.extent} times, which is known at run time only")
+    return -(-each.extent // by) * by
+
+
+def _check(edit: Edit, block: Block, grown: set[str]) -> None:
+    """Whether zeros behind the ends change nothing."""
+    for access in block.accesses:
+        for index in access.indices:
+            if plain_iter(block, index) is None:
+                where = f"'{access.buffer.name}' at {index}"
+                edit.refuse(f"'{block.name}' uses {where}: in an einsum indices are iters alone")
+    if len(block.writes) != 1 or block.loaded():
+        edit.refuse(f"'{block.name}' is no einsum: it has one output, and reads at its iters alone")
+    reduced = [each.name for each in block.iters if each.kind == REDUCE and each.name in grown]
+    if not reduced:
+        return
+    value = reducer_of(edit, block)
+    factors = _factors(value.value) if value.operation.name in ("arith.addf", "arith.addi") else None
+    if factors is None:
+        problem = f"'{block.name}' adds up no products, to which zeros would add nothing"
+        edit.refuse(f"{problem}: pad no iter of its reduction")
+    for name in reduced:
+        if not any(name in map(str, block.accesses[number].indices) for number in factors):
+            edit.refuse(f"no factor goes along '{name}', so that zeros behind its end would not be there")
+
+
+def _factors(expr: Expr) -> list[int] | None:
+    """The elements that are multiplied."""
+    if isinstance(expr, Element):
+        return [expr.number]
+    if isinstance(expr, Compute) and expr.name in _CONVERSIONS:
+        return _factors(expr.operands[0])
+    if not isinstance(expr, Compute) or expr.name not in _PRODUCTS:
+        return None
+    found = [_factors(each) for each in expr.operands]
+    return None if None in found else [number for each in found if each is not None for number in each]
+
+
+def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, int]) -> Buffer:
+    access = next(each for each in block.accesses if each.buffer is buffer)
+    shape: list[Size] = []
+    for index, size in zip(access.indices, buffer.shape, strict=True):
+        own = plain_iter(block, index)
+        assert own is not None
+        if str(own.extent) != str(size):
+            edit.refuse(f"'{block.name}' uses a part of '{buffer.name}' only")
+        shape.append(extents[own.name])
+    if tuple(shape) == buffer.shape:
+        return buffer
+    name = edit.tree.new_buffer_name(f"{buffer.name}_pad")
+    return Buffer(name, tuple(shape), buffer.element)
+
+
+def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:
+    """The block in its loops, behind the copies of what it reads, before that of what it writes."""
+    place = next(number for number, each in enumerate(edit.tree.body) if found in blocks_in([each]))
+    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place + 1 :]))
+    written = found.writes[0].buffer
+    for buffer, copy in padded.items():
+        if copy is buffer:
+            continue
+        edit.tree = edit.tree.with_buffer(copy)
+        place = next(number for number, each in enumerate(edit.tree.body) if each.name == node.name)
+        source, target = (copy, buffer) if buffer is written else (buffer, copy)
+        name = edit.new_name(copy.name if buffer is not written else f"{buffer.name}_cut")
+        copying_node = _cut(edit, name, source, target)
+        place += buffer is written
+        edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], copying_node, *edit.tree.body[place:]))
+        if buffer is not written:
+            _fill(edit, copy, 0)
+
+
+def _cut(edit: Edit, name: str, source: Buffer, target: Buffer) -> Node:
+    """Copies what both have."""
+    smaller = source if all(a <= b for a, b in zip(source.shape, target.shape, strict=True)) else target  # type: ignore[operator]
+    return copying(edit, name, source, target, smaller.shape)

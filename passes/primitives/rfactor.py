@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A reduction in parts, which another one puts together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dialects.core.indices import is_below
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ..loops.handles import BlockRV, LoopRV
+from ..loops.scalars import Element, Expr, Index
+from ..loops.tree import REDUCE, SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
+from .legality import check_serial
+from .reducers import Reducer, check_neutral, reducer_of
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True) -> BlockRV:
+    """Keeps what each step of a reduction's loop adds up apart, in a buffer with one dimension more, at `factor_axis`;
+    the block does that from now on, which is returned, and one of its old name adds up those.
+
+    Sums of floats are rounded otherwise than one by one.
+    """
+    del merge_loops  # the loops that add up are new ones
+    found = edit.loop(loop)
+    check_serial(edit, [found])
+    inside = blocks_in([found])
+    if len(inside) != 1:
+        edit.refuse(f"'{found.name}' has {len(inside)} blocks in it: rfactor is for one reduction")
+    block = inside[0]
+    root = edit.tree.around(found.name)[0] if edit.tree.around(found.name) else found
+    beside = [each.name for each in blocks_in([root]) if each is not block]
+    if beside:
+        edit.refuse(f"'{beside[0]}' is in the same loops as '{block.name}': rfactor it before")
+    if block.inits is None:
+        edit.refuse(f"'{block.name}' has no init: rfactor it before its reduction is decomposed")
+    reducer = reducer_of(edit, block)
+    check_neutral(edit, block, reducer)
+    target = block.writes[0]
+    rank = len(target.buffer.shape)
+    if type(factor_axis) is not int or not -rank - 1 <= factor_axis <= rank:
+        edit.refuse(f"'{target.buffer.name}' has {rank} dimensions: factor_axis is from {-rank - 1} to {rank}")
+    axis = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
+    partial, name = _buffer(edit, target.buffer, axis, found.extent), edit.new_name(f"{block.name}_rf")
+    part = _part(edit, block, found, name, partial, axis)
+    edit.replace(block.name, [part])
+    whole = _whole(edit, block, reducer, partial, axis, found)
+    place = next(number for number, node in enumerate(edit.tree.body) if node.name == root.name)
+    edit.tree = replace(edit.tree, body=(*edit.tree.body[: place + 1], whole, *edit.tree.body[place + 1 :]))
+    edit.tree = edit.tree.with_buffer(partial)
+    return edit.handle(part)  # type: ignore[no-any-return]
+
+
+def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:
+    shape = (*buffer.shape[:axis], extent, *buffer.shape[axis:])
+    name = edit.tree.new_buffer_name(f"{buffer.name}_rf")
+    return replace(buffer, name=name, shape=shape, is_given=False, scope="global")
+
+
+def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis: int) -> Block:
+    """The block with the loop as a spatial iter, and an iter for each other loop of the reduction."""
+    around = {each.name: each for each in edit.tree.around(block.name)}
+    reduced = {n for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == REDUCE
+               for n in variables_of(at)}  # fmt: skip
+    if loop.name not in reduced:
+        edit.refuse(f"'{loop.name}' is no loop of the reduction in '{block.name}'")
+    spatial = [(each, at) for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
+    shared = next((n for _, at in spatial for n in variables_of(at) if n in reduced), None)
+    if shared is not None:
+        edit.refuse(f"'{shared}' goes along the reduction and along an iter that is none: it was fused of both")
+    own = Iter(f"v{loop.name}", SPATIAL, loop.extent)
+    others = [Iter(f"v{n}", REDUCE, around[n].extent) for n in sorted(reduced & set(around), key=list(around).index)
+              if n != loop.name]  # fmt: skip
+    inner: dict[str, Size] = {loop.name: iter_variable(own), **{each.name[1:]: iter_variable(each) for each in others}}
+    values: dict[str, Size] = {}
+    where = list(block.where)
+    extents = edit.tree.extents()
+    for each, at in zip(block.iters, block.bindings, strict=True):
+        if each.kind == REDUCE:
+            values[each.name] = substituted(at, inner)
+            if not is_below(at, each.extent, extents):
+                where.append((at, each.extent))
+    target = block.writes[0]
+    indices = (*target.indices[:axis], iter_variable(own), *target.indices[axis:])
+    variables = [variable(loop.name, loop.extent), *(variable(n.name[1:], n.extent) for n in others)]
+    return replace(
+        block,
+        name=name,
+        iters=(*(each for each, _ in spatial), own, *others),
+        bindings=(*(at for _, at in spatial), *variables),
+        reads=tuple(access.at(values) for access in block.reads),
+        writes=(Access(partial, indices),),
+        results=tuple(_moved(expr, values) for expr in block.results),
+        inits=tuple(_moved(expr, values) for expr in block.inits or ()),
+        where=tuple(dict.fromkeys(where)),
+    )
+
+
+def _moved(expr: Expr, values: dict[str, Size]) -> Expr:
+    return expr.rewritten(lambda each: Index(substituted(each.value, values)) if isinstance(each, Index) else None)
+
+
+def _whole(edit: Edit, block: Block, reducer: Reducer, partial: Buffer, axis: int, loop: Loop) -> Node:
+    """The block that adds up the parts, in loops of its own."""
+    spatial = [each for each in block.iters if each.kind == SPATIAL]
+    own = Iter(f"v{loop.name}", REDUCE, loop.extent)
+    iters = (*spatial, own)
+    target = block.writes[0]
+    read = Access(partial, (*target.indices[:axis], iter_variable(own), *target.indices[axis:]))
+    names = edit.new_names([f"ax{number}" for number in range(len(iters))])
+    operands = tuple(
+        Element(1) if isinstance(part, Element) and part.number == len(block.reads) else Element(0)
+        for part in reducer.operation.operands
+    )
+    inits = tuple(expr.renumbered({}) for expr in block.inits or ())
+    node: Node = Block(
+        block.name,
+        iters,
+        tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
+        (read,),
+        (target,),
+        (replace(reducer.operation, operands=operands),),
+        inits,
+    )
+    for name, each in reversed(list(zip(names, iters, strict=True))):
+        node = Loop(name, each.extent, (node,))
+    return node

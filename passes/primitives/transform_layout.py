@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a buffer's elements lie."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.symbols_expr import Size
+from ..loops.handles import BlockRV, IndexMap
+from ..loops.ranges import range_of
+from ..loops.scalars import Compute
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
+from .caching import buffer_of
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def transform_layout(
+    edit: Edit,
+    block: BlockRV,
+    buffer: tuple[str, int] | int | str,
+    index_map: IndexMap,
+    pad_value: float | None = None,
+    *,
+    assume_injective_transform: bool = False,
+) -> None:
+    """Has a buffer's element at (i, j, ...) lie at `index_map(i, j, ...)`, wherever it is written and read.
+
+    `buffer` is ("read", n), ("write", n), n of what is written, or a name. Where the map leaves places free these hold
+    `pad_value`, or anything.
+    """
+    found = edit.block(block)
+    old = _buffer(edit, found, buffer)
+    if old.is_given:
+        edit.refuse(f"'{old.name}' is a parameter, which lies as its callers say: transform a copy of it (cache_read)")
+    if any(old in each.loaded() for each in edit.tree.blocks()):
+        edit.refuse(f"'{old.name}' is read at places that are computed")
+    if len(index_map.parameters) != len(old.shape):
+        edit.refuse(f"'{old.name}' has {len(old.shape)} dimensions, the map {len(index_map.parameters)}")
+    shape = _shape(edit, old, index_map)
+    if not assume_injective_transform and not index_map.is_injective(old.shape):
+        edit.refuse(f"{index_map} puts several elements of '{old.name}' {_sizes(old.shape)} at the same place")
+    new = replace(old, shape=shape)
+    edit.tree = edit.tree.mapped(lambda each: _moved(each, old, new, index_map))
+    edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
+    if pad_value is not None:
+        _fill(edit, new, pad_value)
+
+
+def _sizes(shape: tuple[Size, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
+
+
+def _buffer(edit: Edit, block: Block, which: Any) -> Buffer:
+    if isinstance(which, (tuple, list)) and len(which) == 2 and which[0] in ("read", "write"):
+        accesses = block.reads if which[0] == "read" else block.writes
+        return buffer_of(edit, block, accesses, which[1], f"{which[0]}s")
+    if isinstance(which, str):
+        return buffer_of(edit, block, block.accesses, which, "uses")
+    return buffer_of(edit, block, block.writes, which, "writes")
+
+
+def _shape(edit: Edit, buffer: Buffer, index_map: IndexMap) -> tuple[Size, ...]:
+    variables = {name: variable(name, size) for name, size in zip(index_map.parameters, buffer.shape, strict=True)}
+    extents = dict(zip(index_map.parameters, buffer.shape, strict=True))
+    shape = []
+    for result in index_map.at(list(variables.values())):
+        reached = range_of(result, extents)
+        if reached is None or reached.start != 0:
+            edit.refuse(f"how far {result} goes is not known, or it does not begin at 0")
+        shape.append(reached.extent)
+    return tuple(shape)
+
+
+def _moved(block: Block, old: Buffer, new: Buffer, index_map: IndexMap) -> Block:
+    def moved(access: Access) -> Access:
+        return Access(new, index_map.at(access.indices)) if access.buffer is old else access
+
+    return replace(block, reads=tuple(map(moved, block.reads)), writes=tuple(map(moved, block.writes)))
+
+
+def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
+    """A block before all that writes the buffer."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        edit.refuse(f"pad_value is a number, not {value!r}")
+    is_integer = isinstance(buffer.element, (ir.IntegerType, ir.IndexType))
+    make, number = (ir.IntegerAttr.get, int(value)) if is_integer else (ir.FloatAttr.get, float(value))
+    attribute = make(buffer.element, number)
+    iters = tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(buffer.shape))
+    names = edit.new_names([f"ax{number}" for number in range(len(iters))])
+    node: Node = Block(
+        edit.new_name(f"{buffer.name}_pad"),
+        iters,
+        tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
+        (),
+        (Access(buffer, tuple(map(iter_variable, iters))),),
+        (Compute("arith.constant", (), (("value", attribute),), buffer.element),),
+    )
+    for name, each in reversed(list(zip(names, iters, strict=True))):
+        node = Loop(name, each.extent, (node,))
+    writers = edit.tree.writers(buffer)
+    place = min(n for n, each in enumerate(edit.tree.body) if any(block in writers for block in blocks_in([each])))
+    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place:]))
