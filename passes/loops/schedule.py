@@ -31,6 +31,7 @@ from ..core.pipeline import Pipeline
 from ..primitives.registry import Edit, Primitive, Refused, find_primitive, primitive_names
 from ..tir_bufferize import Bufferize
 from .handles import BlockRV, IndexMap, LoopRV
+from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .reading import Read, read_tree
 from .show import show_tree
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
@@ -182,6 +183,7 @@ class Schedule:
             raise located_error(
                 f"{shown}: {refusal.reason}", self._functions[function].location, [shown_loops]
             ) from None
+        self._check_tensorized(function, edit, shown)
         self._trees[function] = edit.tree
         for name in before - _names(edit.tree):
             self._gone[function][name] = f"{shown} took it away"
@@ -189,6 +191,23 @@ class Schedule:
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
         self._steps.append(Step(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
         return made
+
+    def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
+        """What an intrinsic computes stays what it was."""
+        for loop in self._trees[function].loops():
+            if loop.kind != TENSORIZED:
+                continue
+            name = str(loop.annotations[INTRIN])
+            now = next((each for each in edit.tree.loops() if each.name == loop.name), None)
+            problem = "it would be gone"
+            if now is not None:
+                try:
+                    operands_of(edit.tree, now, find_intrin(name))
+                    continue
+                except Mismatch as mismatch:
+                    problem = str(mismatch)
+            place = self._functions[function].location
+            raise located_error(f"{shown}: '{loop.name}' is what '{name}' computes: {problem}", place)
 
     def _bound(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> inspect.BoundArguments:
         try:
@@ -317,6 +336,17 @@ def apply_schedule(function: Operation) -> None:
                 op.detach_from_parent()
                 ir.InsertionPoint(function).insert(op)
     function.erase()
+
+
+def tree_of_script(text: str) -> Tree:
+    """The loops of a PrimFunc in TVMScript."""
+    from ...dialects.context import create_context
+    from ...frontends.script.module import read_script
+    from ...frontends.script.source import Source
+
+    owner = read_script(Source(text, "<description>"), context=create_context())
+    (function,) = prim_funcs_in(owner.operation)
+    return _Scratch(function).read.tree
 
 
 class _Scratch:

@@ -21,6 +21,7 @@ from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, number
 from ...emit.symbols import emit_size
+from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import Evaluation, may_trap, runs_on_vectors, spread
 from .memory import Place, places_of
 from .ranges import factor_of, guards, without
@@ -131,6 +132,8 @@ class _Writer:
         if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
             lanes = _Lanes(loop.name, loop.extent)
             return self._within(loop.name, loop.body, replace(state, lanes=lanes))
+        if loop.kind == TENSORIZED:
+            return self._tensorized(loop, state)
         if loop.kind == UNROLLED or loop.extent == 1:
             assert isinstance(loop.extent, int)
             for step in range(loop.extent):
@@ -144,6 +147,15 @@ class _Writer:
 
         loops.for_range(0, self._size(loop.extent, state), body, grain=grain)
         return None
+
+    def _tensorized(self, loop: Loop, state: _State) -> None:
+        """The intrinsic, on the parts of memory that one run of the loop uses."""
+        intrin = find_intrin(str(loop.annotations[INTRIN]))
+        memrefs = []
+        for access, dims, sizes in operands_of(self._tree, loop, intrin):
+            memory, at = self._at(access, state)
+            memrefs.append(part_of(memory, at, dims, sizes))
+        intrin.emit(*memrefs)
 
     # ---- indices ----
 
@@ -409,3 +421,28 @@ def _vector_store(value: Value, memref: Value, at: Sequence[Any], mask: Value | 
         ir.Operation.create("vector.store", operands=[value, memref, *indices])
     else:
         ir.Operation.create("vector.maskedstore", operands=[memref, *indices, mask, value])
+
+
+def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:
+    """What lies from a place on, in some dimensions so far; in the others it is one element."""
+    strides, _ = memref.type.get_strides_and_offset()
+    rank, dynamic = memref.type.rank, ir.ShapedType.get_dynamic_size()
+    extents = [1] * rank
+    for dim, size in zip(dims, sizes, strict=True):
+        extents[dim] = size
+    kept = [strides[dim] for dim in dims]
+    offset = ir.ShapedType.get_dynamic_stride_or_offset()
+    known = all(isinstance(start, int) for start in starts) and all(stride >= 0 for stride in strides)
+    if known:
+        offset = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+    static = [start if isinstance(start, int) else dynamic for start in starts]
+    layout = ir.StridedLayoutAttr.get(offset, kept)
+    attributes = {
+        "static_offsets": ir.DenseI64ArrayAttr.get(static),
+        "static_sizes": ir.DenseI64ArrayAttr.get(extents),
+        "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+        **linalg.segments(1, sum(each == dynamic for each in static), 0, 0),
+    }
+    operands = [memref, *(as_index(start) for start in starts if not isinstance(start, int))]
+    type_ = ir.MemRefType.get(list(sizes), memref.type.element_type, layout=layout)
+    return result_of("memref.subview", operands, type_, **attributes)

@@ -49,7 +49,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
     place = next(number for number, node in enumerate(edit.tree.body) if node.name == root.name)
     edit.tree = replace(edit.tree, body=(*edit.tree.body[: place + 1], whole, *edit.tree.body[place + 1 :]))
     edit.tree = edit.tree.with_buffer(partial)
-    return edit.handle(part)  # type: ignore[no-any-return]
+    return edit.handle(part)
 
 
 def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..loops.handles import LoopRV
+from ..loops.intrins import TENSORIZED
 from ..loops.tree import VECTORIZED, Loop, loops_in
 from .legality import check_apart, check_serial
 from .registry import Edit, register_primitive
@@ -26,6 +27,9 @@ def vectorize(edit: Edit, loop: LoopRV) -> None:
     both = _other(edit, found)
     if both is not None:
         edit.refuse(f"'{both.name}' is vectorized, which '{found.name}' is nested with: fuse them")
+    inner = next((each for each in loops_in(found.body) if each.kind == TENSORIZED), None)
+    if inner is not None:
+        edit.refuse(f"'{inner.name}' in '{found.name}' is what an intrinsic computes, which has no lanes")
     check_apart(edit, found, "lanes of vectors")
     edit.replace(found.name, [replace(found, kind=VECTORIZED)])
 

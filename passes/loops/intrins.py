@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Instructions and micro-kernels that compute a small nest of loops at once, each with the nest that it stands for.
+
+@rx.register_tensor_intrin("mynpu.tile", '''
+@T.prim_func
+def tile(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
+    for i, j, k in T.grid(4, 16, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+''')
+def tile(a, b, c):
+    ...emits what does that, on memrefs of these shapes with strides: `tir.call_extern`, vectors, loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...support.errors import RelaxError
+from ...support.registry import NamedRegistry
+from .ranges import factor_of, guards, range_of
+from .scalars import Compute, Element, Expr
+from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
+
+#: The kind of a loop that an intrinsic runs, and all in it; the annotation that says which.
+TENSORIZED, INTRIN = "tensorized", "tensor_intrin"
+_COMMUTATIVE = frozenset(
+    "arith.addf arith.addi arith.mulf arith.muli arith.maximumf arith.minimumf arith.maxsi arith.minsi arith.maxui "
+    "arith.minui arith.andi arith.ori arith.xori".split()
+)
+_MOST_READS = 6
+
+
+class TensorIntrin(NamedTuple):
+    """`emit(*memrefs)`: the parameters of what `description` says, in its order."""
+
+    description: str
+    emit: Callable[..., object]
+
+
+class Operand(NamedTuple):
+    """A part of a buffer: from where on, and how far, in the dimensions that are the intrinsic's."""
+
+    access: Access
+    dims: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+class Mismatch(Exception):
+    """Why loops are not what an intrinsic computes."""
+
+
+_INTRINS = NamedRegistry[Callable[..., Any]]("a tensor intrinsic")
+_DESCRIPTIONS: dict[Callable[..., Any], str] = {}
+
+
+def register_tensor_intrin(name: str, description: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a function that emits an intrinsic, `sch.tensorize(loop, name)`; use it as a decorator.
+
+    The description is TVMScript of a PrimFunc with one block of known sizes, without an init. Refuses a name that is
+    taken.
+    """
+
+    def register(emit: Callable[..., Any]) -> Callable[..., Any]:
+        described(description)
+        _DESCRIPTIONS[emit] = description
+        _INTRINS.register(name, emit)
+        return emit
+
+    return register
+
+
+def find_intrin(name: str) -> TensorIntrin:
+    """Raises RelaxError that names the nearest."""
+    emit = _INTRINS.get(name)
+    return TensorIntrin(_DESCRIPTIONS[emit], emit)
+
+
+@cache
+def described(description: str) -> Tree:
+    """The loops that a description says. Raises RelaxError for what is no description."""
+    from .schedule import tree_of_script  # which needs all primitives
+
+    tree = tree_of_script(description)
+    blocks = tree.blocks()
+    if len(blocks) != 1 or blocks[0].inits is not None:
+        raise RelaxError(
+            "an intrinsic's description has one block, which has no init (decompose_reduction takes it out)"
+        )
+    block = blocks[0]
+    if not all(isinstance(each.extent, int) for each in block.iters):
+        raise RelaxError("the sizes of an intrinsic's description are numbers")
+    if any(_dim(access.indices, each.name) is None for access in block.accesses for each in block.iters
+           if any(each.name in variables_of(index) for index in access.indices)):  # fmt: skip
+        raise RelaxError("an intrinsic's description reads and writes at its block's variables alone")
+    if any(not buffer.is_given for buffer in block.buffers):
+        raise RelaxError("an intrinsic's description has no memory of its own")
+    return tree
+
+
+def _dim(indices: Sequence[Size], name: str) -> int | None:
+    """The dimension that goes along a variable, and nothing else."""
+    return next((dim for dim, index in enumerate(indices) if str(index) == name), None)
+
+
+def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
+    """The parts of buffers that an intrinsic gets for one run of a loop. Raises Mismatch where that is another one."""
+    wanted = described(intrin.description)
+    (target,) = wanted.blocks()
+    block = _only_block(loop)
+    inner = {each.name: each.extent for each in (loop, *loops_in(loop.body))}
+    ranges = _ranges(tree, block, inner)
+    pairs = _paired(block, target, ranges)
+    order = _same_reads(block, target, pairs, inner)
+    found: dict[int, Operand] = {}
+    given = [buffer for buffer in wanted.buffers if buffer.is_given]
+    accesses = [*(block.reads[number] for number in order), *block.writes]
+    for access, described_access in zip(accesses, target.accesses, strict=True):
+        place = given.index(described_access.buffer)
+        operand = _operand(block, access, described_access, pairs, inner)
+        if found.setdefault(place, operand) != operand:
+            raise Mismatch(f"'{described_access.buffer.name}' of the intrinsic would be parts of two buffers")
+    return [found[place] for place in range(len(given))]
+
+
+def _only_block(loop: Loop) -> Block:
+    node: Any = loop
+    while isinstance(node, Loop):
+        if node.kind not in (SERIAL, TENSORIZED):
+            raise Mismatch(f"'{node.name}' is {node.kind}: an intrinsic runs serial loops")
+        if len(node.body) != 1:
+            raise Mismatch(f"'{node.name}' has {len(node.body)} things in it: an intrinsic computes one block")
+        node = node.body[0]
+    assert isinstance(node, Block)
+    return node
+
+
+def _ranges(tree: Tree, block: Block, inner: Mapping[str, Size]) -> dict[str, int]:
+    """How far each iter goes inside of the loop; those that stand still are left out."""
+    if block.inits is not None:
+        raise Mismatch(f"'{block.name}' has an init: take it out before, decompose_reduction")
+    for guard in guards(block, tree.extents()):
+        if not variables_of(guard.at).isdisjoint(inner):
+            raise Mismatch(f"'{block.name}' has points only where {guard.at} is below {guard.limit}: pad it before")
+    ranges: dict[str, int] = {}
+    for each, at in zip(block.iters, block.bindings, strict=True):
+        used = variables_of(at) & set(inner)
+        if not used:
+            continue
+        reached = range_of(at, inner)
+        steps = 1
+        for name in used:
+            steps *= inner[name] if isinstance(inner[name], int) else 0  # type: ignore[assignment]
+        if reached is None or reached.extent != steps:
+            raise Mismatch(f"'{each.name}' is {at}, which does not go step by step inside of the loop")
+        ranges[each.name] = steps
+    return ranges
+
+
+def _paired(block: Block, target: Block, ranges: Mapping[str, int]) -> dict[str, str]:
+    """The intrinsic's variable for each iter that moves, in the same order."""
+    own = [each for each in block.iters if each.name in ranges]
+    if len(own) != len(target.iters):
+        raise Mismatch(f"{len(own)} variables of '{block.name}' move inside of the loop, the intrinsic has "
+                       f"{len(target.iters)}")  # fmt: skip
+    for mine, other in zip(own, target.iters, strict=True):
+        if mine.kind != other.kind:
+            raise Mismatch(
+                f"'{mine.name}' is {_kind(mine.kind)}, the intrinsic's '{other.name}' is {_kind(other.kind)}"
+            )
+        if ranges[mine.name] != other.extent:
+            raise Mismatch(
+                f"'{mine.name}' has {ranges[mine.name]} steps, the intrinsic's '{other.name}' {other.extent}"
+            )
+    return {mine.name: other.name for mine, other in zip(own, target.iters, strict=True)}
+
+
+def _kind(kind: str) -> str:
+    return "spatial" if kind == "S" else "a reduction"
+
+
+def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Mapping[str, Size]) -> tuple[int, ...]:
+    """The block's reads in the intrinsic's order, with which both compute the same."""
+    count = len(target.reads)
+    if len(block.reads) != count or len(block.writes) != len(target.writes):
+        raise Mismatch(f"'{block.name}' has {len(block.reads)} inputs and {len(block.writes)} outputs, the intrinsic "
+                       f"{count} and {len(target.writes)}")  # fmt: skip
+    if count > _MOST_READS:
+        raise Mismatch(f"{count} inputs are too many to compare")
+    reason = ""
+    for order in permutations(range(count)):
+        numbers = {own: place for place, own in enumerate(order)}
+        numbers.update({count + number: count + number for number in range(len(block.writes))})
+            count + n: count + n for n in range(len(block.writes))
+        }
+        if not all(_same(mine, other, numbers) for mine, other in zip(block.results, target.results, strict=True)):
+            reason = reason or f"'{block.name}' computes something else than the intrinsic"
+            continue
+        try:
+            for access, other in zip([*(block.reads[n] for n in order), *block.writes], target.accesses, strict=True):
+                _operand(block, access, other, pairs, inner)
+        except Mismatch as mismatch:
+            reason = str(mismatch)
+            continue
+        return order
+    raise Mismatch(reason)
+
+
+def _same(mine: Expr, other: Expr, numbers: Mapping[int, int]) -> bool:
+    if isinstance(mine, Element) and isinstance(other, Element):
+        return numbers[mine.number] == other.number
+    if not isinstance(mine, Compute) or not isinstance(other, Compute):
+        return False
+    if (mine.name, str(mine.type), len(mine.operands)) != (other.name, str(other.type), len(other.operands)):
+        return False
+    if mine.name == "arith.constant" and str(dict(mine.attributes)["value"]) != str(dict(other.attributes)["value"]):
+        return False
+    orders = permutations(other.operands) if mine.name in _COMMUTATIVE else [other.operands]
+    return any(all(_same(a, b, numbers) for a, b in zip(mine.operands, order, strict=True)) for order in orders)
+
+
+def _operand(
+    block: Block, access: Access, other: Access, pairs: Mapping[str, str], inner: Mapping[str, Size]
+) -> Operand:
+    """The part of a buffer, where its dimensions that move are the intrinsic's in their order."""
+    if str(access.buffer.element) != str(other.buffer.element):
+        raise Mismatch(f"'{access.buffer.name}' has {access.buffer.element}, the intrinsic's '{other.buffer.name}' has "
+                       f"{other.buffer.element}")  # fmt: skip
+    names = set(pairs)
+    moving = [dim for dim, index in enumerate(access.indices) if not variables_of(index).isdisjoint(names)]
+    if len(moving) != len(other.indices):
+        raise Mismatch(f"'{access.buffer.name}' moves along {len(moving)} of its dimensions, the intrinsic's "
+                       f"'{other.buffer.name}' has {len(other.indices)}")  # fmt: skip
+    for dim, index in zip(moving, other.indices, strict=True):
+        (name,) = (
+            variables_of(access.indices[dim]) & names if len(variables_of(access.indices[dim]) & names) == 1 else ("",)
+        )
+        if not name or pairs[name] != str(index) or factor_of(access.indices[dim], name) != 1:
+            raise Mismatch(f"'{access.buffer.name}' is used at {access.indices[dim]}, the intrinsic's "
+                           f"'{other.buffer.name}' at {index}")  # fmt: skip
+    still = dict.fromkeys(inner, 0)
+    placed = block.placed(access)
+    start = Access(access.buffer, tuple(substituted(index, still) for index in placed.indices))
+    sizes = tuple(int(size) for size in other.buffer.shape)  # type: ignore[arg-type]  # they are numbers: described
+    return Operand(start, tuple(moving), sizes)

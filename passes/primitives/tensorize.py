@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A nest of loops as one instruction, or a micro-kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..loops.handles import LoopRV
+from ..loops.intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
+from .legality import check_serial
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def tensorize(edit: Edit, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = True) -> None:
+    """Has an intrinsic (rx.register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
+    del preserve_unit_iters
+    found = edit.loop(block_or_loop)
+    check_serial(edit, [found])
+    intrin = find_intrin(tensor_intrin)
+    try:
+        operands_of(edit.tree, found, intrin)
+    except Mismatch as mismatch:
+        edit.refuse(f"'{tensor_intrin}' is not what '{found.name}' does: {mismatch}")
+    notes = {**found.annotations, INTRIN: tensor_intrin}
+    edit.replace(found.name, [replace(found, kind=TENSORIZED, annotations=notes)])
