@@ -27,9 +27,10 @@ from .emit import numbers
 from .emit.kernels import parameter_type
 from .emit.numbers import Number
 from .emit.reduction import highest, lowest
-from .emit.te.emission import DIALECTS, Emission, needs_memory, placeholders_of
+from .emit.te.emission import Emission, needs_memory, placeholders_of
 from .emit.te.scalars import ReduceAxis, Reduction, operand
 from .emit.te.tensors import Placeholder, Tensor, compute, extern, place_of_caller, placeholder, scan
+from .emit.te.tracing import DIALECTS
 from .module import Module
 from .support.errors import RelaxError
 

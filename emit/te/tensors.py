@@ -7,16 +7,14 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...dialects.core.infos import DTYPE_BY_NAME, TensorInfo, is_bool, is_float, is_int
 from ...dialects.core.symbols_expr import Size, SymExpr
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .scalars import body
-
-if TYPE_CHECKING:
-    from .emission import Traced
+from .tracing import Traced, traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +183,6 @@ def compute(shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag
     place = place_of_caller()
     sizes = checked_shape(shape, f"te.compute '{name}'", place)
     names = _parameters(fcompute, len(sizes), name, place)
-    from .emission import traced  # which emits what this file is data of
-
     try:
         trace, starts = traced(sizes, fcompute, names)
     except RelaxError as error:

@@ -16,13 +16,14 @@ def tile(a, b, c):
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from itertools import permutations
 from typing import Any, NamedTuple
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
+from .bufferized import Scratch
 from .ranges import factor_of, guards, range_of
 from .scalars import Compute, Element, Expr
 from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
@@ -34,13 +35,6 @@ _COMMUTATIVE = frozenset(
     "arith.minui arith.andi arith.ori arith.xori".split()
 )
 _MOST_READS = 6
-
-
-class TensorIntrin(NamedTuple):
-    """`emit(*memrefs)`: the parameters of what `description` says, in its order."""
-
-    description: str
-    emit: Callable[..., object]
 
 
 class Operand(NamedTuple):
@@ -55,21 +49,27 @@ class Mismatch(Exception):
     """Why loops are not what an intrinsic computes."""
 
 
-_INTRINS = NamedRegistry[Callable[..., Any]]("a tensor intrinsic")
-_DESCRIPTIONS: dict[Callable[..., Any], str] = {}
+class TensorIntrin:
+    """`emit(*memrefs)`: the parameters of what it is described by, in their order. `tree` are the loops of that."""
+
+    def __init__(self, emit: Callable[..., object], tree: Tree):
+        self.emit, self.tree = emit, tree
+        # Where it is written, as registries ask of functions.
+        self.__wrapped__ = emit
 
 
-def register_tensor_intrin(name: str, description: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+_INTRINS = NamedRegistry[TensorIntrin]("a tensor intrinsic")
+
+
+def register_tensor_intrin(name: str, description: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a function that emits an intrinsic, `sch.tensorize(loop, name)`; use it as a decorator.
 
-    The description is TVMScript of a PrimFunc with one block of known sizes, without an init. Refuses a name that is
-    taken.
+    It is described by a module of one PrimFunc (@T.prim_func, te.create_prim_func, rx.Module.parse), which has one
+    block of known sizes, without an init. Refuses a name that is taken.
     """
 
     def register(emit: Callable[..., Any]) -> Callable[..., Any]:
-        described(description)
-        _DESCRIPTIONS[emit] = description
-        _INTRINS.register(name, emit)
+        _INTRINS.register(name, TensorIntrin(emit, _described(description)))
         return emit
 
     return register
@@ -77,40 +77,39 @@ def register_tensor_intrin(name: str, description: str) -> Callable[[Callable[..
 
 def find_intrin(name: str) -> TensorIntrin:
     """Raises RelaxError that names the nearest."""
-    emit = _INTRINS.get(name)
-    return TensorIntrin(_DESCRIPTIONS[emit], emit)
+    return _INTRINS.get(name)
 
 
-@cache
-def described(description: str) -> Tree:
+def _described(description: Any) -> Tree:
     """The loops that a description says. Raises RelaxError for what is no description."""
-    from .schedule import tree_of_script  # which needs all primitives
-
-    tree = tree_of_script(description)
+    functions = prim_funcs_in(description.operation)
+    if len(functions) != 1:
+        raise RelaxError(f"an intrinsic is described by one PrimFunc, not by {len(functions)}")
+    tree = Scratch(functions[0]).read.tree
     blocks = tree.blocks()
     if len(blocks) != 1 or blocks[0].inits is not None:
         raise RelaxError(
-            "an intrinsic's description has one block, which has no init (decompose_reduction takes it out)"
+            "an intrinsic's description has one block, without an init, which decompose_reduction takes out"
         )
     block = blocks[0]
     if not all(isinstance(each.extent, int) for each in block.iters):
         raise RelaxError("the sizes of an intrinsic's description are numbers")
-    if any(_dim(access.indices, each.name) is None for access in block.accesses for each in block.iters
-           if any(each.name in variables_of(index) for index in access.indices)):  # fmt: skip
-        raise RelaxError("an intrinsic's description reads and writes at its block's variables alone")
+    for access in block.accesses:
+        if any(plain_dim(access.indices, name) is None for index in access.indices for name in variables_of(index)):
+            raise RelaxError("an intrinsic's description reads and writes at its block's variables alone")
     if any(not buffer.is_given for buffer in block.buffers):
         raise RelaxError("an intrinsic's description has no memory of its own")
     return tree
 
 
-def _dim(indices: Sequence[Size], name: str) -> int | None:
+def plain_dim(indices: Sequence[Size], name: str) -> int | None:
     """The dimension that goes along a variable, and nothing else."""
     return next((dim for dim, index in enumerate(indices) if str(index) == name), None)
 
 
 def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
     """The parts of buffers that an intrinsic gets for one run of a loop. Raises Mismatch where that is another one."""
-    wanted = described(intrin.description)
+    wanted = intrin.tree
     (target,) = wanted.blocks()
     block = _only_block(loop)
     inner = {each.name: each.extent for each in (loop, *loops_in(loop.body))}
@@ -170,13 +169,11 @@ def _paired(block: Block, target: Block, ranges: Mapping[str, int]) -> dict[str,
                        f"{len(target.iters)}")  # fmt: skip
     for mine, other in zip(own, target.iters, strict=True):
         if mine.kind != other.kind:
-            raise Mismatch(
-                f"'{mine.name}' is {_kind(mine.kind)}, the intrinsic's '{other.name}' is {_kind(other.kind)}"
-            )
-        if ranges[mine.name] != other.extent:
-            raise Mismatch(
-                f"'{mine.name}' has {ranges[mine.name]} steps, the intrinsic's '{other.name}' {other.extent}"
-            )
+            kinds = _kind(mine.kind), _kind(other.kind)
+            raise Mismatch(f"'{mine.name}' is {kinds[0]}, the intrinsic's '{other.name}' is {kinds[1]}")
+        steps = ranges[mine.name]
+        if steps != other.extent:
+            raise Mismatch(f"'{mine.name}' has {steps} steps, the intrinsic's '{other.name}' {other.extent}")
     return {mine.name: other.name for mine, other in zip(own, target.iters, strict=True)}
 
 
@@ -196,8 +193,6 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
     for order in permutations(range(count)):
         numbers = {own: place for place, own in enumerate(order)}
         numbers.update({count + number: count + number for number in range(len(block.writes))})
-            count + n: count + n for n in range(len(block.writes))
-        }
         if not all(_same(mine, other, numbers) for mine, other in zip(block.results, target.results, strict=True)):
             reason = reason or f"'{block.name}' computes something else than the intrinsic"
             continue
@@ -237,10 +232,9 @@ def _operand(
         raise Mismatch(f"'{access.buffer.name}' moves along {len(moving)} of its dimensions, the intrinsic's "
                        f"'{other.buffer.name}' has {len(other.indices)}")  # fmt: skip
     for dim, index in zip(moving, other.indices, strict=True):
-        (name,) = (
-            variables_of(access.indices[dim]) & names if len(variables_of(access.indices[dim]) & names) == 1 else ("",)
-        )
-        if not name or pairs[name] != str(index) or factor_of(access.indices[dim], name) != 1:
+        moves = variables_of(access.indices[dim]) & names
+        name = next(iter(moves))
+        if len(moves) > 1 or pairs[name] != str(index) or factor_of(access.indices[dim], name) != 1:
             raise Mismatch(f"'{access.buffer.name}' is used at {access.indices[dim]}, the intrinsic's "
                            f"'{other.buffer.name}' at {index}")  # fmt: skip
     still = dict.fromkeys(inner, 0)

@@ -34,9 +34,8 @@ from .tree import (
     unique,
     variable,
 )
+from .views import VIEWS, View, groups_of, kept_axes, mixed_sizes
 
-#: Gives the indices of a buffer behind those of a view of it.
-Place = Callable[[Sequence[Size]], tuple[Size, ...]]
 _NO_MEMORY = frozenset({"memref.dealloc", "func.return", "memref.dim", "memref.assume_alignment"})
 _ITER_NAMES = "ijklmnopqrstuvwxyz"
 
@@ -55,11 +54,6 @@ class Read(NamedTuple):
     memory: dict[Buffer, Value]
 
 
-class _View(NamedTuple):
-    buffer: Buffer
-    place: Place
-
-
 def read_tree(function: Operation) -> Read:
     """Raises RelaxError, with the place, for what has no form as loops around blocks."""
     first = _Reader(function, {})
@@ -73,7 +67,7 @@ class _Reader:
         self._function = function
         #: Of symbols, those that are equal to earlier ones: as it is known, and as it is found.
         self._known, self.same = same, dict[str, str]()
-        self._views: dict[Value, _View] = {}
+        self.views: dict[Value, View] = {}
         self._sizes: dict[Value, Size] = {}
         self._buffers: list[Buffer] = []
         self.values: dict[str, Value | Measured] = {}
@@ -124,7 +118,7 @@ class _Reader:
     def _keep(self, value: Value, buffer: Buffer) -> None:
         self._buffers.append(buffer)
         self.memory[buffer] = value
-        self._views[value] = _View(buffer, tuple)
+        self.views[value] = View(buffer, tuple)
 
     def _shape(self, memref: Value, name: str) -> tuple[Size, ...]:
         sizes = enumerate(memref.type.shape)
@@ -142,8 +136,8 @@ class _Reader:
             yield self._block(op)
         elif op.name == "memref.alloc" or op.name == "memref.alloca":
             self._allocated(op)
-        elif op.name in _VIEWS:
-            self._views[op.result] = _VIEWS[op.name](self, op)
+        elif op.name in VIEWS:
+            self.views[op.result] = VIEWS[op.name](self, op)
         elif op.name not in _NO_MEMORY and not _is_scalar(op):
             hint = "only operations of linalg, and views of what they work on, can be scheduled"
             raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
@@ -165,10 +159,10 @@ class _Reader:
         variables = [iter_variable(each) for each in iters]
         accesses, scalars = [], {}
         for number, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
-            if operand not in self._views:
+            if operand not in self.views:
                 scalars[number] = _scalar(operand)
                 continue
-            view = self._views[operand]
+            view = self.views[operand]
             accesses.append(Access(view.buffer, view.place([_index(expr, variables) for expr in map_.results])))
         block = body_of(op)
         expressions: dict[Value, Expr] = {}
@@ -211,7 +205,7 @@ class _Reader:
             return int(size)
         maker = made_by(memref)
         if maker is None:
-            name = self._views[memref].buffer.name
+            name = self.views[memref].buffer.name
             return self._symbol(name, memref, axis)
         if maker.name == "memref.alloc":
             dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
@@ -223,11 +217,11 @@ class _Reader:
             return self.size(maker.operands[1 + dynamic.index(axis)])
         if maker.name == "memref.collapse_shape":
             total: Size = 1
-            for each in _groups(maker)[axis]:
+            for each in groups_of(maker)[axis]:
                 total = total * self.size_of(maker.operands[0], each)
             return total
         if maker.name == "memref.subview":
-            return _mixed(self, maker, "static_sizes", 1)[_kept_axes(maker)[axis]]
+            return mixed_sizes(self, maker, "static_sizes", 1)[kept_axes(maker)[axis]]
         raise located_error(f"the size of a '{maker.name}' is not known", maker.location)
 
     def _symbol(self, buffer: str, memref: Value, axis: int) -> Size:
@@ -249,7 +243,7 @@ class _Reader:
             return int(maker.attributes["value"].value)
         if maker is not None and maker.name == "memref.dim":
             axis = self.size(maker.operands[1])
-            if isinstance(axis, int) and maker.operands[0] in self._views:
+            if isinstance(axis, int) and maker.operands[0] in self.views:
                 return self.size_of(maker.operands[0], axis)
         if maker is not None and maker.name in _ARITHMETIC:
             return _ARITHMETIC[maker.name](*(self.size(operand) for operand in maker.operands))
@@ -281,7 +275,7 @@ class _Body:
             return Index(self._variables[op.attributes["dim"].value])
         if op.name == "memref.load":
             return self._load(op)
-        if op.name == "memref.dim" and op.operands[0] in self._reader._views:
+        if op.name == "memref.dim" and op.operands[0] in self._reader.views:
             return Index(self._reader.size(value))
         if op.name == "scf.if" and len(op.results) == 1:
             yes, no = (operations_of(region.blocks[0])[-1].operands[0] for region in op.regions)
@@ -292,9 +286,9 @@ class _Body:
 
     def _load(self, op: Operation) -> Expr:
         memref, *indices = op.operands
-        if memref not in self._reader._views:
+        if memref not in self._reader.views:
             raise located_error("an element of memory that is no parameter's is read", op.location)
-        view = self._reader._views[memref]
+        view = self._reader.views[memref]
         if made_by(memref) is not None and made_by(memref).name != "memref.alloc":  # type: ignore[union-attr]
             raise located_error("an element of a view at a place that is computed is read", op.location)
         return Load(view.buffer, tuple(self.of(index) for index in indices))
@@ -366,95 +360,6 @@ _ARITHMETIC: dict[str, Callable[..., Size]] = {
     "arith.divui": lambda x, y: x // y,
     "arith.floordivsi": lambda x, y: x // y,
     "arith.ceildivsi": lambda x, y: -(-x // y),
-}
-
-
-# ---- views ----
-
-
-def _cast(reader: _Reader, op: Operation) -> _View:
-    return reader._views[op.operands[0]]
-
-
-def _subview(reader: _Reader, op: Operation) -> _View:
-    source = reader._views[op.operands[0]]
-    offsets = _mixed(reader, op, "static_offsets", 0)
-    strides = _mixed(reader, op, "static_strides", 2)
-    kept = _kept_axes(op)
-
-    def place(indices: Sequence[Size]) -> tuple[Size, ...]:
-        at: list[Size] = [0] * len(offsets)
-        for index, axis in zip(indices, kept, strict=True):
-            at[axis] = index
-        moved = [offset + index * stride for offset, index, stride in zip(offsets, at, strides, strict=True)]
-        return source.place(moved)
-
-    return _View(source.buffer, place)
-
-
-def _mixed(reader: _Reader, op: Operation, name: str, segment: int) -> list[Size]:
-    """Offsets, sizes or strides: numbers, or the operands of their segment."""
-    counts = list(op.attributes["operandSegmentSizes"])
-    start = counts[0] + sum(counts[1 : 1 + segment])
-    dynamic = iter(list(op.operands)[start : start + counts[1 + segment]])
-    return [reader.size(next(dynamic)) if each == DYNAMIC else int(each) for each in op.attributes[name]]
-
-
-def _kept_axes(op: Operation) -> list[int]:
-    """The source's axis of each axis of a subview: those of size 1 may be left out."""
-    sizes = [int(each) for each in op.attributes["static_sizes"]]
-    shape = [int(each) for each in op.result.type.shape]
-    kept, axis = [], 0
-    for size in shape:
-        while sizes[axis] != size:
-            axis += 1
-        kept.append(axis)
-        axis += 1
-    return kept
-
-
-def _groups(op: Operation) -> list[list[int]]:
-    return [[int(each.value) for each in group] for group in op.attributes["reassociation"]]
-
-
-def _expanded(reader: _Reader, op: Operation) -> _View:
-    source = reader._views[op.operands[0]]
-    sizes = [reader.size_of(op.result, axis) for axis in range(op.result.type.rank)]
-
-    def place(indices: Sequence[Size]) -> tuple[Size, ...]:
-        joined: list[Size] = []
-        for group in _groups(op):
-            total: Size = 0
-            for axis in group:
-                total = total * sizes[axis] + indices[axis]
-            joined.append(total)
-        return source.place(joined)
-
-    return _View(source.buffer, place)
-
-
-def _collapsed(reader: _Reader, op: Operation) -> _View:
-    source = reader._views[op.operands[0]]
-    sizes = [reader.size_of(op.operands[0], axis) for axis in range(op.operands[0].type.rank)]
-
-    def place(indices: Sequence[Size]) -> tuple[Size, ...]:
-        apart: list[Size] = [0] * len(sizes)
-        for group, index in zip(_groups(op), indices, strict=True):
-            rest = index
-            for axis in reversed(group[1:]):
-                apart[axis], rest = rest % sizes[axis], rest // sizes[axis]
-            if group:
-                apart[group[0]] = rest
-        return source.place(apart)
-
-    return _View(source.buffer, place)
-
-
-_VIEWS: dict[str, Callable[[_Reader, Operation], _View]] = {
-    "memref.cast": _cast,
-    "memref.subview": _subview,
-    "memref.expand_shape": _expanded,
-    "memref.collapse_shape": _collapsed,
 }
 
 

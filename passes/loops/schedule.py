@@ -18,21 +18,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ...bindings.ir import Module as MlirModule
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, functions_in, has_body, made_by, operations_of, parent_of, symbol_name
+from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
-from ...dialects.tir.prim_func import SCHEDULE, prim_funcs_in, schedule_lines, set_schedule_lines
-from ...emit import linalg
+from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
 from ..primitives.registry import Edit, Primitive, Refused, find_primitive, primitive_names
-from ..tir_bufferize import Bufferize
+from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
-from .reading import Read, read_tree
 from .show import show_tree
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
@@ -52,7 +49,7 @@ class Schedule:
         self._module = module = module.copy() if hasattr(module, "copy") else module
         self._trees: dict[str, Tree] = {}
         self._functions = _prim_funcs_of(module)
-        self._reads: dict[str, _Scratch] = {}
+        self._reads: dict[str, Scratch] = {}
         self._steps: list[Step] = []
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
@@ -272,7 +269,7 @@ class Schedule:
 
     def _tree(self, function: str) -> Tree:
         if function not in self._trees:
-            scratch = _Scratch(self._functions[function])
+            scratch = Scratch(self._functions[function])
             self._reads[function] = scratch
             self._trees[function] = scratch.read.tree
         return self._trees[function]
@@ -336,80 +333,3 @@ def apply_schedule(function: Operation) -> None:
                 op.detach_from_parent()
                 ir.InsertionPoint(function).insert(op)
     function.erase()
-
-
-def tree_of_script(text: str) -> Tree:
-    """The loops of a PrimFunc in TVMScript."""
-    from ...dialects.context import create_context
-    from ...frontends.script.module import read_script
-    from ...frontends.script.source import Source
-
-    owner = read_script(Source(text, "<description>"), context=create_context())
-    (function,) = prim_funcs_in(owner.operation)
-    return _Scratch(function).read.tree
-
-
-class _Scratch:
-    """A PrimFunc once more, over memory, as its tree was read from it."""
-
-    def __init__(self, function: Operation):
-        with function.context, function.location:
-            self.module: MlirModule = ir.Module.create()
-            around = parent_of(function)
-            for each in functions_in(around) if around is not None else ():
-                if not has_body(each):
-                    each.clone(ip=ir.InsertionPoint(self.module.body))
-            self.function: Operation = function.clone(ip=ir.InsertionPoint(self.module.body)).operation
-            if SCHEDULE in self.function.attributes:
-                del self.function.attributes[SCHEDULE]
-        self.function = over_memory(self.module, symbol_name(function))
-        self.read: Read = read_tree(self.function)
-
-
-def over_memory(module: MlirModule, name: str) -> Operation:
-    """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
-    for function in functions_in(module.operation):
-        if has_body(function):
-            _keep_apart(function)
-    Pipeline([Bufferize(), "func.func(linalg-generalize-named-ops,canonicalize,cse)"], verify_each=False).run(module)
-    return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
-
-
-def _keep_apart(function: Operation) -> None:
-    """What each operation writes is a tensor of its own, as it was before passes made one of equal ones, or had an
-    operation write over what it reads: so blocks are the same whatever has run since a schedule was written."""
-    for op in reversed(operations_of(body_of(function))):
-        if op.name.startswith("linalg."):
-            _write_elsewhere(op)
-        if op.name == "tensor.empty" or (op.name.startswith("linalg.") and _is_filling(op)):
-            for use in list(op.results[0].uses)[1:] if len(op.results) == 1 else ():
-                with ir.InsertionPoint(op):
-                    use.owner.operation.operands[use.operand_number] = op.clone().results[0]
-
-
-def _is_filling(op: Operation) -> bool:
-    """Whether it makes a tensor of nothing, but for numbers."""
-    return all(not isinstance(operand.type, ir.RankedTensorType) for operand in _inputs(op))
-
-
-def _inputs(op: Operation) -> list[Value]:
-    return list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
-
-
-def _write_elsewhere(op: Operation) -> None:
-    """What writes over a tensor that it reads, or another operation has made, and does not look at what was there,
-    gets the place that this was made in; that is made in a new one."""
-    if op.name != "linalg.generic" or len(op.results) != 1:
-        return
-    target, block = op.operands[len(op.operands) - 1], body_of(op)
-    argument = block.arguments[len(block.arguments) - 1]
-    if next(iter(argument.uses), None) is not None or made_by(target) is None:
-        return
-    first = target
-    while (maker := made_by(first)) is not None and maker.name.startswith("linalg.") and len(maker.results) == 1:
-        user, first = maker, maker.operands[len(maker.operands) - 1]
-    if first == target or first.type != target.type:
-        return
-    with ir.InsertionPoint(user), user.location:
-        user.operands[len(user.operands) - 1] = linalg.empty(linalg.sizes(first), first.type.element_type)
-    op.operands[len(op.operands) - 1] = first
