@@ -288,8 +288,8 @@ class _Emitting(PlacesBody):
             return self._elements[read].of(tensor.dtype)
         value = self._emission.value(tensor)
         places = [self._place(index) for index in at]
-        if read is None:  # not known to be in the tensor: where it is not, whoever asks must not use it
-            places = [_clamped(place, linalg.size(value, axis)) for axis, place in enumerate(places)]
+        for axis in self.axes_to_check(tensor, at):  # what is outside must not be used by who asks
+            places[axis] = _clamped(places[axis], linalg.size(value, axis))
         return loops.load(value, *places).of(tensor.dtype)
 
     def _place(self, index: Any) -> Number:

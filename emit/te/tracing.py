@@ -113,9 +113,16 @@ class PlacesBody:
                 raise RelaxError(f"'{tensor.name}' has {along}, but the index is {shown}")
         variables = {name for place in places for name in variables_of(place)}
         is_affine = variables <= set(self.extents) and all(map(_is_affine, places))
-        sizes = zip(places, tensor.shape, strict=True)
-        is_inside = all(is_never_negative(place) and is_below(place, size, self.extents) for place, size in sizes)
+        is_inside = all(map(self._is_inside, places, tensor.shape))
         return Read(tensor, places) if is_affine and is_inside else None
+
+    def axes_to_check(self, tensor: Shaped, at: Sequence[Any]) -> list[int]:
+        """The dimensions along which a place is not known to be in the tensor."""
+        known = enumerate(zip(map(_known, at), tensor.shape, strict=True))
+        return [axis for axis, (place, size) in known if not self._is_inside(place, size)]
+
+    def _is_inside(self, place: Size | None, size: Size) -> bool:
+        return place is not None and is_never_negative(place) and is_below(place, size, self.extents)
 
     def index(self, place: int) -> Number:
         raise NotImplementedError

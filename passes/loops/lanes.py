@@ -23,10 +23,10 @@ _TRAPPING = frozenset(
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
 
-def runs_on_vectors(expr: Expr, element: Callable[[int], Type]) -> bool:
-    """Whether all of an expression can be computed lane by lane at once."""
+def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable[[Load], bool]) -> bool:
+    """Whether all of an expression can be computed lane by lane at once; `is_row`: lanes load neighbours."""
     for part in expr.walk():
-        if isinstance(part, (Choice, Load)):
+        if isinstance(part, Choice) or (isinstance(part, Load) and not is_row(part)):
             return False
         if isinstance(part, Compute):
             family = part.name.partition(".")[0]

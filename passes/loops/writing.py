@@ -20,13 +20,14 @@ from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, number
+from ...emit.structured import is_storable
 from ...emit.symbols import emit_size
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import Evaluation, may_trap, runs_on_vectors, spread
 from .memory import Place, places_of
 from .ranges import factor_of, guards, without
 from .reading import Measured, Read
-from .scalars import Expr, Index, Load
+from .scalars import Element, Expr, Index, Load
 from .tree import PARALLEL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree
 
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
@@ -202,7 +203,8 @@ class _Writer:
             return True
         types = [access.buffer.element for access in block.accesses]
         exprs = [*block.results, *(block.inits or ())]
-        if not all(runs_on_vectors(expr, types.__getitem__) for expr in exprs):
+        is_row = partial(self._is_row, block, lanes)
+        if not all(runs_on_vectors(expr, types.__getitem__, is_row) for expr in exprs):
             return False
         for guard in guards(block, self._extents):
             if lanes.name not in variables_of(guard.at):
@@ -210,6 +212,24 @@ class _Writer:
             if guard.below or factor_of(guard.at, lanes.name) != 1 or any(map(may_trap, exprs)):
                 return False
         return all(self._fits_access(block, access, lanes) for access in block.accesses)
+
+    def _is_row(self, block: Block, lanes: _Lanes, load: Load) -> bool:
+        """Whether lanes load neighbours, at places that are computed but for the last dimension."""
+        if not load.indices or not is_storable(load.buffer.element):
+            return False
+        point, (*others, last) = block.point(), load.indices
+        if not isinstance(last, Index) or factor_of(substituted(last.value, point), lanes.name) != 1:
+            return False
+        moving = {number for number, access in enumerate(block.accesses) if not self._stands(block, access, lanes)}
+        for part in (part for other in others for part in other.walk()):
+            if isinstance(part, Index) and lanes.name in variables_of(substituted(part.value, point)):
+                return False
+            if isinstance(part, Load) or (isinstance(part, Element) and part.number in moving):
+                return False
+        return True
+
+    def _stands(self, block: Block, access: Access, lanes: _Lanes) -> bool:
+        return all(lanes.name not in variables_of(index) for index in block.placed(access).indices)
 
     def _fits_access(self, block: Block, access: Access, lanes: _Lanes) -> bool:
         return all(factor_of(index, lanes.name) is not None for index in block.placed(access).indices)
@@ -269,7 +289,14 @@ class _Writer:
 
         def load(expr: Load, indices: Sequence[Value]) -> Value:
             memory, _ = state.memory[expr.buffer]
-            return loops.load(memory, *indices)
+            last = expr.indices[-1] if expr.indices else None
+            if state.lanes is None or not isinstance(last, Index):
+                return loops.load(memory, *indices)
+            at = substituted(last.value, point)
+            if state.lanes.name not in variables_of(at):
+                return loops.load(memory, *indices)
+            first = self._size(at, state.with_known(state.lanes.name, 0))
+            return _vector_load(memory, [*indices[:-1], first], state.lanes.count, mask)
 
         lanes = state.lanes.count if state.lanes else 0
         evaluation = Evaluation(elements, index, load, lanes, contract=block.is_reduction)

@@ -65,6 +65,9 @@ def _check(edit: Edit, block: Block, grown: set[str]) -> None:
                 edit.refuse(f"'{block.name}' uses {where}: in an einsum indices are iters alone")
     if len(block.writes) != 1 or block.loaded():
         edit.refuse(f"'{block.name}' is no einsum: it has one output, and reads at its iters alone")
+    others = [each.name for each in edit.tree.writers(block.writes[0].buffer) if each is not block]
+    if others or (block.is_reduction and block.inits is None):
+        edit.refuse(f"'{block.name}' has its init in another block: pad it before its reduction is decomposed")
     reduced = [each.name for each in block.iters if each.kind == REDUCE and each.name in grown]
     if not reduced:
         return

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The blocks of docs/onnx.md are run by test_onnx_docs.py; those of compiling.md need a model of the reader's own.
 DOCS = ROOT / "docs"
-PAGES = ["cuda.md", "extending.md", "passes.md", "patterns.md", "script.md", "targets.md", "training.md"]
+PAGES = ["cuda.md", "extending.md", "passes.md", "patterns.md", "schedules.md", "script.md", "targets.md", "te.md"]
+PAGES += ["training.md"]
 PAGES += sorted(str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md"))
 
 
