@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted, terms_of
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, blaming
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class IndexMap:
     def of(cls, function: Callable[..., Any]) -> IndexMap:
         """What a function makes of variables."""
         names = list(inspect.signature(function).parameters)
-        made = function(*map(make_variable, names))
+        with blaming("the index map"):
+            made = function(*map(make_variable, names))
         results = tuple(made) if isinstance(made, (tuple, list)) else (made,)
         wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)
         if wrong is not None:

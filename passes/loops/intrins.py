@@ -24,7 +24,7 @@ from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
 from .bufferized import Scratch
-from .ranges import factor_of, guards, range_of
+from .ranges import guards, range_of
 from .scalars import Compute, Element, Expr
 from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
 
@@ -226,19 +226,22 @@ def _operand(
     if str(access.buffer.element) != str(other.buffer.element):
         raise Mismatch(f"'{access.buffer.name}' has {access.buffer.element}, the intrinsic's '{other.buffer.name}' has "
                        f"{other.buffer.element}")  # fmt: skip
-    names = set(pairs)
-    moving = [dim for dim, index in enumerate(access.indices) if not variables_of(index).isdisjoint(names)]
+    placed, still = block.placed(access), dict.fromkeys(inner, 0)
+    start = Access(access.buffer, tuple(substituted(index, still) for index in placed.indices))
+    moves = [index - first for index, first in zip(placed.indices, start.indices, strict=True)]
+    moving = [dim for dim, move in enumerate(moves) if move != 0]
     if len(moving) != len(other.indices):
         raise Mismatch(f"'{access.buffer.name}' moves along {len(moving)} of its dimensions, the intrinsic's "
                        f"'{other.buffer.name}' has {len(other.indices)}")  # fmt: skip
+    steps = {pairs[name]: _inside(at, inner) for name, at in block.point().items() if name in pairs}
     for dim, index in zip(moving, other.indices, strict=True):
-        moves = variables_of(access.indices[dim]) & names
-        name = next(iter(moves))
-        if len(moves) > 1 or pairs[name] != str(index) or factor_of(access.indices[dim], name) != 1:
+        if moves[dim] != steps[str(index)]:
             raise Mismatch(f"'{access.buffer.name}' is used at {access.indices[dim]}, the intrinsic's "
                            f"'{other.buffer.name}' at {index}")  # fmt: skip
-    still = dict.fromkeys(inner, 0)
-    placed = block.placed(access)
-    start = Access(access.buffer, tuple(substituted(index, still) for index in placed.indices))
     sizes = tuple(int(size) for size in other.buffer.shape)  # type: ignore[arg-type]  # they are numbers: described
     return Operand(start, tuple(moving), sizes)
+
+
+def _inside(at: Size, inner: Mapping[str, Size]) -> Size:
+    """How a binding moves inside of the loop."""
+    return substituted(at, dict.fromkeys(variables_of(at) - set(inner), 0))

@@ -23,7 +23,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, told
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
 from ..primitives.registry import Edit, Primitive, Refused, find_primitive, primitive_names
@@ -172,8 +172,7 @@ class Schedule:
         edit = Edit(self._tree(function), self._gone.setdefault(function, {}))
         before = _names(edit.tree)
         try:
-            with self._functions[function].context, self._functions[function].location:
-                made = primitive.function(edit, *bound.args, **bound.kwargs)
+            made = self._changed(primitive, edit, bound, shown)
         except Refused as refusal:
             at = edit.shown(refusal.name).split("\n")
             shown_loops = "the loops as they stand:\n" + "\n".join(f"    {line}" for line in at)
@@ -188,6 +187,15 @@ class Schedule:
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
         self._steps.append(Step(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
         return made
+
+    def _changed(self, primitive: Primitive, edit: Edit, bound: inspect.BoundArguments, shown: str) -> Any:
+        """What a primitive makes of a tree; what it stumbles over is its arguments' fault."""
+        function = self._functions[edit.tree.name]
+        try:
+            with function.context, function.location:
+                return primitive.function(edit, *bound.args, **bound.kwargs)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise RelaxError(f"{shown}: {told(error)}") from error
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""
@@ -214,6 +222,8 @@ class Schedule:
         for name, value in bound.arguments.items():
             if primitive.signature.parameters[name].annotation == "IndexMap" and callable(value):
                 bound.arguments[name] = value = IndexMap.of(value)
+            elif primitive.signature.parameters[name].annotation == "IndexMap" and not isinstance(value, IndexMap):
+                raise RelaxError(f"{primitive.name}: '{name}' is no index map, a function of indices, but {value!r}")
             if not is_plain(value) and not callable(value):
                 raise RelaxError(f"{primitive.name}: '{name}' cannot be {value!r}: a schedule is text")
         return bound

@@ -25,8 +25,9 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     """Makes the extents of a block's iters multiples of these numbers: it works on copies with zeros behind their end,
     and another block copies what there is of its result."""
     found = edit.block(block)
-    if len(padding) != len(found.iters) or any(type(each) is not int or each < 1 for each in padding):
-        edit.refuse(f"expected {len(found.iters)} numbers of at least 1, one for each iter, got {list(padding)}")
+    given = list(padding) if isinstance(padding, (list, tuple)) else []
+    if len(given) != len(found.iters) or any(type(each) is not int or each < 1 for each in given):
+        edit.refuse(f"expected {len(found.iters)} numbers of at least 1, one for each iter, got {padding!r}")
     extents = {each.name: _multiple(edit, each, by) for each, by in zip(found.iters, padding, strict=True)}
     grown = {each.name for each in found.iters if extents[each.name] != each.extent}
     _check(edit, found, grown)

@@ -21,7 +21,8 @@ def reverse_compute_at(
     found, around = edit.block(block), edit.loop(loop)
     check_moves(edit, found, around)
     inside = blocks_in([around])
-    made = [buffer for buffer in written_by(inside) if any(access.buffer is buffer for access in found.reads)]
+    read = [*(access.buffer for access in found.reads), *found.loaded()]
+    made = [buffer for buffer in written_by(inside) if buffer in read]
     if not made:
         edit.refuse(f"nothing in '{around.name}' makes what '{found.name}' reads")
     if any(buffer in found.loaded() for buffer in made):

@@ -17,7 +17,7 @@ def tensorize(edit: Edit, block_or_loop: LoopRV, tensor_intrin: str, preserve_un
     del preserve_unit_iters
     found = edit.loop(block_or_loop)
     check_serial(edit, [found])
-    intrin = find_intrin(tensor_intrin)
+    intrin = find_intrin(str(tensor_intrin))
     try:
         operands_of(edit.tree, found, intrin)
     except Mismatch as mismatch:

@@ -91,7 +91,7 @@ def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
     iters = tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(buffer.shape))
     names = edit.new_names([f"ax{number}" for number in range(len(iters))])
     node: Node = Block(
-        edit.new_name(f"{buffer.name}_pad"),
+        edit.new_name(f"{buffer.name}_fill"),
         iters,
         tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
         (),

@@ -122,16 +122,13 @@ def register_schedule(
     For a target a structure's comes first, then an operator's, a pattern's, and this project's own last. Refuses
     unknown patterns and targets, and a second schedule for the same pair.
     """
-    names = [
-        *_pattern_names(pattern),
-        *([operator] if operator else []),
-        *([f"@{structure.name}"] if structure else []),
-    ]
-    if not names or (operator and "." not in operator):
-        problem = (
-            f"'{operator}' is no operator: say its dialect, too, 'relax.matmul'" if operator else "it is for nothing"
-        )
-        raise RelaxError(f"a schedule is for an operator pattern, an operator or a structure: {problem}")
+    names = _pattern_names(pattern) + [operator] * bool(operator)
+    if structure is not None:
+        names.append(f"@{structure.name}")
+    if operator and "." not in operator:
+        raise RelaxError(f"'{operator}' is no operator's full name, like 'relax.matmul'")
+    if not names:
+        raise RelaxError("a schedule is for an operator pattern, an operator or a structure: name one")
 
     def schedules(function: Function, place: str) -> list[Schedule]:
         find_target(target)

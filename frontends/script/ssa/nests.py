@@ -64,7 +64,9 @@ def loops(body: Body, node: ast.For, call: ast.Call) -> None:
     attributes.update(nest.annotations)
     nest.check_sizes(operands, maps)
     location = body.location
+    body.location = ir.Location.name(nest.outputs[0].name, location)  # which is the block's, for schedules
     made = body.create("linalg.generic", operands, types, attributes, regions=1)
+    body.location = location
     elements = [each.type.element_type if isinstance(each.type, ir.ShapedType) else each.type for each in operands]
     block = made.regions[0].blocks.append(*elements, arg_locs=[location] * len(elements))
     nest.arguments = dict(zip(nest.elements, block.arguments, strict=True))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
+"""sch.decompose_reduction: what a reduction starts from, in loops of its own."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@I.ir_module
+class Module:
+    # CHECK-LABEL: def before_the_reduction(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(32):
+    # CHECK-NEXT:             C[i, j] = 0.0
+    # CHECK-NEXT:             for k in range(8):
+    # CHECK-NEXT:                 v0 = A[i, k]
+    # CHECK-NEXT:                 v1 = B[k, j]
+    # CHECK-NEXT:                 v2 = C[i, j]
+    # CHECK-NEXT:                 v3 = arith.addf(v2, arith.mulf(v0, v1, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:                 C[i, j] = v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def before_the_reduction(
+        A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    "i, j, k = sch.get_loops(C)",
+                    "C_init = sch.decompose_reduction(C, k)",
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 32, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # CHECK-LABEL: def before_all(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(32):
+    # CHECK-NEXT:             C[i, j] = 0.0
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             for k in range(32):
+    # CHECK-NEXT:                 v0 = A[j, i]
+    # CHECK-NEXT:                 v1 = B[i, k]
+    # CHECK-NEXT:                 v2 = C[j, k]
+    # CHECK-NEXT:                 v3 = arith.addf(v2, arith.mulf(v0, v1, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:                 C[j, k] = v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def before_all(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    "i, j, k = sch.get_loops(C)",
+                    "sch.reorder(k, i, j)",
+                    "C_init = sch.decompose_reduction(C, k)",
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 32, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
+"""What sch.rfactor refuses."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'i' is no loop of the reduction in 'C'}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "C_rf = sch.rfactor(i, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' has 2 dimensions: factor_axis is from -3 to 2}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "C_rf = sch.rfactor(k, 3)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{is in the same loops as 'C': rfactor it before}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "C_init = sch.decompose_reduction(C, k)",
+                "C_rf = sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' starts from something else than 0, which each part would add}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, k = sch.get_loops(C)",
+                "C_rf = sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, k in T.grid(8, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(2)
+            C[vi] = C[vi] + A[vi, vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{its steps cannot be put together again}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, k = sch.get_loops(C)",
+                "C_rf = sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, k in T.grid(8, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(1)
+            C[vi] = C[vi] / A[vi, vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-error@+1 {{it gives 0 handles for 1 names}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "i_k = sch.reorder(i, k, j)",
+                "i_k_fused = sch.fuse(i, k)",
+                "C_rf = sch.rfactor(i_k_fused, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'i_k_fused' goes along the reduction and along an iter that is none: it was fused of both}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "sch.reorder(i, k, j)",
+                "i_k_fused = sch.fuse(i, k)",
+                "C_rf = sch.rfactor(i_k_fused, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'k' is unrolled already}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "sch.unroll(k)",
+                "C_rf = sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
+"""sch.rfactor: a reduction in parts, which are lanes here."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@I.ir_module
+class Module:
+    # CHECK-LABEL: def lanes(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(3):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 vector.store(I.const(I.attr("dense<0.000000e+00> : vector<8xf32>")), v0, i, 0)
+    # CHECK-NEXT:             v1 = vector.load(A, i, j * 8, T.float32x8)
+    # CHECK-NEXT:             v2 = vector.load(v0, i, 0, T.float32x8)
+    # CHECK-NEXT:             vector.store(arith.addf(v2, v1, fastmath="contract"), v0, i, 0)
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 B[i] = 0.0
+    # CHECK-NEXT:             v1 = v0[i, j]
+    # CHECK-NEXT:             v2 = B[i]
+    # CHECK-NEXT:             B[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def lanes(A: T.Buffer((4, 24), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "k_0, k_1 = sch.split(k, [None, 8])",
+                    "sch.reorder(i, k_0, k_1)",
+                    "B_rf = sch.rfactor(k_1, 1)",
+                    "a, b, c = sch.get_loops(B_rf)",
+                    "sch.vectorize(c)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 24):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]

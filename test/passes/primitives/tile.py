@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
+"""sch.tile: loops over tiles, and in them."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@I.ir_module
+class Module:
+    # CHECK-LABEL: def tiles(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 for l in range(16):
+    # CHECK-NEXT:                     for i0 in range(8):
+    # CHECK-NEXT:                         if i0 == 0:
+    # CHECK-NEXT:                             C[i * 2 + k, j * 16 + l] = 0.0
+    # CHECK-NEXT:                         v0 = i * 2 + k
+    # CHECK-NEXT:                         v1 = A[v0, i0]
+    # CHECK-NEXT:                         v2 = j * 16 + l
+    # CHECK-NEXT:                         v3 = B[i0, v2]
+    # CHECK-NEXT:                         v4 = C[v0, v2]
+    # CHECK-NEXT:                         v5 = arith.addf(v4, arith.mulf(v1, v3, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:                         C[v0, v2] = v5
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def tiles(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    "i, j, k = sch.get_loops(C)",
+                    "a, b, c, d = sch.tile(i, j, 2, 16)",
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 32, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules as a whole: handles, text, what is refused, and that nothing is half done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from own_rules import without_new
+from relax_mlir.passes.primitives import registry as primitives
+from relax_mlir.passes.schedule import registry as schedules
+from relax_mlir.targets.core.registry import all_targets, load_schedules
+from schedule_kernels import KERNELS, check, kernel
+
+import relax_mlir as rx
+from relax_mlir import relax
+from relax_mlir.patterns import structure
+
+
+def product() -> tuple[rx.Schedule, Any, list[Any]]:
+    sch = rx.Schedule(kernel("matmul").module())
+    block = sch.get_block("C")
+    return sch, block, sch.get_loops(block)
+
+
+def test_the_module_that_was_given_stays_as_it_was() -> None:
+    module = kernel("matmul").module()
+    before = str(module)
+    sch = rx.Schedule(module)
+    sch.unroll(sch.split(sch.get_loops(sch.get_block("C"))[0], [None, 4])[1])
+    assert str(module) == before and "tir.schedule" in str(sch.mod)
+
+
+def test_a_schedule_goes_on_where_another_one_ended() -> None:
+    sch, _, (i, *_) = product()
+    sch.split(i, [None, 4])
+    again = rx.Schedule(sch.mod)
+    assert again.show() == sch.show() and again.trace == sch.trace
+    again.vectorize(again.get_loops(again.get_block("C"))[1])
+    check(kernel("matmul"), again)
+
+
+def test_the_trace_is_python_that_does_it_again() -> None:
+    sch, block, (i, _, k) = product()
+    outer, inner = sch.split(i, factors=[None, 4])
+    sch.reorder(outer, k, inner)
+    sch.annotate(outer, "grain", 2)
+    assert sch.trace.splitlines() == [
+        "# schedule 1",
+        'C = sch.get_block("C")',
+        "i, j, k = sch.get_loops(C)",
+        "i_0, i_1 = sch.split(i, [None, 4])",
+        "sch.reorder(i_0, k, i_1)",
+        'sch.annotate(i_0, "grain", 2)',
+    ]
+    names = {"sch": rx.Schedule(kernel("matmul").module())}
+    exec(sch.trace, names)
+    assert names["sch"].show() == sch.show()
+    del block
+
+
+def test_a_script_keeps_the_schedule() -> None:
+    sch, _, (i, *_) = product()
+    sch.split(i, [None, 4])
+    text = sch.mod.script()
+    again = rx.Module.from_script(text)
+    assert again.script() == text and rx.Schedule(again).show() == sch.show()
+
+
+TWO = """
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+@I.ir_module
+class Two:
+    @T.prim_func
+    def double(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+        for i, j in T.grid(4, 8):
+            with T.block("same"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+    @T.prim_func
+    def more(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+        for i, j in T.grid(4, 8):
+            with T.block("same"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")):
+        cls = Two
+        y = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+        return R.call_tir(cls.more, (y,), out_sinfo=R.Tensor((4, 8), "float32"))
+"""
+
+
+def test_several_functions() -> None:
+    sch = rx.Schedule(rx.Module.from_script(TWO))
+    with pytest.raises(rx.RelaxError, match="@double and @more have such a block; say which one"):
+        sch.get_block("same")
+    with pytest.raises(rx.RelaxError, match="there is no PrimFunc 'doubl'; did you mean 'double'"):
+        sch.get_block("same", "doubl")
+    with pytest.raises(rx.RelaxError, match=r"no PrimFunc has such a block; did you mean 'same'\? \(there are"):
+        sch.get_block("sama")
+    for name in ("double", "more"):
+        i, j = sch.get_loops(sch.get_block("same", name))
+        sch.vectorize(j)
+    with pytest.raises(rx.RelaxError, match="expected loops and blocks of one PrimFunc of this schedule, got"):
+        sch.reorder(i, sch.get_loops(sch.get_block("same", "double"))[0])
+    again = rx.Schedule(rx.Module.from_script(TWO), trace=sch.trace)
+    assert again.trace == sch.trace
+    x = np.ones((4, 8), "float32")
+    np.testing.assert_array_equal(rx.compile(again.mod)["main"](x), x * 3)
+
+
+def test_a_schedule_of_nothing() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.exp(*f))
+    with pytest.raises(rx.RelaxError, match="there is no PrimFunc to schedule: legalize the graph first"):
+        rx.Schedule(module)
+
+
+def test_loops_over_memory_have_no_blocks() -> None:
+    module = rx.Module.from_script("""
+from relax_mlir.script import tir as T
+
+@T.prim_func
+def sums(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    B[0] = A[0]
+    for i in range(7):
+        B[i + 1] = B[i] + A[i + 1]
+""")
+    with pytest.raises(rx.RelaxError, match="only operations of linalg, and views of what they work on, can be"):
+        rx.Schedule(module).get_block("B")
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (lambda sch, block, i: sch.split(block, [None, 2]), "expected a loop of this schedule, got BlockRV"),
+        (lambda sch, block, i: sch.get_loops(i), "expected a block of this schedule, got LoopRV"),
+        (lambda sch, block, i: sch.split(i), "missing a required argument: 'factors'"),
+        (lambda sch, block, i: sch.split(i, [None, 2], 1, 2, 3), "too many positional arguments"),
+        (lambda sch, block, i: sch.split("i", [None, 2]), "got those of nothing"),
+        (lambda sch, block, i: sch.annotate(i, "note", object()), "a schedule is text"),
+        (lambda sch, block, i: sch.cache_read(block, 0, 3), "'3' is no scope of memory"),
+        (lambda sch, block, i: sch.transform_layout(block, 0, lambda a, b: a / b), "the index map: TypeError"),
+        (lambda sch, block, i: sch.transform_layout(block, 0, 3), "is no index map, a function of indices, but 3"),
+        (lambda sch, block, i: sch.bind(i, 3), "'3' is no axis of threads"),
+        (lambda sch, block, i: sch.pad_einsum(block, 4), "expected 3 numbers of at least 1"),
+        (lambda sch, block, i: sch.tensorize(i, 4), "unknown tensor intrinsic"),
+        (lambda sch, block, i: sch.rfactor(i, "a"), "factor_axis is from"),
+    ],
+)
+def test_bad_arguments(step: Callable[..., Any], message: str) -> None:
+    sch, block, (i, *_) = product()
+    before = sch.show(), sch.trace
+    with pytest.raises(rx.RelaxError) as error:
+        step(sch, block, i)
+    assert message in str(error.value) and "Traceback" not in str(error.value)
+    assert (sch.show(), sch.trace) == before
+
+
+def test_unknown_steps_are_told_apart() -> None:
+    sch, *_ = product()
+    with pytest.raises(AttributeError, match="a schedule has no 'splitt'; did you mean 'split'"):
+        sch.splitt(1)
+    assert {"split", "tensorize", "rfactor", "mod", "trace"} <= set(dir(sch))
+    assert "Makes several loops of one" in sch.split.__doc__
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "a schedule's first line says which version it is"),
+        (["# schedule 2"], "expected '# schedule 1', found '# schedule 2'"),
+        (["# schedule 1", "import os"], "line 2 of the schedule, 'import os': expected a call of sch"),
+        (["# schedule 1", "C = sch.get_block("], "expected one call of sch"),
+        (["# schedule 1", "x.y = sch.get_block('C')"], "only names are assigned to"),
+        (["# schedule 1", "C = sch.get_block(open('f'))"], "is neither a value nor a handle"),
+        (["# schedule 1", "C = sch.get_block('C')", "i, j = sch.get_loops(C)"], "it gives 4 handles for 2 names"),
+        (["# schedule 1", "C = sch.get_block('C')", "sch.unroll(k)"], "no line before it gives 'k'"),
+        (["# schedule 1", "C = sch.get_block('C')", "sch.explode(C)"], "unknown schedule primitive 'explode'"),
+    ],
+)
+def test_texts_that_are_no_schedules(lines: list[str], message: str) -> None:
+    sch, _, (i, *_) = product()
+    sch.split(i, [None, 4])
+    before = sch.show(), sch.trace
+    with pytest.raises(rx.RelaxError) as error:
+        sch.replay("\n".join(lines))
+    assert message in str(error.value)
+    assert (sch.show(), sch.trace) == before
+
+
+# ---- rules that choose ----
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    load_schedules(all_targets())
+    primitives.primitive_names()
+    with without_new(schedules._SCHEDULES), without_new(primitives._PRIMITIVES):
+        yield
+
+
+def graph() -> rx.Module:
+    module = rx.Module()
+    with module.function("main", {"a": rx.tensor(("n", 8)), "b": rx.tensor((8, 6))}) as f:
+        f.returns(relax.nn.relu(relax.matmul(*f)))
+    return module
+
+
+def agrees(module: rx.Module) -> bool:
+    a, b = (np.random.default_rng(0).standard_normal(shape).astype("float32") for shape in ((5, 8), (8, 6)))
+    result = np.from_dlpack(rx.compile(module)["main"](a, b))
+    return bool(np.allclose(result, np.maximum(a @ b, 0), atol=1e-5))
+
+
+def unrolled(seen: list[str]) -> Callable[..., Any]:
+    def rule(function: Any, context: Any) -> Any:
+        sch = context.schedule(function)
+        name = next(block.name for tree in sch.trees() for block in tree.blocks() if block.is_reduction)
+        _, inner = sch.split(sch.get_loops(sch.get_block(name))[0], [None, 4])
+        sch.unroll(inner)
+        seen.append(sch.show())
+        return sch
+
+    return rule
+
+
+def test_a_rule_of_an_operator(forgotten: None) -> None:
+    seen: list[str] = []
+    rx.register_schedule(operator="relax.matmul", target="llvm")(unrolled(seen))
+    assert agrees(graph()) and len(seen) == 1 and "T.unroll(4)" in seen[0]
+    lowered = rx.lower(graph(), pipeline=rx.stages("llvm").until("plan"))
+    assert "sch.unroll" in str(lowered) and "tir.plan" not in str(lowered)
+
+
+def test_a_rule_of_a_pattern_comes_before_the_compilers_own(forgotten: None) -> None:
+    seen: list[str] = []
+    rx.register_schedule("out_ewise_fusable", target="llvm")(unrolled(seen))
+    assert agrees(graph()) and len(seen) == 1
+
+
+def test_a_rule_of_a_structure_comes_first(forgotten: None) -> None:
+    seen: list[str] = []
+    wanted = structure("""
+func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32>
+    attributes {tir.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %1 = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%0 : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}""")
+    rx.register_schedule(structure=wanted, target="llvm")(unrolled(seen))
+
+    @rx.register_schedule(operator="relax.matmul", target="llvm")
+    def never(function: Any, context: Any) -> Any:
+        seen.append("operator")
+        return context.decline("only what has no structure")
+
+    module = rx.Module()
+    with module.function("main", {"a": rx.tensor(("n", 8)), "b": rx.tensor((8, 6))}) as f:
+        f.returns(relax.matmul(*f))
+    rx.compile(module)
+    assert len(seen) == 1 and seen[0] != "operator"
+    assert agrees(graph()) and seen[1:] == ["operator"], "with a relu it is another structure"
+
+
+def test_what_a_rule_declines_is_planned_as_ever(forgotten: None) -> None:
+    @rx.register_schedule(operator="relax.matmul", target="llvm")
+    def never(function: Any, context: Any) -> Any:
+        context.schedule(function).get_loops  # noqa: B018  # begun, and left
+        return context.decline("never")
+
+    assert agrees(graph())
+    assert "tir.plan" in str(rx.lower(graph(), pipeline=rx.stages("llvm").until("plan")))
+
+
+def test_registrations_that_mean_nothing(forgotten: None) -> None:
+    with pytest.raises(rx.RelaxError, match="a schedule is for an operator pattern, an operator or a structure"):
+        rx.register_schedule(target="llvm")
+    with pytest.raises(rx.RelaxError, match=r"'matmul' is no operator's full name, like 'relax\.matmul'"):
+        rx.register_schedule(operator="matmul", target="llvm")
+    rx.register_schedule(operator="relax.matmul", target="llvm")(unrolled([]))
+    with pytest.raises(rx.RelaxError, match=r"operator 'relax\.matmul' has a schedule for target 'llvm' already"):
+        rx.register_schedule(operator="relax.matmul", target="llvm")(lambda function, context: None)
+
+
+def test_an_own_primitive(forgotten: None) -> None:
+    @rx.register_primitive
+    def halve(edit: Any, loop: Any) -> Any:
+        """Two loops of one."""
+        if edit.loop(loop).extent == 1:
+            edit.refuse("one step has no halves")
+        return primitives.find_primitive("split").function(edit, loop, [2, None])
+
+    sch, _, (i, *_) = product()
+    outer, _ = sch.halve(i)
+    one, _ = sch.split(outer, [1, None])
+    with pytest.raises(rx.RelaxError, match=r"halve\(i_0_0\): one step has no halves"):
+        sch.halve(one)
+    check(kernel("matmul"), rx.Schedule(kernel("matmul").module(), trace=sch.trace))
+    with pytest.raises(rx.RelaxError, match="has no doc string, which is its help"):
+        rx.register_primitive(lambda edit: None)
+
+
+def test_show_is_read_back_where_it_is_plain() -> None:
+    """What is shown is TVMScript."""
+    for each in KERNELS:
+        if each.name not in ("softmax", "gather", "rows", "products_of_bytes"):
+            text = "from relax_mlir.script import tir as T\n\n" + rx.Schedule(each.module()).show()
+            arrays = each.arrays(0)
+            result = rx.compile(rx.Module.from_script(text))["main"](*arrays)
+            np.testing.assert_allclose(result, each.expected(*arrays), rtol=2e-5, atol=2e-5)

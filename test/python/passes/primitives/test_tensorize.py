@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tensorize: an intrinsic takes a nest that is what it says, and no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from relax_mlir.emit import vectors
+from schedule_kernels import check, kernel
+
+import relax_mlir as rx
+from relax_mlir import te
+
+ROWS, COLUMNS, STEPS = 4, 16, 8
+
+
+def product(rows: int, columns: int, steps: int, dtype: str = "float32") -> rx.Module:
+    """C + A @ B: without an init."""
+    text = f"""
+from relax_mlir.script import tir as T
+
+@T.prim_func
+def tile(A: T.Buffer(({rows}, {steps}), "{dtype}"), B: T.Buffer(({steps}, {columns}), "{dtype}"),
+         C: T.Buffer(({rows}, {columns}), "{dtype}")):
+    for i, j, k in T.grid({rows}, {columns}, {steps}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            C[vi, vj] = A[vi, vk] * B[vk, vj] + C[vi, vj]
+"""
+    return rx.Module.from_script(text)
+
+
+def emit(a: Any, b: Any, c: Any) -> None:
+    row = vectors.vector_of(COLUMNS, c.type.element_type)
+    sums = [vectors.load(row, c, i, 0) for i in range(ROWS)]
+    for k in range(STEPS):
+        here = vectors.load(row, b, k, 0)
+        each = [vectors.spread(row, rx.loops.load(a, i, k)) for i in range(ROWS)]
+        sums = [vectors.multiply_add(here, value, total) for value, total in zip(each, sums, strict=True)]
+    for i, total in enumerate(sums):
+        vectors.store(total, c, i, 0)
+
+
+rx.register_tensor_intrin("tests.tile", product(ROWS, COLUMNS, STEPS))(emit)
+rx.register_tensor_intrin("tests.short", product(ROWS, COLUMNS, 4))(lambda a, b, c: None)
+rx.register_tensor_intrin("tests.double", product(ROWS, COLUMNS, STEPS, "float64"))(lambda a, b, c: None)
+
+
+def tiled(name: str = "matmul_relu") -> tuple[rx.Schedule, Any, list[Any]]:
+    sch = rx.Schedule(kernel(name).module())
+    block = sch.get_block("Y" if name == "matmul_relu" else "C")
+    i, j, k = sch.get_loops(block)
+    i, rows = sch.split(i, [None, ROWS])
+    j, columns = sch.split(j, [None, COLUMNS])
+    k, steps = sch.split(k, [None, STEPS])
+    sch.reorder(i, j, k, rows, columns, steps)
+    return sch, block, [i, j, k, rows, columns, steps]
+
+
+def test_it_computes_the_nest() -> None:
+    sch, block, (_, j, k, rows, _, _) = tiled()
+    sch.decompose_reduction(block, k)
+    sch.tensorize(rows, "tests.tile")
+    sch.parallel(sch.get_loops(block)[0])
+    check(kernel("matmul_relu"), sch)
+    again = rx.Schedule(kernel("matmul_relu").module(), trace=sch.trace)
+    assert again.show() == sch.show()
+    del j
+
+
+def test_of_a_copy_in_another_layout() -> None:
+    sch, block, (i, j, k, rows, _, _) = tiled()
+    copied = sch.cache_read(block, "B", "global")
+    sch.transform_layout(copied, ("write", 0), lambda k, j: (j // 16, k, j % 16))
+    sch.decompose_reduction(block, k)
+    sch.tensorize(rows, "tests.tile")
+    check(kernel("matmul_relu"), sch)
+    del i, j
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tests.tile", "'Y' has an init: take it out before, decompose_reduction"),
+        ("tests.til", "unknown tensor intrinsic 'tests.til'; did you mean 'tests.tile'?"),
+    ],
+)
+def test_refused_before_the_init_is_out(name: str, message: str) -> None:
+    sch, _, (*_, rows, _, _) = tiled()
+    with pytest.raises(rx.RelaxError, match=message.replace("?", r"\?")):
+        sch.tensorize(rows, name)
+
+
+def refusal(name: str, prepare: Any = lambda sch, loops: loops[3], kernel_name: str = "matmul_relu") -> str:
+    sch, block, loops = tiled(kernel_name)
+    sch.decompose_reduction(block, loops[2])
+    loop, before = prepare(sch, loops), sch.show()
+    with pytest.raises(rx.RelaxError) as error:
+        sch.tensorize(loop, name)
+    assert sch.show() == before
+    return str(error.value)
+
+
+def test_refusals_tell_the_difference() -> None:
+    assert "'vk' has 8 steps, the intrinsic's 'vk' 4" in refusal("tests.short")
+    assert "computes something else" in refusal("tests.double")
+    fewer = refusal("tests.tile", lambda _, loops: loops[4])
+    assert "2 variables of 'Y' move inside of the loop, the intrinsic has 3" in fewer
+
+    def unrolled(sch: rx.Schedule, loops: list[Any]) -> Any:
+        sch.unroll(loops[5])
+        return loops[3]
+
+    assert "is unrolled: an intrinsic runs serial loops" in refusal("tests.tile", unrolled)
+    assert "has points only where" in refusal("tests.tile", kernel_name="matmul")
+
+
+def test_what_it_computes_stays_so() -> None:
+    sch, block, (_, _, k, rows, columns, steps) = tiled()
+    sch.decompose_reduction(block, k)
+    sch.tensorize(rows, "tests.tile")
+    before = sch.show()
+    for spoil in (lambda: sch.unroll(steps), lambda: sch.vectorize(columns), lambda: sch.rfactor(steps, 0)):
+        with pytest.raises(rx.RelaxError):
+            spoil()
+        assert sch.show() == before
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        (kernel("matmul").module(), "one block, without an init"),
+        (kernel("softmax").module(), "one block, without an init"),
+    ],
+)
+def test_what_describes_no_intrinsic_is_refused(description: rx.Module, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        rx.register_tensor_intrin("tests.bad", description)(emit)
+
+
+def test_a_second_one_of_a_name_is_refused() -> None:
+    with pytest.raises(rx.RelaxError, match=r"there is a tensor intrinsic 'tests\.tile' already"):
+        rx.register_tensor_intrin("tests.tile", product(1, 1, 1))(lambda a, b, c: None)
+
+
+def test_te_describes_one_too() -> None:
+    a = te.placeholder((8,), name="A")
+    doubled = te.compute((8,), lambda i: a[i] * 2.0, name="B")
+
+    @rx.register_tensor_intrin("tests.twice", te.create_prim_func([a, doubled]))
+    def twice(x: Any, y: Any) -> None:
+        here = vectors.load(vectors.vector_of(8, x.type.element_type), x, 0)
+        vectors.store(here + here, y, 0)
+
+    sch = rx.Schedule(kernel("blur").module())
+    before = sch.show()
+    with pytest.raises(rx.RelaxError, match="'vj' has 20 steps, the intrinsic's 'vi' 8"):
+        sch.tensorize(sch.get_loops(sch.get_block("B"))[1], "tests.twice")
+    assert sch.show() == before
+    x = te.placeholder((4, 16), name="X")
+    module = te.create_prim_func([x, te.compute((4, 16), lambda i, j: x[i, j] * 2.0, name="Y")])
+    sch = rx.Schedule(module)
+    sch.tensorize(sch.split(sch.get_loops(sch.get_block("Y"))[1], [None, 8])[1], "tests.twice")
+    array = np.random.default_rng(0).standard_normal((4, 16)).astype("float32")
+    np.testing.assert_array_equal(rx.compile(sch.mod)["main"](array), array * 2)
