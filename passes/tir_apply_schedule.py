@@ -20,8 +20,11 @@ class TirApplySchedule(Pass):
     name: ClassVar[str] = "tir-apply-schedule"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = (
-        *("affine", "arith", "bufferization", "func", "linalg", "memref", "scf", "tensor", "vector"),
+        *("affine", "arith", "bufferization", "func", "gpu", "linalg", "memref", "scf", "tensor", "vector"),
     )
+
+    #: Whether bound loops are threads of kernels; else they run in order.
+    threads: bool = False
 
     def run(self, op: Operation) -> None:
         scheduled = [function for function in prim_funcs_in(op) if schedule_lines(function) is not None]
@@ -30,4 +33,4 @@ class TirApplySchedule(Pass):
         from .loops.schedule import apply_schedule  # seldom needed, and all primitives with it
 
         for function in scheduled:
-            apply_schedule(function)
+            apply_schedule(function, has_threads=self.threads)

@@ -30,10 +30,11 @@ from ..primitives.registry import Edit, Primitive, Refused, find_primitive, prim
 from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
+from .kernels import KernelWriter
 from .show import show_tree
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
-from .writing import write_tree
+from .writing import Writer, write_tree
 
 
 class Trace(str):
@@ -331,12 +332,18 @@ def _prim_funcs_of(module: Any) -> dict[str, Operation]:
 # ---- at a PrimFunc ----
 
 
-def apply_schedule(function: Operation) -> None:
-    """Has a PrimFunc run as its schedule says, over memory: another operation takes its place."""
+def apply_schedule(function: Operation, *, has_threads: bool = False) -> None:
+    """Has a PrimFunc run as its schedule says, over memory: another operation takes its place. `has_threads`: bound
+    loops are kernels."""
     schedule, name = Schedule(function), symbol_name(function)
     tree, scratch = schedule._tree(name), schedule._reads[name]
-    write_tree(scratch.function, scratch.read, tree)
-    Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(scratch.module)
+    try:
+        write_tree(scratch.function, scratch.read, tree, KernelWriter if has_threads else Writer)
+    except RelaxError as error:
+        raise located_error(error.message, function.location, error.notes) from None
+    # A kernel of one block is a loop of one step, which is none for canonicalize.
+    tidied = "func.func(cse)" if has_threads else "func.func(canonicalize,cse)"
+    Pipeline([tidied], verify_each=False).run(scratch.module)
     with function.context:
         for op in operations_of(body_of(scratch.module.operation)):
             if symbol_name(op) == name or op.name == "memref.global":

@@ -34,12 +34,12 @@ from .tree import PARALLEL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, N
 GRAIN = "grain"
 
 
-def write_tree(function: Operation, read: Read, tree: Tree) -> None:
+def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:
     """The function runs as the tree says, from here on."""
     block = body_of(function)
     end = last_of(block)
     with function.context, function.location, ir.InsertionPoint(end):
-        _Writer(read, tree).write()
+        writer(read, tree).write()
     for op in reversed(operations_of(block)):
         if op != end and _is_replaced(op):
             op.erase()
@@ -67,7 +67,7 @@ class _Lanes:
 
 
 @dataclass(frozen=True)
-class _State:
+class State:
     """Where code is emitted: what is known of loops around."""
 
     #: Loops' variables: values, or numbers where they are unrolled.
@@ -77,12 +77,15 @@ class _State:
     memory: Mapping[Buffer, tuple[Value, Place]] = field(default_factory=dict)
     #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
     stack: IrBlock | None = None
+    #: In a kernel: which thread of its block it is, by the axes of threads; those whose loops are around.
+    threads: Mapping[str, Number] | None = None
+    entered: frozenset[str] = frozenset()
 
-    def with_known(self, name: str, value: Value | int) -> _State:
+    def with_known(self, name: str, value: Value | int) -> State:
         return replace(self, known={**self.known, name: value})
 
 
-class _Writer:
+class Writer:
     def __init__(self, read: Read, tree: Tree):
         self._read, self._tree = read, tree
         self._extents = tree.extents()
@@ -92,18 +95,18 @@ class _Writer:
         memory = {
             buffer: (value, Place((), buffer.shape)) for buffer, value in self._read.memory.items() if buffer.is_given
         }
-        self._within("", self._tree.body, _State(memory=memory, stack=ir.InsertionPoint.current.block))
+        self._within("", self._tree.body, State(memory=memory, stack=ir.InsertionPoint.current.block))
 
     # ---- loops ----
 
-    def _nodes(self, nodes: Sequence[Node], state: _State) -> None:
+    def _nodes(self, nodes: Sequence[Node], state: State) -> None:
         for node in nodes:
             if isinstance(node, Block):
                 self._block(node, state)
             else:
                 self._loop(node, state)
 
-    def _within(self, name: str, nodes: Sequence[Node], state: _State) -> None:
+    def _within(self, name: str, nodes: Sequence[Node], state: State) -> None:
         """What a loop repeats, with the memory that lives for one of its steps."""
         own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
         held: list[Value] = []
@@ -116,7 +119,7 @@ class _Writer:
         for value in held:
             ir.Operation.create("memref.dealloc", operands=[value])
 
-    def _allocate(self, buffer: Buffer, place: Place, state: _State) -> tuple[Value, bool]:
+    def _allocate(self, buffer: Buffer, place: Place, state: State) -> tuple[Value, bool]:
         sizes = [self._size(size, state) for size in place.sizes]
         shape, dynamic = linalg.static_and_dynamic(sizes)
         type_ = ir.MemRefType.get(shape, buffer.element)
@@ -129,7 +132,7 @@ class _Writer:
         with ir.InsertionPoint.at_block_begin(state.stack):
             return result_of("memref.alloca", dynamic, type_, **attributes), False
 
-    def _loop(self, loop: Loop, state: _State) -> None:
+    def _loop(self, loop: Loop, state: State) -> None:
         if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
             lanes = _Lanes(loop.name, loop.extent)
             return self._within(loop.name, loop.body, replace(state, lanes=lanes))
@@ -149,7 +152,7 @@ class _Writer:
         loops.for_range(0, self._size(loop.extent, state), body, grain=grain)
         return None
 
-    def _tensorized(self, loop: Loop, state: _State) -> None:
+    def _tensorized(self, loop: Loop, state: State) -> None:
         """The intrinsic, on the parts of memory that one run of the loop uses."""
         intrin = find_intrin(str(loop.annotations[INTRIN]))
         memrefs = []
@@ -160,11 +163,11 @@ class _Writer:
 
     # ---- indices ----
 
-    def _size(self, size: Size, state: _State) -> Number | int:
+    def _size(self, size: Size, state: State) -> Number | int:
         """A size or an index here: a number where all that it is made of is one."""
         return emit_size(size, lambda name: self._variable(name, state))
 
-    def _variable(self, name: str, state: _State) -> Number | int:
+    def _variable(self, name: str, state: State) -> Number | int:
         if name in state.known:
             known = state.known[name]
             return known if isinstance(known, int) else number(known)
@@ -173,7 +176,7 @@ class _Writer:
 
     # ---- blocks ----
 
-    def _block(self, block: Block, state: _State) -> None:
+    def _block(self, block: Block, state: State) -> None:
         if state.lanes is not None and not self._fits_lanes(block, state.lanes):
             for lane in range(state.lanes.count):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
@@ -234,7 +237,7 @@ class _Writer:
     def _fits_access(self, block: Block, access: Access, lanes: _Lanes) -> bool:
         return all(factor_of(index, lanes.name) is not None for index in block.placed(access).indices)
 
-    def _conditions(self, block: Block, state: _State) -> tuple[list[Number | bool], Value | None]:
+    def _conditions(self, block: Block, state: State) -> tuple[list[Number | bool], Value | None]:
         """What must hold for a point to be one, and which lanes have one."""
         conditions: list[Number | bool] = []
         mask: Value | None = None
@@ -251,13 +254,13 @@ class _Writer:
                 conditions.append(_less(-1, at))
         return conditions, mask
 
-    def _point(self, block: Block, state: _State, mask: Value | None) -> None:
+    def _point(self, block: Block, state: State, mask: Value | None) -> None:
         """One point of a block, or one vector of them."""
         if block.inits is not None:
             self._start(block, state, mask)
         self._store(block, block.results, state, mask)
 
-    def _start(self, block: Block, state: _State, mask: Value | None) -> None:
+    def _start(self, block: Block, state: State, mask: Value | None) -> None:
         """Before the first step of the reductions."""
         assert block.inits is not None
         first: list[Number | bool] = []
@@ -275,7 +278,7 @@ class _Writer:
         inits = block.inits
         loops.when(both, lambda: self._store(block, inits, state, mask))
 
-    def _store(self, block: Block, results: Sequence[Expr], state: _State, mask: Value | None) -> None:
+    def _store(self, block: Block, results: Sequence[Expr], state: State, mask: Value | None) -> None:
         used = set().union(*(expr.elements() for expr in results))
         point = block.point()
         accesses = [block.placed(access) for access in block.accesses]
@@ -304,7 +307,7 @@ class _Writer:
         for access, value in zip(accesses[len(block.reads) :], values, strict=True):
             self._put(access, value, state, mask)
 
-    def _lane_indices(self, at: Size, state: _State) -> Value:
+    def _lane_indices(self, at: Size, state: State) -> Value:
         assert state.lanes is not None
         each = [
             as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
@@ -314,17 +317,17 @@ class _Writer:
 
     # ---- memory ----
 
-    def _at(self, access: Access, state: _State) -> tuple[Value, list[Number | int]]:
+    def _at(self, access: Access, state: State) -> tuple[Value, list[Number | int]]:
         memory, place = state.memory[access.buffer]
         return memory, [self._size(index, state) for index in place.inside(access.indices)]
 
-    def _moves(self, access: Access, state: _State) -> list[int]:
+    def _moves(self, access: Access, state: State) -> list[int]:
         """By how much each index moves from lane to lane."""
         assert state.lanes is not None
         moves = [factor_of(index, state.lanes.name) for index in access.indices]
         return [0 if move is None else move for move in moves]
 
-    def _load(self, access: Access, state: _State, mask: Value | None) -> Value:
+    def _load(self, access: Access, state: State, mask: Value | None) -> Value:
         if state.lanes is None:
             memory, at = self._at(access, state)
             return loops.load(memory, *at)
@@ -338,7 +341,7 @@ class _Writer:
             return _vector_load(memory, at, state.lanes.count, mask)
         return self._gathered(access, state, mask)
 
-    def _gathered(self, access: Access, state: _State, mask: Value | None) -> Value:
+    def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:
         """Elements that do not lie side by side, one after the other; nothing where a lane has no point."""
         assert state.lanes is not None
         elements = []
@@ -357,7 +360,7 @@ class _Writer:
             elements.append(read[0])
         return _from_elements(elements)
 
-    def _put(self, access: Access, value: Value, state: _State, mask: Value | None) -> None:
+    def _put(self, access: Access, value: Value, state: State, mask: Value | None) -> None:
         if state.lanes is None:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)

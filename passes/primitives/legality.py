@@ -44,11 +44,26 @@ def chain_of(edit: Edit, loops: Sequence[Loop]) -> list[Loop]:
 def check_independent(edit: Edit, chain: Sequence[Loop]) -> None:
     """Loops may run in any order where no block needs what another step of them has made."""
     blocks = blocks_in(chain[-1:])
+    for block in blocks:
+        _check_first(edit, block, chain)
     written = {buffer for block in blocks for buffer in block.buffers if block.writes_of(buffer)}
     for block in blocks:
         for access in block.reads:
             if access.buffer in written and not _is_made_before(blocks, block, access.buffer):
                 edit.refuse(f"'{block.name}' reads '{access.buffer.name}', which is written in the same loops")
+
+
+def _check_first(edit: Edit, block: Block, chain: Sequence[Loop]) -> None:
+    """A reduction starts where all its iters are 0, which has to come first for each element."""
+    if block.inits is None:
+        return
+    along = {SPATIAL: set[str](), REDUCE: set[str]()}
+    for each, at in zip(block.iters, block.bindings, strict=True):
+        along[each.kind] |= variables_of(at)
+    both = next((loop.name for loop in chain if loop.name in along[SPATIAL] & along[REDUCE]), None)
+    if both is not None:
+        problem = f"'{both}' goes along the reduction of '{block.name}' and along an iter that is none"
+        edit.refuse(f"{problem}: decompose the reduction before its loops run in another order")
 
 
 def _is_made_before(blocks: Sequence[Block], reader: Block, buffer: object) -> bool:

@@ -49,7 +49,7 @@ _LAUNCHES = Stage(
 )
 _PLAN = Stage(
     "plan",
-    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}", "tir-apply-schedule"),
+    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}", "tir-apply-schedule{threads=true}"),
     "rows become steps of a loop, products get plans, what has a schedule runs as that says",
     verify="end",
 )
