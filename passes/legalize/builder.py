@@ -161,12 +161,11 @@ class RuleBuilder:
         says. Where outputs have unknown sizes, `sizes(*inputs)` computes them, in order, in a PrimFunc that is called
         before.
         """
-        return self._call(body, inputs, outputs, pattern or self._pattern, name, sizes, on_memrefs=False)
+        return self._call(body, inputs, outputs, self._pattern(pattern), name, sizes, on_memrefs=False)
 
-    @property
-    def _pattern(self) -> OpPattern | str:
-        """What the operator's row says."""
-        return self.op.definition.pattern or OpPattern.OPAQUE
+    def _pattern(self, given: OpPattern | str | None) -> OpPattern | str:
+        """What the operator's row says, where nothing is given."""
+        return self.op.definition.pattern or OpPattern.OPAQUE if given is None else given
 
     def call_te(
         self,
@@ -192,7 +191,7 @@ class RuleBuilder:
 
         on_memory = needs_memory(outputs)
         kind = OpPattern.OPAQUE if on_memory else pattern
-        return self._call(body, values, None, kind or self._pattern, name, None, on_memrefs=on_memory)
+        return self._call(body, values, None, self._pattern(kind), name, None, on_memrefs=on_memory)
 
     def loops(
         self,
