@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.ranges import Range, ranges_of
 from ..loops.tree import Block, Buffer, Loop, Node, blocks_in
-from .moving import check_moves, check_nothing_between, in_loops, inside_of, order_of, plain_iter
+from .moving import check_moves, check_passes, in_loops, inside_of, order_of, plain_iter
 from .registry import Edit, register_primitive
 
 
@@ -33,7 +33,8 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
     order = order_of(edit)
     first = next((order[each.name] for each in blocks_in(around.body[place:])), len(order))
     passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] < first]
-    check_nothing_between(edit, found, passed)
+    check_passes(edit, found, passed)
+    check_passes(edit, found, inside, between=written(found))
     node = in_loops(edit, found, _needed(found, around, inside), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
     edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])

@@ -9,7 +9,7 @@ from ...dialects.core.symbols_expr import Size, substituted
 from ..loops.handles import BlockRV
 from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import Access, Block, Buffer
-from .moving import check_nothing_between, order_of, plain_iter
+from .moving import check_passes, order_of, plain_iter
 from .registry import Edit, register_primitive
 
 
@@ -28,8 +28,8 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.refuse(f"'{buffer.name}' is read at places that are computed")
     order = order_of(edit)
     last = max(order[each.name] for each in readers)
-    passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] < last]
-    check_nothing_between(edit, found, [each for each in passed if buffer not in each.buffers])
+    passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] <= last]
+    check_passes(edit, found, passed, between=[buffer])
     edit.tree = edit.tree.mapped(lambda each: _inlined(found, each) if each in readers else each)
     edit.replace(found.name, [])
     edit.tree = edit.tree.without_unused()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
@@ -12,12 +12,18 @@ from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, var
 from .registry import Edit
 
 
-def check_nothing_between(edit: Edit, block: Block, others: Sequence[Block]) -> None:
-    """No block that it passes may write what it reads or writes, or read what it writes."""
+def check_passes(edit: Edit, block: Block, others: Iterable[Block], *, between: Collection[Buffer] = ()) -> None:
+    """No block that it passes may write what it reads or writes, or read what it writes.
+
+    Those whose loops it comes to run in are passed, too, as its steps and theirs take turns; of the buffers between
+    them the caller knows that each element is made before it is read.
+    """
     for other in others:
         if other is block:
             continue
         for buffer in block.buffers:
+            if buffer in between:
+                continue
             is_written = bool(block.writes_of(buffer))
             if other.writes_of(buffer) or (is_written and buffer in other.buffers):
                 verb = "writes" if other.writes_of(buffer) else "reads"

@@ -9,7 +9,7 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.ranges import Range, ranges_of
 from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in
-from .moving import check_moves, check_nothing_between, in_loops, inside_of, is_reduced_by, order_of, written_by
+from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
 from .registry import Edit, register_primitive
 
 
@@ -40,7 +40,8 @@ def reverse_compute_at(
     before = blocks_in(around.body[:place])
     last = max(order[each.name] for each in before)
     passed = [each for each in edit.tree.blocks() if last < order[each.name] < order[found.name]]
-    check_nothing_between(edit, found, passed)
+    check_passes(edit, found, passed)
+    check_passes(edit, found, inside, between=made)
     node = in_loops(edit, found, _made(edit, found, around, inside, made), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)

@@ -10,7 +10,7 @@ from ..loops.handles import BlockRV
 from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import Block, iter_variable
 from .compute_inline import check_inlinable, merged
-from .moving import check_nothing_between, order_of, plain_iter
+from .moving import check_passes, order_of, plain_iter
 from .registry import Edit, register_primitive
 
 
@@ -35,8 +35,8 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     check_inlinable(edit, producer)
     values = _points(edit, found, producer)
     order = order_of(edit)
-    between = [each for each in edit.tree.blocks() if order[producer.name] < order[each.name] < order[found.name]]
-    check_nothing_between(edit, found, between)
+    passed = [each for each in edit.tree.blocks() if order[producer.name] <= order[each.name] < order[found.name]]
+    check_passes(edit, found, passed, between=[buffer])
     edit.replace(found.name, [])
     edit.replace(producer.name, [_joined(found, producer, values)])
     edit.tree = edit.tree.without_unused()

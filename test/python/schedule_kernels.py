@@ -35,6 +35,13 @@ def _softmax(x: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
+def _updated(a: np.ndarray) -> np.ndarray:
+    b = a * 2
+    d = b + 1
+    b[:, 1:] = d[:, :-1] * 0.5
+    return b + d + d
+
+
 def _convolution(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(1, 2))[:, ::2, ::2]
     return np.einsum("chwrs,ocrs->ohw", windows, w)
@@ -189,6 +196,46 @@ def gather(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Bu
             B[vi, vj] = A[T.max(I[vi], T.int64(0)), vj] + T.Cast("float32", vj)
 """
 
+_IN_PLACE = """
+@T.prim_func
+def in_place(A: T.Buffer((12, 20), "float32"), C: T.Buffer((12, 20), "float32")):
+    B = T.alloc_buffer((12, 20), "float32")
+    D = T.alloc_buffer((12, 20), "float32")
+    for i, j in T.grid(12, 20):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(12, 20):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = B[vi, vj] + T.float32(1)
+    for i, j in T.grid(12, 19):
+        with T.block("part"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj + 1] = D[vi, vj] * T.float32(0.5)
+    for i, j in T.grid(12, 20):
+        with T.block("update"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = B[vi, vj] + D[vi, vj]
+    for i, j in T.grid(12, 20):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + D[vi, vj]
+"""
+
+_SHIFTED = """
+@T.prim_func
+def shifted(A: T.Buffer((12, 16), "float32"), C: T.Buffer((12, 18), "float32")):
+    for i, j in T.grid(12, 18):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.float32(3)
+    for i, j, k in T.grid(12, 16, 2):
+        with T.block("sum"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            C[vi, vj + 1] = C[vi, vj + 1] + A[vi, vj] * T.Cast("float32", vk + 1)
+"""
+
 KERNELS = (
     Kernel("matmul", _MATMUL, (((21, 24), "float32"), ((24, 35), "float32")), lambda a, b: a @ b),
     Kernel("matmul_relu", _MATMUL_RELU, (((16, 24), "float32"), ((24, 32), "float32")),
@@ -203,6 +250,8 @@ KERNELS = (
     Kernel("rows", _OPEN, (((19, 33), "float32"),), lambda a: (a * a).sum(axis=1)),
     Kernel("gather", _GATHER, (((10, 24), "float32"), ((7,), "int64")),
            lambda a, i: a[np.maximum(i, 0)] + np.arange(24, dtype="float32")),
+    Kernel("in_place", _IN_PLACE, (((12, 20), "float32"),), _updated),
+    Kernel("shifted", _SHIFTED, (((12, 16), "float32"),), lambda a: np.pad(a * 3, ((0, 0), (1, 1))) + np.float32(3)),
 )  # fmt: skip
 
 
