@@ -8,7 +8,7 @@ import functools
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,24 +55,50 @@ class IndexMap:
         values = dict(zip(self.parameters, indices, strict=True))
         return tuple(substituted(result, values) for result in self.results)
 
-    def is_injective(self, shape: Sequence[Size]) -> bool:
-        """Whether no two elements of a shape get the same indices; of open sizes some are tried."""
+    def is_injective(self, shape: Sequence[Size]) -> bool | None:
+        """Whether no two elements of a shape get the same indices; None where too many would have to be tried.
+
+        Of a size that is not known, or is large, as many steps are tried as it takes for the map to repeat itself.
+        """
         import numpy
 
-        sizes = [size if isinstance(size, int) else _TRIED for size in shape]
+        divisors, factors = _numbers_in(self.results)
+        enough = max(3 * math.lcm(*divisors), 2 * max(factors))
+        sizes = [size if isinstance(size, int) else enough for size in shape]
         if math.prod(sizes) > _MOST_POINTS:
-            sizes = [min(size, _TRIED) for size in sizes]
+            sizes = [min(size, enough) for size in sizes]
+        if math.prod(sizes) > _MOST_POINTS:
+            return None
         points = dict(zip(self.parameters, numpy.indices(sizes).reshape(len(sizes), -1), strict=True))
-        places = numpy.stack([_at(result, points) + 0 * next(iter(points.values())) for result in self.results])
-        return bool(numpy.unique(places, axis=1).shape[1] == places.shape[1]) if places.size else True
+        count = math.prod(sizes)
+        place = numpy.zeros(count, "int64")
+        for result in self.results:
+            index = numpy.broadcast_to(_at(result, points), (count,))
+            place = place * (int(index.max()) - int(index.min()) + 1) + index - index.min() if count else place
+        return len(numpy.unique(place)) == count
 
     def __str__(self) -> str:
         results = ", ".join(map(str, self.results)) + ("," if len(self.results) == 1 else "")
         return f"lambda {', '.join(self.parameters)}: ({results})"
 
 
-#: So many points are tried, and of a size that is not known so many steps.
-_MOST_POINTS, _TRIED = 1 << 22, 61
+#: So many points are tried.
+_MOST_POINTS = 1 << 22
+
+
+def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:
+    """What indices are divided by, here and there, and multiplied by."""
+    divisors, factors = [16], [16]
+    for size in sizes:
+        for monomial, factor in terms_of(size).items():
+            factors.append(abs(factor))
+            for atom in monomial:
+                inner = _numbers_in(atom.args)
+                divisors += inner[0]
+                factors += inner[1]
+                if atom.kind in ("//", "%") and isinstance(atom.args[1], int):
+                    divisors.append(max(abs(atom.args[1]), 1))
+    return divisors, factors
 
 
 def _at(size: Size, values: Mapping[str, Any]) -> Any:

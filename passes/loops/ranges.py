@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, make, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
-from .tree import Access, Block, Loop
+from .tree import Access, Block
 
 
 class Range(NamedTuple):
@@ -118,6 +118,8 @@ class Guard(NamedTuple):
     limit: Size
     below: bool
     beyond: bool
+    #: Whether it is about steps of reductions alone, so that these start without it.
+    of_steps: bool = False
 
 
 def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
@@ -130,8 +132,9 @@ def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
         below, beyond = not is_never_negative(index), not is_below(index, each.extent, extents)
         if below or beyond:
             found[index, each.extent] = Guard(index, each.extent, below, beyond)
+    point = block.point()
+    for index, limit in block.within:
+        at = substituted(index, point)
+        if not is_below(at, limit, extents):
+            found.setdefault((at, limit), Guard(at, limit, below=False, beyond=True, of_steps=True))
     return list(found.values())
-
-
-def inner_extents(loops: Sequence[Loop]) -> dict[str, Size]:
-    return {loop.name: loop.extent for loop in loops}

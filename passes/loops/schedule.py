@@ -186,6 +186,7 @@ class Schedule:
             self._gone[function][name] = f"{shown} took it away"
         results = tuple(made) if isinstance(made, (list, tuple)) else (made,) if made is not None else ()
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
+        self._steps += self._named(bound)
         self._steps.append(Step(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
         return made
 
@@ -221,13 +222,29 @@ class Schedule:
         except TypeError as error:
             raise RelaxError(f"{primitive.name}{primitive.signature}: {error}") from None
         for name, value in bound.arguments.items():
-            if primitive.signature.parameters[name].annotation == "IndexMap" and callable(value):
+            expected = primitive.signature.parameters[name].annotation
+            if expected == "BlockRV" and isinstance(value, str):
+                bound.arguments[name] = value = BlockRV(self._function_with(value, None), value)
+            if expected == "IndexMap" and callable(value):
                 bound.arguments[name] = value = IndexMap.of(value)
-            elif primitive.signature.parameters[name].annotation == "IndexMap" and not isinstance(value, IndexMap):
+            elif expected == "IndexMap" and not isinstance(value, IndexMap):
                 raise RelaxError(f"{primitive.name}: '{name}' is no index map, a function of indices, but {value!r}")
             if not is_plain(value) and not callable(value):
                 raise RelaxError(f"{primitive.name}: '{name}' cannot be {value!r}: a schedule is text")
         return bound
+
+    def _named(self, bound: inspect.BoundArguments) -> list[Step]:
+        """The steps that give blocks which were told by their names alone."""
+        known = {handle for step in self._steps for handle in step.results}
+        blocks = [
+            each for value in bound.arguments.values() for each in _handles_in(value) if isinstance(each, BlockRV)
+        ]
+        several = len(self._functions) > 1
+        return [
+            Step("get_block", (block.name,), (("func_name", block.function),) if several else (), (block,), True)
+            for block in dict.fromkeys(blocks)
+            if block not in known
+        ]
 
     def _shown(self, primitive: Primitive, bound: inspect.BoundArguments) -> str:
         def text(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...dialects.core.symbols_expr import Size
 from ...dialects.script.words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS
-from .ranges import guards
+from .ranges import Guard, guards
 from .scalars import Choice, Compute, Element, Expr, Index, Load
 from .tree import SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
 
@@ -76,19 +76,28 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
     for each, at in zip(block.iters, block.bindings, strict=True):
         kind = "spatial" if each.kind == SPATIAL else "reduce"
         yield f"{_INDENT}{each.name} = T.axis.{kind}({each.extent}, {at})"
-    conditions = []
-    for guard in guards(block, tree.extents()):
-        conditions += [f"0 <= {guard.at}"] * guard.below + [f"{guard.at} < {guard.limit}"] * guard.beyond
-    if conditions:
-        yield f"{_INDENT}T.where({' and '.join(conditions)})"
+    asked = guards(block, tree.extents())
+    points = _conditions([each for each in asked if not each.of_steps])
+    if points:
+        yield f"{_INDENT}T.where({points})"
     if block.annotations:
         yield f"{_INDENT}T.block_attr({dict(block.annotations)!r})"
     if block.inits is not None:
         yield f"{_INDENT}with T.init():"
         for access, expr in zip(block.writes, block.inits, strict=True):
             yield f"{_INDENT * 2}{_access(access)} = {show_expr(block, expr)}"
+    steps = _conditions([each for each in asked if each.of_steps])
+    if steps:
+        yield f"{_INDENT}if {steps}:"
     for access, expr in zip(block.writes, block.results, strict=True):
-        yield f"{_INDENT}{_access(access)} = {show_expr(block, expr)}"
+        yield f"{_INDENT * (2 if steps else 1)}{_access(access)} = {show_expr(block, expr)}"
+
+
+def _conditions(asked: Sequence[Guard]) -> str:
+    each = (["0 <= {at}"] * guard.below + ["{at} < {limit}"] * guard.beyond for guard in asked)
+    return " and ".join(
+        text.format(at=guard.at, limit=guard.limit) for guard, texts in zip(asked, each, strict=True) for text in texts
+    )
 
 
 def show_expr(block: Block, expr: Expr) -> str:

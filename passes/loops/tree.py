@@ -71,6 +71,8 @@ class Block:
     #: Only where these indices, by the loops around, are below these limits there is a point: loops that were split
     #: may go further than they did.
     where: tuple[tuple[Size, Size], ...] = ()
+    #: The same of steps of the reductions alone, by the iters: the init is there without them.
+    within: tuple[tuple[Size, Size], ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -277,9 +279,10 @@ def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
     return replace(block, results=results, inits=inits)
 
 
-def used_loops(block: Block) -> set[str]:
-    """The loops by which its bindings change."""
-    return {name for binding in block.bindings for name in variables_of(binding)}
+def loops_of(block: Block, kind: str) -> set[str]:
+    """The loops by which its iters of a kind move."""
+    pairs = zip(block.iters, block.bindings, strict=True)
+    return {name for each, binding in pairs if each.kind == kind for name in variables_of(binding)}
 
 
 def _path(nodes: Sequence[Node], name: str) -> list[Loop] | None:

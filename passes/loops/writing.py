@@ -7,29 +7,33 @@ is emitted once for each step. Both have no variable in IR.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import Any
 
 from ...bindings.ir import Block as IrBlock
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
-from ...emit import linalg, loops
+from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, number
 from ...emit.structured import is_storable
 from ...emit.symbols import emit_size
+from ...support.errors import RelaxError
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import Evaluation, may_trap, runs_on_vectors, spread
 from .memory import Place, places_of
-from .ranges import factor_of, guards, without
+from .ranges import Guard, factor_of, guards, without
 from .reading import Measured, Read
 from .scalars import Element, Expr, Index, Load
-from .tree import PARALLEL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree
+from .tree import PARALLEL, REDUCE, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_of
 
+#: Loads and stores of a function that are code; more take LLVM minutes.
+_MOST_ACCESSES = 1 << 15
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
 
@@ -58,6 +62,11 @@ def _is_unused(op: Operation) -> bool:
     return next(iter(op.result.uses), None) is None
 
 
+def _starts_along(loop: Loop) -> bool:
+    """Whether a reduction with an init goes along it."""
+    return any(loop.name in loops_of(block, REDUCE) for block in blocks_in([loop]) if block.inits is not None)
+
+
 @dataclass(frozen=True)
 class _Lanes:
     """The loop whose steps run at once."""
@@ -80,6 +89,8 @@ class State:
     #: In a kernel: which thread of its block it is, by the axes of threads; those whose loops are around.
     threads: Mapping[str, Number] | None = None
     entered: frozenset[str] = frozenset()
+    #: Where reductions have no step at all: only what they start from is written.
+    only_starts: bool = False
 
     def with_known(self, name: str, value: Value | int) -> State:
         return replace(self, known={**self.known, name: value})
@@ -90,6 +101,7 @@ class Writer:
         self._read, self._tree = read, tree
         self._extents = tree.extents()
         self._places = places_of(tree)
+        self._accesses = 0
 
     def write(self) -> None:
         memory = {
@@ -133,6 +145,9 @@ class Writer:
             return result_of("memref.alloca", dynamic, type_, **attributes), False
 
     def _loop(self, loop: Loop, state: State) -> None:
+        is_reduced = _starts_along(loop)
+        if state.only_starts and is_reduced:
+            return self._within(loop.name, loop.body, state.with_known(loop.name, 0))
         if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
             lanes = _Lanes(loop.name, loop.extent)
             return self._within(loop.name, loop.body, replace(state, lanes=lanes))
@@ -149,7 +164,10 @@ class Writer:
             inner = state if grain is None else replace(state, stack=ir.InsertionPoint.current.block)
             self._within(loop.name, loop.body, inner.with_known(loop.name, index))
 
-        loops.for_range(0, self._size(loop.extent, state), body, grain=grain)
+        steps = self._size(loop.extent, state)
+        loops.for_range(0, steps, body, grain=grain)
+        if is_reduced and not isinstance(steps, int):
+            loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))
         return None
 
     def _tensorized(self, loop: Loop, state: State) -> None:
@@ -185,19 +203,15 @@ class Writer:
         state = replace(
             state if lanes else state.with_known(state.lanes.name, 0) if state.lanes else state, lanes=lanes
         )
-        conditions, mask = self._conditions(block, state)
-        if any(condition is False for condition in conditions):
-            return
-        inside = [condition for condition in conditions if not isinstance(condition, bool)]
-        if not inside:
-            return self._point(block, state, mask)
-        both = inside[0]
-        for each in inside[1:]:
-            both = both & each
-        loops.when(both, lambda: self._point(block, state, mask))
+        asked = guards(block, self._extents)
+        if state.only_starts:
+            asked = [each for each in asked if loops_of(block, REDUCE).isdisjoint(variables_of(each.at))]
+        points = [each for each in asked if not each.of_steps]
+        steps = [each for each in asked if each.of_steps]
+        self._where(points, state, None, lambda mask: self._point(block, steps, state, mask))
 
     def _depends(self, block: Block, lanes: _Lanes) -> bool:
-        indices = (*block.bindings, *(index for index, _ in block.where))
+        indices = (*block.bindings, *(index for index, _ in block.where))  # `within` goes by the bindings
         return any(lanes.name in variables_of(index) for index in indices)
 
     def _fits_lanes(self, block: Block, lanes: _Lanes) -> bool:
@@ -237,46 +251,36 @@ class Writer:
     def _fits_access(self, block: Block, access: Access, lanes: _Lanes) -> bool:
         return all(factor_of(index, lanes.name) is not None for index in block.placed(access).indices)
 
-    def _conditions(self, block: Block, state: State) -> tuple[list[Number | bool], Value | None]:
-        """What must hold for a point to be one, and which lanes have one."""
+    def _where(
+        self, asked: Sequence[Guard], state: State, mask: Value | None, body: Callable[[Value | None], None]
+    ) -> None:
+        """What is done where these guards hold, for the lanes that have a point."""
         conditions: list[Number | bool] = []
-        mask: Value | None = None
-        for guard in guards(block, self._extents):
+        for guard in asked:
             limit = self._size(guard.limit, state)
             if state.lanes is not None and state.lanes.name in variables_of(guard.at):
                 start = self._size(without(guard.at, state.lanes.name), state)
-                mask = _masked(mask, as_index(_plus(limit, _times(-1, start))), state.lanes.count)
+                mask = vectors.first_lanes(_plus(limit, _times(-1, start)), state.lanes.count, mask)
                 continue
             at = self._size(guard.at, state)
             if guard.beyond:
                 conditions.append(_less(at, limit))
             if guard.below:
                 conditions.append(_less(-1, at))
-        return conditions, mask
+        _when_all(conditions, lambda: body(mask))
 
-    def _point(self, block: Block, state: State, mask: Value | None) -> None:
+    def _point(self, block: Block, steps: Sequence[Guard], state: State, mask: Value | None) -> None:
         """One point of a block, or one vector of them."""
         if block.inits is not None:
-            self._start(block, state, mask)
-        self._store(block, block.results, state, mask)
+            self._start(block, block.inits, state, mask)
+        if not state.only_starts:
+            self._where(steps, state, mask, lambda both: self._store(block, block.results, state, both))
 
-    def _start(self, block: Block, state: State, mask: Value | None) -> None:
+    def _start(self, block: Block, inits: Sequence[Expr], state: State, mask: Value | None) -> None:
         """Before the first step of the reductions."""
-        assert block.inits is not None
-        first: list[Number | bool] = []
-        for each, index in zip(block.iters, block.bindings, strict=True):
-            if each.kind != "S":
-                first.append(_equal(self._size(index, state), 0))
-        if any(condition is False for condition in first):
-            return
-        asked = [condition for condition in first if not isinstance(condition, bool)]
-        if not asked:
-            return self._store(block, block.inits, state, mask)
-        both = asked[0]
-        for each_one in asked[1:]:
-            both = both & each_one
-        inits = block.inits
-        loops.when(both, lambda: self._store(block, inits, state, mask))
+        pairs = zip(block.iters, block.bindings, strict=True)
+        first = [_equal(self._size(index, state), 0) for each, index in pairs if each.kind == REDUCE]
+        _when_all(first, lambda: self._store(block, inits, state, mask))
 
     def _store(self, block: Block, results: Sequence[Expr], state: State, mask: Value | None) -> None:
         used = set().union(*(expr.elements() for expr in results))
@@ -299,7 +303,7 @@ class Writer:
             if state.lanes.name not in variables_of(at):
                 return loops.load(memory, *indices)
             first = self._size(at, state.with_known(state.lanes.name, 0))
-            return _vector_load(memory, [*indices[:-1], first], state.lanes.count, mask)
+            return vectors.load(_row(memory, state.lanes), memory, *indices[:-1], first, mask=mask)
 
         lanes = state.lanes.count if state.lanes else 0
         evaluation = Evaluation(elements, index, load, lanes, contract=block.is_reduction)
@@ -313,7 +317,7 @@ class Writer:
             as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
             for lane in range(state.lanes.count)
         ]
-        return _from_elements(each)
+        return vectors.of_elements(each)
 
     # ---- memory ----
 
@@ -327,7 +331,14 @@ class Writer:
         moves = [factor_of(index, state.lanes.name) for index in access.indices]
         return [0 if move is None else move for move in moves]
 
+    def _count(self, accesses: int = 1) -> None:
+        self._accesses += accesses
+        if self._accesses > _MOST_ACCESSES:
+            problem = f"unrolled loops, and lanes whose elements lie apart, come to more than {_MOST_ACCESSES} loads"
+            raise RelaxError(f"@{self._tree.name}: {problem} and stores of code: unroll or vectorize shorter loops")
+
     def _load(self, access: Access, state: State, mask: Value | None) -> Value:
+        self._count()
         if state.lanes is None:
             memory, at = self._at(access, state)
             return loops.load(memory, *at)
@@ -338,12 +349,13 @@ class Writer:
             return loops.load(memory, *at)
         if moves[-1] == 1 and not any(moves[:-1]):
             memory, at = self._at(access, first)
-            return _vector_load(memory, at, state.lanes.count, mask)
+            return vectors.load(_row(memory, state.lanes), memory, *at, mask=mask)
         return self._gathered(access, state, mask)
 
     def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:
         """Elements that do not lie side by side, one after the other; nothing where a lane has no point."""
         assert state.lanes is not None
+        self._count(state.lanes.count)
         elements = []
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
@@ -352,15 +364,16 @@ class Writer:
                 continue
             element = access.buffer.element
             read = loops.when(
-                _lane_of(mask, lane),
+                vectors.element(mask, lane),
                 lambda m=memory, a=at: loops.load(m, *a),
                 lambda e=element: constant(0, e),
                 [element],
             )
             elements.append(read[0])
-        return _from_elements(elements)
+        return vectors.of_elements(elements)
 
     def _put(self, access: Access, value: Value, state: State, mask: Value | None) -> None:
+        self._count()
         if state.lanes is None:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
@@ -369,18 +382,29 @@ class Writer:
         moves = self._moves(access, state)
         if moves[-1:] == [1] and not any(moves[:-1]):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
-            _vector_store(value, memory, at, mask)
+            vectors.store(value, memory, *at, mask=mask)
             return
+        self._count(state.lanes.count)
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
-            scalar = _lane_of(value, lane)
+            scalar = vectors.element(value, lane)
             if mask is None:
                 loops.store(scalar, memory, *at)
             else:
-                loops.when(_lane_of(mask, lane), partial(loops.store, scalar, memory, *at))
+                loops.when(vectors.element(mask, lane), partial(loops.store, scalar, memory, *at))
 
 
-# ---- arithmetic of indices that may be known ----
+# ---- conditions, and arithmetic of indices, that may be known ----
+
+
+def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> None:
+    if any(condition is False for condition in conditions):
+        return
+    asked = [condition for condition in conditions if not isinstance(condition, bool)]
+    if not asked:
+        return body()
+    loops.when(reduce(and_, asked), body)
+    return None
 
 
 def _plus(one: Number | int, other: Number | int) -> Number | int:
@@ -411,46 +435,8 @@ def _equal(one: Number | int, other: Number | int) -> Number | bool:
     return as_index(one) == as_index(other)
 
 
-# ---- vectors ----
-
-
-def _from_elements(elements: Sequence[Value]) -> Value:
-    return result_of("vector.from_elements", list(elements), ir.VectorType.get([len(elements)], elements[0].type))
-
-
-def _lane_of(vector: Value, lane: int) -> Number:
-    position = ir.DenseI64ArrayAttr.get([lane])
-    return number(result_of("vector.extract", [vector], vector.type.element_type, static_position=position))
-
-
-def _masked(mask: Value | None, count: Number, lanes: int) -> Value:
-    type_ = ir.VectorType.get([lanes], ir.IntegerType.get_signless(1))
-    made = result_of("vector.create_mask", [count], type_)
-    return made if mask is None else result_of("arith.andi", [mask, made], type_)
-
-
-def _load_where(condition: Number, memref: Value, at: Sequence[Any]) -> Value:
-    """An element, or 0 where the condition does not hold."""
-    element = memref.type.element_type
-    read: Value = loops.when(condition, lambda: loops.load(memref, *at), lambda: constant(0, element), [element])[0]
-    return read
-
-
-def _vector_load(memref: Value, at: Sequence[Any], lanes: int, mask: Value | None) -> Value:
-    type_ = ir.VectorType.get([lanes], memref.type.element_type)
-    indices = list(map(as_index, at))
-    if mask is None:
-        return result_of("vector.load", [memref, *indices], type_)
-    nothing = spread(constant(0, memref.type.element_type), lanes)
-    return result_of("vector.maskedload", [memref, *indices, mask, nothing], type_)
-
-
-def _vector_store(value: Value, memref: Value, at: Sequence[Any], mask: Value | None) -> None:
-    indices = list(map(as_index, at))
-    if mask is None:
-        ir.Operation.create("vector.store", operands=[value, memref, *indices])
-    else:
-        ir.Operation.create("vector.maskedstore", operands=[memref, *indices, mask, value])
+def _row(memory: Value, lanes: _Lanes) -> Type:
+    return vectors.vector_of(lanes.count, memory.type.element_type)
 
 
 def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:

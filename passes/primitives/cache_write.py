@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..loops.handles import BlockRV
-from ..loops.tree import blocks_in, exchanged
+from ..loops.tree import Block, Buffer, blocks_in, exchanged
 from .caching import buffer_of, check_scope, copying
+from .moving import plain_iter
 from .registry import Edit, register_primitive
 
 
@@ -31,9 +32,10 @@ def cache_write(
     apart = [each.name for each in writers if each not in nest]
     if apart:
         edit.refuse(f"'{apart[0]}' writes '{buffer.name}', too")
-    near = [each.name for each in nest if any(access.buffer is buffer for access in each.reads)]
+    near = [each.name for each in edit.tree.readers(buffer) if each in nest]
     if near:
         edit.refuse(f"'{near[0]}' reads '{buffer.name}' in the same loops: cache it before they are one")
+    _check_whole(edit, writers[0], buffer)
     consumers = [edit.block(each) for each in consumer_blocks or ()]
     cached = replace(buffer, name=edit.tree.new_buffer_name(f"{buffer.name}_{storage_scope}"), scope=storage_scope,
                      is_given=False)  # fmt: skip
@@ -45,3 +47,19 @@ def cache_write(
     edit.tree = replace(edit.tree, body=(*edit.tree.body[: place + 1], node, *edit.tree.body[place + 1 :]))
     edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))
+
+
+def _check_whole(edit: Edit, first: Block, buffer: Buffer) -> None:
+    """What is copied over the buffer in the end has to be all of it, made from nothing of what it held."""
+    writes = first.writes_of(buffer)
+    if first.inits is None and buffer in (
+        access.buffer for n, access in enumerate(first.writes) if first.reads_output(n)
+    ):
+        edit.refuse(f"'{first.name}' goes on with what '{buffer.name}' holds")
+    iters = [plain_iter(first, index) for index in writes[0].indices]
+    sizes = [None if each is None else each.extent for each in iters]
+    known = [each.name for each in iters if each is not None]
+    is_whole = all(own == size or index == 0 == size - 1
+                   for own, size, index in zip(sizes, buffer.shape, writes[0].indices, strict=True))  # fmt: skip
+    if buffer.is_given and not (is_whole and len(set(known)) == len(known)):
+        edit.refuse(f"'{first.name}' writes a part of '{buffer.name}' only: the rest is what it was")

@@ -14,8 +14,8 @@ from .registry import Edit, register_primitive
 
 @register_primitive
 def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
-    """Moves a block into a loop, where it makes what the blocks in one step of it need; before the first of these, or
-    as the `index`-th of what is in the loop."""
+    """Moves a block into a loop, where it makes what the blocks in one step of it need; before the first of these, with
+    `index` -2 first of all, or as the `index`-th of what is in the loop."""
     found, around = edit.block(block), edit.loop(loop)
     check_moves(edit, found, around)
     inside = blocks_in([around])
@@ -55,8 +55,8 @@ def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
         for place, node in enumerate(around.body)
         if any(access.buffer in each.buffers for each in blocks_in([node]) for access in found.writes)
     ]
-    if index == -1:
-        return needs[0]
+    if index in (-1, -2):
+        return needs[0] if index == -1 else 0
     if not 0 <= index <= needs[0]:
         edit.refuse(f"index {index} is behind what needs it: {needs[0]} at most")
     return index

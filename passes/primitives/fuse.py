@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import LoopRV
-from ..loops.tree import Loop, rebound, variable
+from ..loops.tree import SPATIAL, Loop, blocks_in, loops_of, rebound, variable
 from .legality import check_nested, check_serial
+from .moving import is_reduced_by
 from .registry import Edit, register_primitive
 
 
@@ -16,6 +19,7 @@ def fuse(edit: Edit, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV
     found = [edit.loop(loop) for loop in loops]
     check_serial(edit, found)
     check_nested(edit, found)
+    _check_starts(edit, found)
     (name,) = edit.new_names(["_".join(loop.name for loop in found) + "_fused"])
     extent: Size = 1
     for loop in found:
@@ -27,3 +31,13 @@ def fuse(edit: Edit, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV
     values[found[0].name] = rest
     edit.replace(found[0].name, [Loop(name, extent, rebound(found[-1].body, values))])
     return edit.handle(name)
+
+
+def _check_starts(edit: Edit, loops: Sequence[Loop]) -> None:
+    """A reduction that may have no step still starts for each element, which one loop along both could not say."""
+    for block in blocks_in(loops[-1:]):
+        reduced = is_reduced_by(block, [loop for loop in loops if not isinstance(loop.extent, int)])
+        along = next((loop for loop in loops if loop.name in loops_of(block, SPATIAL)), None)
+        if block.inits is not None and reduced is not None and along is not None:
+            problem = f"'{block.name}' reduces along '{reduced.name}', which may have no step, and not along"
+            edit.refuse(f"{problem} '{along.name}': decompose its reduction before they are one loop")

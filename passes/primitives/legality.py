@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ...dialects.core.symbols_expr import variables_of
-from ..loops.tree import REDUCE, SERIAL, SPATIAL, Block, Loop, blocks_in
+from ..loops.tree import REDUCE, SERIAL, SPATIAL, Block, Loop, blocks_in, loops_of
+from .moving import is_reduced_by
 from .registry import Edit
 
 
@@ -57,13 +58,16 @@ def _check_first(edit: Edit, block: Block, chain: Sequence[Loop]) -> None:
     """A reduction starts where all its iters are 0, which has to come first for each element."""
     if block.inits is None:
         return
-    along = {SPATIAL: set[str](), REDUCE: set[str]()}
-    for each, at in zip(block.iters, block.bindings, strict=True):
-        along[each.kind] |= variables_of(at)
-    both = next((loop.name for loop in chain if loop.name in along[SPATIAL] & along[REDUCE]), None)
+    along = loops_of(block, SPATIAL) & loops_of(block, REDUCE)
+    both = next((loop.name for loop in chain if loop.name in along), None)
     if both is not None:
         problem = f"'{both}' goes along the reduction of '{block.name}' and along an iter that is none"
         edit.refuse(f"{problem}: decompose the reduction before its loops run in another order")
+    moving = loops_of(block, SPATIAL) | loops_of(block, REDUCE)
+    again = next((loop for loop in chain if loop.name not in moving and loop.extent != 1), None)
+    if again is not None and is_reduced_by(block, chain) is not None:
+        problem = f"'{block.name}' runs again at each step of '{again.name}', from its start on"
+        edit.refuse(f"{problem}: the loops of its reduction have to stay in that")
 
 
 def _is_made_before(blocks: Sequence[Block], reader: Block, buffer: object) -> bool:
@@ -81,8 +85,7 @@ def check_apart(edit: Edit, loop: Loop, what: str) -> None:
                 hint = "rfactor it, or decompose the reduction and choose another loop"
                 problem = f"steps that are {what} would add to the same elements"
                 edit.refuse(f"'{loop.name}' reduces in block '{block.name}' ({each.name}): {problem}; {hint}")
-        spatial = [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
-        if any(loop.name in variables_of(at) for at in spatial):
+        if loop.name in loops_of(block, SPATIAL):
             continue
         for access in block.writes:
             if not _is_private(edit, inside, access.buffer):

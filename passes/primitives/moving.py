@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
 from ..loops.ranges import Range
-from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, variable
+from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, loops_in, loops_of, variable
 from .registry import Edit
 
 
@@ -76,20 +76,13 @@ def order_of(edit: Edit) -> dict[str, int]:
 
 def inside_of(loop: Loop) -> dict[str, Size]:
     """The extents of the loops in a loop."""
-    from ..loops.tree import loops_in
-
     return {each.name: each.extent for each in loops_in(loop.body)}
 
 
 def is_reduced_by(block: Block, loops: Sequence[Loop]) -> Loop | None:
     """The first of some loops whose steps add to the same elements of a block."""
-    from ...dialects.core.symbols_expr import variables_of
-
-    for loop in loops:
-        for each, binding in zip(block.iters, block.bindings, strict=True):
-            if each.kind == REDUCE and loop.name in variables_of(binding):
-                return loop
-    return None
+    reduced = loops_of(block, REDUCE)
+    return next((loop for loop in loops if loop.name in reduced), None)
 
 
 def written_by(blocks: Sequence[Block]) -> list[Buffer]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV
 from ..loops.scalars import Compute, Element, Expr
-from ..loops.tree import REDUCE, Access, Block, Buffer, Iter, Loop, Node, blocks_in, variable
+from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, blocks_in, variable
 from .caching import copying
 from .moving import plain_iter
 from .reducers import reducer_of
@@ -28,12 +28,12 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     given = list(padding) if isinstance(padding, (list, tuple)) else []
     if len(given) != len(found.iters) or any(type(each) is not int or each < 1 for each in given):
         edit.refuse(f"expected {len(found.iters)} numbers of at least 1, one for each iter, got {padding!r}")
-    extents = {each.name: _multiple(edit, each, by) for each, by in zip(found.iters, padding, strict=True)}
+    extents = {each.name: -(-each.extent // by) * by for each, by in zip(found.iters, given, strict=True)}
     grown = {each.name for each in found.iters if extents[each.name] != each.extent}
     _check(edit, found, grown)
     path = edit.tree.around(found.name)
     plain = {str(at): each for each, at in zip(found.iters, found.bindings, strict=True)}
-    if found.where or any(len(loop.body) > 1 or loop.name not in plain for loop in path):
+    if found.where or found.within or any(len(loop.body) > 1 or loop.name not in plain for loop in path):
         edit.refuse(f"'{found.name}' has been split or moved: pad it before")
     if not grown:
         return
@@ -49,12 +49,6 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     for loop in reversed(path):
         node = Loop(loop.name, extents[plain[loop.name].name], (node,), loop.kind, loop.annotations)
     _put(edit, found, node, padded)
-
-
-def _multiple(edit: Edit, each: Iter, by: int) -> int:
-    if not isinstance(each.extent, int):
-        edit.refuse(f"'{each.name}' goes {each.extent} times, which is known at run time only")
-    return -(-each.extent // by) * by
 
 
 def _check(edit: Edit, block: Block, grown: set[str]) -> None:
@@ -94,7 +88,7 @@ def _factors(expr: Expr) -> list[int] | None:
     return None if None in found else [number for each in found if each is not None for number in each]
 
 
-def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, int]) -> Buffer:
+def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) -> Buffer:
     access = next(each for each in block.accesses if each.buffer is buffer)
     shape: list[Size] = []
     for index, size in zip(access.indices, buffer.shape, strict=True):
@@ -121,14 +115,8 @@ def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> 
         place = next(number for number, each in enumerate(edit.tree.body) if each.name == node.name)
         source, target = (copy, buffer) if buffer is written else (buffer, copy)
         name = edit.new_name(copy.name if buffer is not written else f"{buffer.name}_cut")
-        copying_node = _cut(edit, name, source, target)
+        copying_node = copying(edit, name, source, target, buffer.shape)
         place += buffer is written
         edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], copying_node, *edit.tree.body[place:]))
         if buffer is not written:
             _fill(edit, copy, 0)
-
-
-def _cut(edit: Edit, name: str, source: Buffer, target: Buffer) -> Node:
-    """Copies what both have."""
-    smaller = source if all(a <= b for a, b in zip(source.shape, target.shape, strict=True)) else target  # type: ignore[operator]
-    return copying(edit, name, source, target, smaller.shape)

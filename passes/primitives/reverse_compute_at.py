@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.ranges import Range, ranges_of
-from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in
+from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable
 from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
 from .registry import Edit, register_primitive
 
@@ -17,7 +17,8 @@ from .registry import Edit, register_primitive
 def reverse_compute_at(
     edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
 ) -> None:
-    """Moves a block into a loop, behind the blocks that make what it reads: it goes on with what one step has made."""
+    """Moves a block into a loop, where it goes on with what one step has made: behind all that is there, with an index
+    of -2 directly behind what makes what it reads, or as the `index`-th of what is in the loop."""
     found, around = edit.block(block), edit.loop(loop)
     check_moves(edit, found, around)
     inside = blocks_in([around])
@@ -55,8 +56,8 @@ def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
         if any(buffer in made for buffer in written_by(blocks_in([node])))
     ]  # fmt: skip
     first = makes[-1] + 1
-    if index == -1:
-        return len(around.body)
+    if index in (-1, -2):
+        return len(around.body) if index == -1 else first
     if not first <= index <= len(around.body):
         edit.refuse(f"index {index} is before what it reads is made: {first} at least, {len(around.body)} at most")
     return index
@@ -94,6 +95,4 @@ def _points(edit: Edit, found: Block, at: Size, reached: Range, around: Loop) ->
 
 
 def _variable(block: Block, name: str) -> Size:
-    from ..loops.tree import iter_variable
-
     return next(iter_variable(each) for each in block.iters if each.name == name)

@@ -5,11 +5,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...dialects.core.indices import is_below
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.scalars import Element, Expr, Index
-from ..loops.tree import REDUCE, SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
+from ..loops.tree import (
+    REDUCE,
+    SPATIAL,
+    Access,
+    Block,
+    Buffer,
+    Iter,
+    Loop,
+    Node,
+    blocks_in,
+    iter_variable,
+    loops_of,
+    variable,
+)
 from .legality import check_serial
 from .reducers import Reducer, check_neutral, reducer_of
 from .registry import Edit, register_primitive
@@ -61,8 +73,7 @@ def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:
 def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis: int) -> Block:
     """The block with the loop as a spatial iter, and an iter for each other loop of the reduction."""
     around = {each.name: each for each in edit.tree.around(block.name)}
-    reduced = {n for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == REDUCE
-               for n in variables_of(at)}  # fmt: skip
+    reduced = loops_of(block, REDUCE)
     if loop.name not in reduced:
         edit.refuse(f"'{loop.name}' is no loop of the reduction in '{block.name}'")
     spatial = [(each, at) for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
@@ -74,13 +85,14 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis
               if n != loop.name]  # fmt: skip
     inner: dict[str, Size] = {loop.name: iter_variable(own), **{each.name[1:]: iter_variable(each) for each in others}}
     values: dict[str, Size] = {}
-    where = list(block.where)
-    extents = edit.tree.extents()
+    within = [(index, limit) for index, limit in block.where if variables_of(index) <= reduced]
+    where = tuple(each for each in block.where if each not in within)
     for each, at in zip(block.iters, block.bindings, strict=True):
         if each.kind == REDUCE:
             values[each.name] = substituted(at, inner)
-            if not is_below(at, each.extent, extents):
-                where.append((at, each.extent))
+            within.append((at, each.extent))
+    steps = [(substituted(index, inner), limit) for index, limit in within]
+    steps += [(substituted(index, values), limit) for index, limit in block.within]
     target = block.writes[0]
     indices = (*target.indices[:axis], iter_variable(own), *target.indices[axis:])
     variables = [variable(loop.name, loop.extent), *(variable(n.name[1:], n.extent) for n in others)]
@@ -93,7 +105,8 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis
         writes=(Access(partial, indices),),
         results=tuple(_moved(expr, values) for expr in block.results),
         inits=tuple(_moved(expr, values) for expr in block.inits or ()),
-        where=tuple(dict.fromkeys(where)),
+        where=where,
+        within=tuple(dict.fromkeys(steps)),
     )
 
 

@@ -13,10 +13,15 @@ import relax_mlir as rx
 _HEAD = "from relax_mlir.script import tir as T\n\n"
 
 
+#: What a size that the run tells may be.
+_SIZES = (0, 1, 2, 5, 17, 33)
+
+
 class Kernel(NamedTuple):
     name: str
     text: str
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    #: Shapes and dtypes; a size that the run tells is a name, and drawn.
+    inputs: tuple[tuple[tuple[int | str, ...], str], ...]
     expected: Callable[..., np.ndarray]
 
     def module(self) -> rx.Module:
@@ -24,10 +29,15 @@ class Kernel(NamedTuple):
 
     def arrays(self, seed: int) -> list[np.ndarray]:
         random = np.random.default_rng(seed)
-        return [
-            random.integers(-8, 8, shape).astype(dtype) if "int" in dtype else random.normal(size=shape).astype(dtype)
-            for shape, dtype in self.inputs
-        ]
+        drawn = {
+            name: int(random.choice(_SIZES)) for shape, _ in self.inputs for name in shape if isinstance(name, str)
+        }
+        made = []
+        for shape, dtype in self.inputs:
+            sizes = tuple(drawn[size] if isinstance(size, str) else size for size in shape)
+            whole = "int" in dtype
+            made.append((random.integers(-8, 8, sizes) if whole else random.normal(size=sizes)).astype(dtype))
+        return made
 
 
 def _softmax(x: np.ndarray) -> np.ndarray:
@@ -187,6 +197,45 @@ def rows(a: T.handle, b: T.handle):
             B[vi] = B[vi] + A[vi, vk] * A[vi, vk]
 """
 
+_MEANS = """
+@T.prim_func
+def means(a: T.handle, b: T.handle):
+    m, n = T.int64(), T.int64()
+    A = T.match_buffer(a, (m, n), "float32")
+    C = T.match_buffer(b, (m, n), "float32")
+    B = T.alloc_buffer((m,), "float32")
+    for i, k in T.grid(m, n):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i, j in T.grid(m, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] - B[vi] * T.float32(0.25)
+"""
+
+_OPEN_MATMUL = """
+@T.prim_func
+def open_matmul(a: T.handle, b: T.handle, c: T.handle):
+    m, n, k = T.int64(), T.int64(), T.int64()
+    A = T.match_buffer(a, (m, k), "float32")
+    B = T.match_buffer(b, (k, n), "float32")
+    D = T.match_buffer(c, (m, n), "float32")
+    C = T.alloc_buffer((m, n), "float32")
+    for i, j, l in T.grid(m, n, k):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, l])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(m, n):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + T.float32(1)
+"""
+
 _GATHER = """
 @T.prim_func
 def gather(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Buffer((7, 24), "float32")):
@@ -247,7 +296,9 @@ KERNELS = (
     Kernel("transpose", _TRANSPOSE, (((14, 3, 20), "float32"),), lambda a: a.transpose(2, 0, 1)),
     Kernel("products_of_bytes", _BYTES, (((13, 32), "int8"), ((20, 32), "int8")),
            lambda a, b: a.astype("int32") @ b.astype("int32").T),
-    Kernel("rows", _OPEN, (((19, 33), "float32"),), lambda a: (a * a).sum(axis=1)),
+    Kernel("rows", _OPEN, ((("n", 33), "float32"),), lambda a: (a * a).sum(axis=1)),
+    Kernel("means", _MEANS, ((("m", "n"), "float32"),), lambda a: a - a.sum(axis=1, keepdims=True) * 0.25),
+    Kernel("open_matmul", _OPEN_MATMUL, ((("m", "k"), "float32"), (("k", "n"), "float32")), lambda a, b: a @ b + 1),
     Kernel("gather", _GATHER, (((10, 24), "float32"), ((7,), "int64")),
            lambda a, i: a[np.maximum(i, 0)] + np.arange(24, dtype="float32")),
     Kernel("in_place", _IN_PLACE, (((12, 20), "float32"),), _updated),

@@ -34,7 +34,8 @@ def a_loop(rng: random.Random, sch: rx.Schedule) -> LoopRV:
 
 
 def _split(rng: random.Random, sch: rx.Schedule) -> object:
-    factors = rng.choice([[None, 2], [None, 4], [None, 7], [3, None], [None, 16], [2, None, 4], [None, 1]])
+    factors = rng.choice([[None, 2], [None, 4], [None, 7], [3, None], [None, 16], [2, None, 4], [None, 1],
+                          [40, 2], [None, 3, 50]])  # fmt: skip
     return sch.split(a_loop(rng, sch), factors)
 
 
@@ -70,7 +71,11 @@ def _transform_layout(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _at(name: str) -> Step:
-    return lambda rng, sch: getattr(sch, name)(a_block(rng, sch), a_loop(rng, sch))
+    def step(rng: random.Random, sch: rx.Schedule) -> object:
+        options = {"preserve_unit_loops": rng.random() < 0.3, "index": rng.choice((-1, -1, -2, 0, 1, 2))}
+        return getattr(sch, name)(a_block(rng, sch), a_loop(rng, sch), **options)
+
+    return step
 
 
 def _of_block(name: str) -> Step:
@@ -88,7 +93,7 @@ STEPS: dict[str, Step] = {
     "cache_write": _cache("cache_write"),
     "compute_at": _at("compute_at"),
     "compute_inline": _of_block("compute_inline"),
-    "decompose_reduction": _at("decompose_reduction"),
+    "decompose_reduction": lambda rng, sch: sch.decompose_reduction(a_block(rng, sch), a_loop(rng, sch)),
     "reverse_compute_at": _at("reverse_compute_at"),
     "reverse_compute_inline": _of_block("reverse_compute_inline"),
     "bind": lambda rng, sch: sch.bind(a_loop(rng, sch), rng.choice(("blockIdx.x", "threadIdx.x", "threadIdx.y"))),

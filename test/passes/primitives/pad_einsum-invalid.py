@@ -102,28 +102,3 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
             with T.init():
                 C[vi] = T.float32(1)
             C[vi] = C[vi] / A[vi, vk]
-
-
-# -----
-
-
-@T.prim_func
-# expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'vi' goes A.shape[0] times, which is known at run time only}}
-def f(a: T.handle, b: T.handle):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'B = sch.get_block("B")',
-                "sch.pad_einsum(B, [4, 1])",
-            ]
-        }
-    )
-    n = T.int64()
-    A = T.match_buffer(a, (n, 8), "float32")
-    B = T.match_buffer(b, (n, 8), "float32")
-    for i, j in T.grid(n, 8):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] * A[vi, vj]

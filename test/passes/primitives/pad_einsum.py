@@ -54,3 +54,40 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # CHECK-LABEL: def sizes_of_the_run(
+    # CHECK:     v0 = A.shape[0]
+    # CHECK-NEXT:     v1 = arith.divui(v0 + 3, 4) * 4
+    # CHECK-NEXT:     v2 = memref.alloc(v1, T.Buffer(("?", 8), "float32"), alignment=64, segments=(1, 0))
+    # CHECK-NEXT:     v3 = memref.alloc(v1, T.Buffer(("?", 8), "float32"), alignment=64, segments=(1, 0))
+    # CHECK-NEXT:     for i in range(v1):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v2[i, j] = 0.0
+    # CHECK-NEXT:     for i in range(v0):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v2[i, j] = A[i, j]
+    # CHECK-NEXT:     for i in range(v1):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v4 = v2[i, j]
+    # CHECK-NEXT:             v3[i, j] = v4 * v4
+    # CHECK-NEXT:     for i in range(v0):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             B[i, j] = v3[i, j]
+    @T.prim_func
+    def sizes_of_the_run(a: T.handle, b: T.handle):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.pad_einsum(B, [4, 1])",
+                ]
+            }
+        )
+        n = T.int64()
+        A = T.match_buffer(a, (n, 8), "float32")
+        B = T.match_buffer(b, (n, 8), "float32")
+        for i, j in T.grid(n, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
