@@ -52,7 +52,7 @@ def product() -> rx.Module:
     return te.create_prim_func([a, b, te.compute((SIZE, SIZE), lambda i, j: te.sum(a[i, k] * b[k, j], k), name="C")])
 
 
-STEPS, ROWS, VECTORS = 1 << 16, 8, 2
+STEPS, ROWS, VECTORS = 1 << 20, 8, 2
 
 
 def peak(lanes: int) -> rx.Module:

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits what a block computes, on numbers or on vectors of them."""
+"""What a block computes, on numbers or on vectors of them: whether it can be, and how it is emitted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit.arithmetic import result_of
 from ...emit.loops import when
 from ...emit.numbers import number
 from ...emit.structured import is_storable
+from .ranges import factor_of, guards
 from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside
+from .tree import Access, Block
 
 # LLVM has these for scalars only.
 _SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
@@ -21,6 +26,67 @@ _TRAPPING = frozenset(
 )
 #: Their fast-math flag lets a product and a sum become one instruction.
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
+
+
+class Lanes(NamedTuple):
+    """The loop whose steps run at once."""
+
+    name: str
+    count: int
+
+
+# ---- whether ----
+
+
+def goes_along(block: Block, lanes: Lanes) -> bool:
+    """Whether a block has another point in each lane."""
+    indices = (*block.bindings, *(index for index, _ in block.where))  # `within` goes by the bindings
+    return any(lanes.name in variables_of(index) for index in indices)
+
+
+def fits_lanes(block: Block, lanes: Lanes, extents: Mapping[str, Size]) -> bool:
+    """Whether a block's points of all lanes can be computed on vectors."""
+    if not goes_along(block, lanes):
+        return True
+    types = [access.buffer.element for access in block.accesses]
+    exprs = [*block.results, *(block.inits or ())]
+    is_row = partial(_loads_row, block, lanes)
+    if not all(runs_on_vectors(expr, types.__getitem__, is_row) for expr in exprs):
+        return False
+    for guard in guards(block, extents):
+        if lanes.name not in variables_of(guard.at):
+            continue
+        if guard.below or factor_of(guard.at, lanes.name) != 1 or any(map(may_trap, exprs)):
+            return False
+    places = (block.placed(access).indices for access in block.accesses)
+    return all(factor_of(index, lanes.name) is not None for indices in places for index in indices)
+
+
+def _loads_row(block: Block, lanes: Lanes, load: Load) -> bool:
+    """Whether lanes load neighbours, at places that are computed but for the last dimension."""
+    if not load.indices or not is_storable(load.buffer.element):
+        return False
+    point, (*others, last) = block.point(), load.indices
+    if not isinstance(last, Index) or factor_of(substituted(last.value, point), lanes.name) != 1:
+        return False
+    moving = {number for number, access in enumerate(block.accesses) if any(moves_of(block.placed(access), lanes))}
+    for part in (part for other in others for part in other.walk()):
+        if isinstance(part, Index) and lanes.name in variables_of(substituted(part.value, point)):
+            return False
+        if isinstance(part, Load) or (isinstance(part, Element) and part.number in moving):
+            return False
+    return True
+
+
+def moves_of(access: Access, lanes: Lanes) -> list[int]:
+    """By how much each index of an access, by the loops around, moves from lane to lane."""
+    moves = (factor_of(index, lanes.name) for index in access.indices)
+    return [1 if move is None else move for move in moves]
+
+
+def is_row_of(moves: Sequence[int]) -> bool:
+    """Whether lanes lie side by side."""
+    return moves[-1:] == [1] and not any(moves[:-1])
 
 
 def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable[[Load], bool]) -> bool:
@@ -43,6 +109,9 @@ def may_trap(expr: Expr) -> bool:
 
 def _has_lanes(type_: Type) -> bool:
     return isinstance(type_, (ir.FloatType, ir.IntegerType, ir.IndexType))
+
+
+# ---- emitting ----
 
 
 class Evaluation:

@@ -32,6 +32,7 @@ from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .kernels import KernelWriter
 from .show import show_tree
+from .size import MOST_OPERATIONS, code_size
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
 from .writing import Writer, write_tree
@@ -174,6 +175,7 @@ class Schedule:
         before = _names(edit.tree)
         try:
             made = self._changed(primitive, edit, bound, shown)
+            _check_size(edit, self._tree(function))
         except Refused as refusal:
             at = edit.shown(refusal.name).split("\n")
             shown_loops = "the loops as they stand:\n" + "\n".join(f"    {line}" for line in at)
@@ -301,6 +303,12 @@ class Schedule:
             self._reads[function] = scratch
             self._trees[function] = scratch.read.tree
         return self._trees[function]
+
+
+def _check_size(edit: Edit, before: Tree) -> None:
+    size = code_size(edit.tree)
+    if size > MOST_OPERATIONS and size > code_size(before):
+        edit.refuse(f"it comes to {size} operations of code, {MOST_OPERATIONS} at most: choose shorter loops, or fewer")
 
 
 def _called(schedule: Schedule, primitive: Primitive, *arguments: Any, **options: Any) -> Any:

@@ -21,19 +21,15 @@ from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, number
-from ...emit.structured import is_storable
 from ...emit.symbols import emit_size
-from ...support.errors import RelaxError
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
-from .lanes import Evaluation, may_trap, runs_on_vectors, spread
+from .lanes import Evaluation, Lanes, fits_lanes, goes_along, is_row_of, moves_of, spread
 from .memory import Place, places_of
-from .ranges import Guard, factor_of, guards, without
+from .ranges import Guard, guards, without
 from .reading import Measured, Read
-from .scalars import Element, Expr, Index, Load
+from .scalars import Expr, Index, Load
 from .tree import PARALLEL, REDUCE, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_of
 
-#: Loads and stores of a function that are code; more take LLVM minutes.
-_MOST_ACCESSES = 1 << 15
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
 
@@ -68,20 +64,12 @@ def _starts_along(loop: Loop) -> bool:
 
 
 @dataclass(frozen=True)
-class _Lanes:
-    """The loop whose steps run at once."""
-
-    name: str
-    count: int
-
-
-@dataclass(frozen=True)
 class State:
     """Where code is emitted: what is known of loops around."""
 
     #: Loops' variables: values, or numbers where they are unrolled.
     known: Mapping[str, Value | int] = field(default_factory=dict)
-    lanes: _Lanes | None = None
+    lanes: Lanes | None = None
     #: Of buffers, the memory that they lie in.
     memory: Mapping[Buffer, tuple[Value, Place]] = field(default_factory=dict)
     #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
@@ -101,7 +89,6 @@ class Writer:
         self._read, self._tree = read, tree
         self._extents = tree.extents()
         self._places = places_of(tree)
-        self._accesses = 0
 
     def write(self) -> None:
         memory = {
@@ -149,7 +136,7 @@ class Writer:
         if state.only_starts and is_reduced:
             return self._within(loop.name, loop.body, state.with_known(loop.name, 0))
         if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
-            lanes = _Lanes(loop.name, loop.extent)
+            lanes = Lanes(loop.name, loop.extent)
             return self._within(loop.name, loop.body, replace(state, lanes=lanes))
         if loop.kind == TENSORIZED:
             return self._tensorized(loop, state)
@@ -195,11 +182,11 @@ class Writer:
     # ---- blocks ----
 
     def _block(self, block: Block, state: State) -> None:
-        if state.lanes is not None and not self._fits_lanes(block, state.lanes):
+        if state.lanes is not None and not fits_lanes(block, state.lanes, self._extents):
             for lane in range(state.lanes.count):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
-        lanes = state.lanes if state.lanes is not None and self._depends(block, state.lanes) else None
+        lanes = state.lanes if state.lanes is not None and goes_along(block, state.lanes) else None
         state = replace(
             state if lanes else state.with_known(state.lanes.name, 0) if state.lanes else state, lanes=lanes
         )
@@ -209,47 +196,6 @@ class Writer:
         points = [each for each in asked if not each.of_steps]
         steps = [each for each in asked if each.of_steps]
         self._where(points, state, None, lambda mask: self._point(block, steps, state, mask))
-
-    def _depends(self, block: Block, lanes: _Lanes) -> bool:
-        indices = (*block.bindings, *(index for index, _ in block.where))  # `within` goes by the bindings
-        return any(lanes.name in variables_of(index) for index in indices)
-
-    def _fits_lanes(self, block: Block, lanes: _Lanes) -> bool:
-        """Whether a block's points of all lanes can be computed on vectors."""
-        if not self._depends(block, lanes):
-            return True
-        types = [access.buffer.element for access in block.accesses]
-        exprs = [*block.results, *(block.inits or ())]
-        is_row = partial(self._is_row, block, lanes)
-        if not all(runs_on_vectors(expr, types.__getitem__, is_row) for expr in exprs):
-            return False
-        for guard in guards(block, self._extents):
-            if lanes.name not in variables_of(guard.at):
-                continue
-            if guard.below or factor_of(guard.at, lanes.name) != 1 or any(map(may_trap, exprs)):
-                return False
-        return all(self._fits_access(block, access, lanes) for access in block.accesses)
-
-    def _is_row(self, block: Block, lanes: _Lanes, load: Load) -> bool:
-        """Whether lanes load neighbours, at places that are computed but for the last dimension."""
-        if not load.indices or not is_storable(load.buffer.element):
-            return False
-        point, (*others, last) = block.point(), load.indices
-        if not isinstance(last, Index) or factor_of(substituted(last.value, point), lanes.name) != 1:
-            return False
-        moving = {number for number, access in enumerate(block.accesses) if not self._stands(block, access, lanes)}
-        for part in (part for other in others for part in other.walk()):
-            if isinstance(part, Index) and lanes.name in variables_of(substituted(part.value, point)):
-                return False
-            if isinstance(part, Load) or (isinstance(part, Element) and part.number in moving):
-                return False
-        return True
-
-    def _stands(self, block: Block, access: Access, lanes: _Lanes) -> bool:
-        return all(lanes.name not in variables_of(index) for index in block.placed(access).indices)
-
-    def _fits_access(self, block: Block, access: Access, lanes: _Lanes) -> bool:
-        return all(factor_of(index, lanes.name) is not None for index in block.placed(access).indices)
 
     def _where(
         self, asked: Sequence[Guard], state: State, mask: Value | None, body: Callable[[Value | None], None]
@@ -325,29 +271,16 @@ class Writer:
         memory, place = state.memory[access.buffer]
         return memory, [self._size(index, state) for index in place.inside(access.indices)]
 
-    def _moves(self, access: Access, state: State) -> list[int]:
-        """By how much each index moves from lane to lane."""
-        assert state.lanes is not None
-        moves = [factor_of(index, state.lanes.name) for index in access.indices]
-        return [0 if move is None else move for move in moves]
-
-    def _count(self, accesses: int = 1) -> None:
-        self._accesses += accesses
-        if self._accesses > _MOST_ACCESSES:
-            problem = f"unrolled loops, and lanes whose elements lie apart, come to more than {_MOST_ACCESSES} loads"
-            raise RelaxError(f"@{self._tree.name}: {problem} and stores of code: unroll or vectorize shorter loops")
-
     def _load(self, access: Access, state: State, mask: Value | None) -> Value:
-        self._count()
         if state.lanes is None:
             memory, at = self._at(access, state)
             return loops.load(memory, *at)
-        moves = self._moves(access, state)
+        moves = moves_of(access, state.lanes)
         first = state.with_known(state.lanes.name, 0)
         if not any(moves):
             memory, at = self._at(access, first)
             return loops.load(memory, *at)
-        if moves[-1] == 1 and not any(moves[:-1]):
+        if is_row_of(moves):
             memory, at = self._at(access, first)
             return vectors.load(_row(memory, state.lanes), memory, *at, mask=mask)
         return self._gathered(access, state, mask)
@@ -355,7 +288,6 @@ class Writer:
     def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:
         """Elements that do not lie side by side, one after the other; nothing where a lane has no point."""
         assert state.lanes is not None
-        self._count(state.lanes.count)
         elements = []
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
@@ -373,18 +305,15 @@ class Writer:
         return vectors.of_elements(elements)
 
     def _put(self, access: Access, value: Value, state: State, mask: Value | None) -> None:
-        self._count()
         if state.lanes is None:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
             return
         value = spread(value, state.lanes.count)
-        moves = self._moves(access, state)
-        if moves[-1:] == [1] and not any(moves[:-1]):
+        if is_row_of(moves_of(access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask)
             return
-        self._count(state.lanes.count)
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
             scalar = vectors.element(value, lane)
@@ -435,7 +364,7 @@ def _equal(one: Number | int, other: Number | int) -> Number | bool:
     return as_index(one) == as_index(other)
 
 
-def _row(memory: Value, lanes: _Lanes) -> Type:
+def _row(memory: Value, lanes: Lanes) -> Type:
     return vectors.vector_of(lanes.count, memory.type.element_type)
 
 

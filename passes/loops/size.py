@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How much code a tree comes to: unrolled loops, and lanes that run one by one, are emitted again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...dialects.core.symbols_expr import Size
+from .lanes import Lanes, fits_lanes, goes_along, is_row_of, moves_of
+from .scalars import Compute, Expr
+from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
+
+#: Operations that a function may come to; more take LLVM minutes.
+MOST_OPERATIONS = 1 << 15
+#: Those that a function like exp becomes.
+_OF_FUNCTION = 16
+
+
+def code_size(tree: Tree) -> int:
+    return _of_nodes(tree.body, None, tree.extents())
+
+
+def _of_nodes(nodes: Sequence[Node], lanes: Lanes | None, extents: Mapping[str, Size]) -> int:
+    total = 0
+    for node in nodes:
+        if isinstance(node, Block):
+            total += _of_block(node, lanes, extents)
+        elif node.kind == VECTORIZED and isinstance(node.extent, int):
+            total += _of_nodes(node.body, Lanes(node.name, node.extent), extents)
+        else:
+            again = node.extent if node.kind == UNROLLED and isinstance(node.extent, int) else 1
+            total += again * _of_nodes(node.body, lanes, extents)
+    return total
+
+
+def _of_block(block: Block, lanes: Lanes | None, extents: Mapping[str, Size]) -> int:
+    computed = sum(map(_of_expr, (*block.results, *(block.inits or ()))))
+    if lanes is None or not goes_along(block, lanes):
+        return computed + len(block.accesses)
+    if not fits_lanes(block, lanes, extents):
+        return lanes.count * (computed + len(block.accesses))
+    moves = [moves_of(block.placed(access), lanes) for access in block.accesses]
+    return computed + sum(1 if is_row_of(each) or not any(each) else lanes.count for each in moves)
+
+
+def _of_expr(expr: Expr) -> int:
+    names = (part.name for part in expr.walk() if isinstance(part, Compute))
+    return sum(1 if name.startswith("arith.") else _OF_FUNCTION for name in names)
