@@ -42,8 +42,8 @@ class IndexMap:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> IndexMap:
         """What a function makes of variables."""
-        names = list(inspect.signature(function).parameters)
         with blaming("the index map"):
+            names = list(inspect.signature(function).parameters)
             made = function(*map(make_variable, names))
         results = tuple(made) if isinstance(made, (tuple, list)) else (made,)
         wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)

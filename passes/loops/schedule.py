@@ -225,15 +225,23 @@ class Schedule:
             raise RelaxError(f"{primitive.name}{primitive.signature}: {error}") from None
         for name, value in bound.arguments.items():
             expected = primitive.signature.parameters[name].annotation
-            if expected == "BlockRV" and isinstance(value, str):
-                bound.arguments[name] = value = BlockRV(self._function_with(value, None), value)
-            if expected == "IndexMap" and callable(value):
-                bound.arguments[name] = value = IndexMap.of(value)
-            elif expected == "IndexMap" and not isinstance(value, IndexMap):
-                raise RelaxError(f"{primitive.name}: '{name}' is no index map, a function of indices, but {value!r}")
-            if not is_plain(value) and not callable(value):
-                raise RelaxError(f"{primitive.name}: '{name}' cannot be {value!r}: a schedule is text")
+            bound.arguments[name] = self._argument(f"{primitive.name}: '{name}'", expected, value)
         return bound
+
+    def _argument(self, what: str, expected: Any, value: Any) -> Any:
+        """As a primitive takes it: a block may be told by its name, an index map by a function."""
+        expected = getattr(expected, "__name__", expected)
+        if expected == "BlockRV" and isinstance(value, str):
+            return BlockRV(self._function_with(value, None), value)
+        if expected == "IndexMap" and callable(value):
+            return IndexMap.of(value)
+        if expected == "IndexMap" and not isinstance(value, IndexMap):
+            raise RelaxError(f"{what} is no index map, a function of indices, but {value!r}")
+        if not isinstance(value, str) and (expected == "str" or (expected == "str | None" and value is not None)):
+            raise RelaxError(f"{what} is a text, not {value!r}")
+        if not is_plain(value):
+            raise RelaxError(f"{what} cannot be {value!r}: a schedule is text")
+        return value
 
     def _named(self, bound: inspect.BoundArguments) -> list[Step]:
         """The steps that give blocks which were told by their names alone."""

@@ -10,6 +10,7 @@ i_0, i_1 = sch.split(i, [None, 6])
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -97,7 +98,9 @@ def is_plain(value: Any) -> bool:
         return all(map(is_plain, value))
     if isinstance(value, dict):
         return all(is_plain(each) for pair in value.items() for each in pair)
-    return value is None or isinstance(value, (BlockRV, LoopRV, IndexMap, Name, bool, int, float, str))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, (BlockRV, LoopRV, IndexMap, Name, bool, int, str))
 
 
 # ---- from text ----

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from ...dialects.core.symbols_expr import variables_of
 from ..loops.tree import REDUCE, SERIAL, SPATIAL, Block, Loop, blocks_in, loops_of
-from .moving import is_reduced_by
 from .registry import Edit
 
 
@@ -63,11 +62,6 @@ def _check_first(edit: Edit, block: Block, chain: Sequence[Loop]) -> None:
     if both is not None:
         problem = f"'{both}' goes along the reduction of '{block.name}' and along an iter that is none"
         edit.refuse(f"{problem}: decompose the reduction before its loops run in another order")
-    moving = loops_of(block, SPATIAL) | loops_of(block, REDUCE)
-    again = next((loop for loop in chain if loop.name not in moving and loop.extent != 1), None)
-    if again is not None and is_reduced_by(block, chain) is not None:
-        problem = f"'{block.name}' runs again at each step of '{again.name}', from its start on"
-        edit.refuse(f"{problem}: the loops of its reduction have to stay in that")
 
 
 def _is_made_before(blocks: Sequence[Block], reader: Block, buffer: object) -> bool:

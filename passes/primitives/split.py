@@ -13,6 +13,9 @@ from ..loops.handles import LoopRV
 from ..loops.tree import SERIAL, Loop, Node, mapped, rebound, variable
 from .registry import Edit, register_primitive
 
+#: Of a loop.
+_MOST_STEPS = 1 << 40
+
 
 @register_primitive
 def split(edit: Edit, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[LoopRV]:
@@ -44,6 +47,8 @@ def _extents(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[Size
     if wrong:
         edit.refuse(f"a factor is a number of at least 1, or None, not {wrong[0]!r}")
     known = prod(each for each in factors if each is not None)
+    if known > _MOST_STEPS:
+        edit.refuse(f"the factors give {known} steps, {_MOST_STEPS} at most are counted")
     if list(factors).count(None) > 1:
         edit.refuse("only one factor may be None")
     if None in factors:

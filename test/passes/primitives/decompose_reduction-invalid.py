@@ -88,3 +88,36 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' runs again at each step of 'j_1', and has to start again: name a loop in that}}
+def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(C)",
+                "sch.compute_at(B, j)",
+                "i, j, k = sch.get_loops(B)",
+                "sch.decompose_reduction(B, j)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8,), "float32")
+    for i, k in T.grid(8, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i, j in T.grid(8, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * B[vi]

@@ -178,3 +178,26 @@ def f(a: T.handle, b: T.handle):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] * A[vi, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{the factors give 2000000000000 steps, 1099511627776 at most are counted}}
+def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(C)",
+                "sch.split(i, [None, 2000000000000])",
+            ]
+        }
+    )
+    for i, j in T.grid(8, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + A[vi, vj]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Index maps: whether elements keep places of their own, whatever the sizes are in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from relax_mlir.dialects.core.symbols_expr import make_variable
+from relax_mlir.passes.loops.handles import IndexMap
+
+import relax_mlir as rx
+
+N, M = make_variable("n"), make_variable("m")
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "expected"),
+    [
+        (lambda i: (i // 4, i % 4), (30,), True),
+        (lambda i: (i // 4, i % 4), (N,), True),
+        (lambda i: (i % 64,), (64,), True),
+        (lambda i: (i % 64,), (65,), False),
+        (lambda i: (i % 64,), (N,), False),
+        (lambda i: (i // 128, i % 64, i % 2), (N,), False),
+        (lambda i, j: (i * 100 + j,), (3, 100), True),
+        (lambda i, j: (i * 100 + j,), (3, 101), False),
+        (lambda i, j: (i * 100 + j,), (3, N), False),
+        (lambda i, j: (i * 100 + j,), (N, 100), True),
+        (lambda i, j: (i * 5000 + j,), (4000, 5001), None),
+        (lambda i, j: (j, i), (N, M), True),
+        (lambda i, j: (j // 16, i, j % 16), (N, 5000), True),
+        (lambda i, j: (i + j,), (N, M), False),
+        (lambda i: (i // 2,), (0,), True),
+        (lambda i, j: (i // 2003, j // 1999, i % 2003, j % 1999), (N, M), None),
+    ],
+)
+def test_injective(function: Callable[..., Any], shape: tuple[Any, ...], expected: bool | None) -> None:
+    assert IndexMap.of(function).is_injective(shape) is expected
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda i: i / 2, "the index map: TypeError"),
+        (lambda i: "a", "an index map gives indices made of its own"),
+        (lambda i: (i, True), "an index map gives indices made of its own"),
+        (int, "the index map: ValueError"),
+        (lambda: 1 / 0, "the index map: ZeroDivisionError"),
+    ],
+)
+def test_what_is_no_index_map(function: Callable[..., Any], message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        IndexMap.of(function)
