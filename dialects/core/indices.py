@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .symbols_expr import Size, SymExpr, substituted, terms_of, variables_of
 from .symbols_terms import bounds
@@ -37,3 +40,25 @@ def _grows_with(index: Size, name: str) -> bool:
         if any(name in atom.variables for atom in monomial)
     ]
     return all(len(monomial) == 1 and monomial[0] == name and factor > 0 for monomial, factor in found)
+
+
+def evaluated(size: Size, values: Mapping[str, Any]) -> Any:
+    """An index at many points at once: values are arrays."""
+    if isinstance(size, int):
+        return size
+    total: Any = 0
+    for monomial, factor in terms_of(size).items():
+        term: Any = factor
+        for atom in monomial:
+            args = [evaluated(arg, values) for arg in atom.args]
+            term = term * (values[str(atom)] if atom.kind == "variable" else _CALLED[atom.kind](*args))
+        total = total + term
+    return total
+
+
+_CALLED: dict[str, Callable[..., Any]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": lambda *each: functools.reduce(lambda x, y: x - (x > y) * (x - y), each),
+    "max": lambda *each: functools.reduce(lambda x, y: x + (x < y) * (y - x), each),
+}

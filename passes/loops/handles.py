@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import math
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted, terms_of
 from ...support.errors import RelaxError, blaming
 
@@ -73,7 +72,7 @@ class IndexMap:
         count = math.prod(sizes)
         place = numpy.zeros(count, "int64")
         for result in self.results:
-            index = numpy.broadcast_to(_at(result, points), (count,))
+            index = numpy.broadcast_to(evaluated(result, points), (count,))
             place = place * (int(index.max()) - int(index.min()) + 1) + index - index.min() if count else place
         return len(numpy.unique(place)) == count
 
@@ -99,28 +98,6 @@ def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:
                 if atom.kind in ("//", "%") and isinstance(atom.args[1], int):
                     divisors.append(max(abs(atom.args[1]), 1))
     return divisors, factors
-
-
-def _at(size: Size, values: Mapping[str, Any]) -> Any:
-    """An index at many points at once: values are arrays."""
-    if isinstance(size, int):
-        return size
-    total: Any = 0
-    for monomial, factor in terms_of(size).items():
-        term: Any = factor
-        for atom in monomial:
-            args = [_at(arg, values) for arg in atom.args]
-            term = term * (values[str(atom)] if atom.kind == "variable" else _CALLS[atom.kind](*args))
-        total = total + term
-    return total
-
-
-_CALLS: dict[str, Callable[..., Any]] = {
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "min": lambda *each: functools.reduce(lambda x, y: x - (x > y) * (x - y), each),
-    "max": lambda *each: functools.reduce(lambda x, y: x + (x < y) * (y - x), each),
-}
 
 
 def index_map_of(node: ast.Lambda) -> IndexMap:

@@ -11,7 +11,7 @@ from .scalars import Compute, Expr
 from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 
 #: Operations that a function may come to; more take LLVM minutes.
-MOST_OPERATIONS = 1 << 15
+MOST_OPERATIONS = 1 << 14
 #: Those that a function like exp becomes.
 _OF_FUNCTION = 16
 

@@ -50,9 +50,14 @@ def plain_iter(block: Block, index: Size) -> Iter | None:
 
 
 def in_loops(
-    edit: Edit, block: Block, ranges: Mapping[str, Range], *, keep_units: bool, taken: Sequence[str] = ()
+    edit: Edit,
+    block: Block,
+    ranges: Mapping[str, Range],
+    *,
+    keep_units: bool,
+    where: tuple[tuple[Size, Size], ...] = (),
 ) -> Node:
-    """The block with loops of its own over ranges of its iters, over all where none is told."""
+    """The block with loops of its own over ranges of its iters, all where none is told; `where` by the loops around."""
     loops: list[tuple[str, Size]] = []
     bindings: list[Size] = []
     for each in block.iters:
@@ -60,10 +65,10 @@ def in_loops(
         if reached.extent == 1 and not keep_units:
             bindings.append(reached.start)
             continue
-        (name,) = [edit.new_name(f"ax{len(loops)}", [*taken, *(name for name, _ in loops)])]
+        name = edit.new_name(f"ax{len(loops)}", [name for name, _ in loops])
         loops.append((name, reached.extent))
         bindings.append(reached.start + variable(name, reached.extent))
-    node: Node = replace(block, bindings=tuple(bindings), where=())
+    node: Node = replace(block, bindings=tuple(bindings), where=where)
     for name, extent in reversed(loops):
         node = Loop(name, extent, (node,))
     return node

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ...dialects.core.symbols_expr import Size
+from ...dialects.core.symbols_expr import Size, variables_of
 from ..loops.handles import BlockRV, LoopRV
-from ..loops.ranges import Range, ranges_of
-from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable
+from ..loops.ranges import Range, box_of, guards
+from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable, loops_of
 from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
 from .registry import Edit, register_primitive
 
@@ -43,7 +44,9 @@ def reverse_compute_at(
     passed = [each for each in edit.tree.blocks() if last < order[each.name] < order[found.name]]
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=made)
-    node = in_loops(edit, found, _made(edit, found, around, inside, made), keep_units=preserve_unit_loops)
+    where = _inherited(edit, found, around, [each for each in inside if any(map(each.writes_of, made))])
+    ranges = _made(edit, found, around, inside, made)
+    node = in_loops(edit, found, ranges, keep_units=preserve_unit_loops, where=where)
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)
     edit.replace(around.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
@@ -63,16 +66,36 @@ def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
     return index
 
 
+def _inherited(edit: Edit, found: Block, around: Loop, writers: Sequence[Block]) -> tuple[tuple[Size, Size], ...]:
+    """What holds at steps of the loops around at which there is something to go on with."""
+    inner, extents = inside_of(around).keys(), edit.tree.extents()
+    kept: dict[tuple[Size, Size], None] = {}
+    for writer in writers:
+        ends = list(zip(writer.bindings, (each.extent for each in writer.iters), strict=True))
+        for guard in guards(writer, extents):
+            used = variables_of(guard.at)
+            if guard.of_steps or (guard.at, guard.limit) in ends or used <= loops_of(writer, REDUCE):
+                continue
+            if not used.isdisjoint(inner):
+                problem = f"'{writer.name}' leaves out points where {guard.at} is not below {guard.limit}"
+                edit.refuse(f"{problem}, '{found.name}' could not: split loops in '{around.name}' by factors that fit")
+            kept[guard.at, guard.limit] = None
+    return tuple(kept)
+
+
 def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> dict[str, Range]:
     """The points of its iters whose elements one step of the loop has made."""
     inner, ranges = inside_of(around), dict[str, Range]()
     for buffer in made:
-        writes = [writer.placed(each) for writer in inside for each in writer.writes_of(buffer)]
-        reached = ranges_of(writes, inner, buffer.shape)
+        boxes = [box_of(writer.placed(each), inner) for writer in inside for each in writer.writes_of(buffer)]
+        box = boxes[0]
+        if box is None or any(each != box for each in boxes):
+            problem = f"what one step of '{around.name}' makes of '{buffer.name}' is no range of each dimension"
+            edit.refuse(f"{problem}, which '{found.name}' could go on with")
         for access in found.reads:
             if access.buffer is not buffer:
                 continue
-            for dim, (at, each) in enumerate(zip(access.indices, reached, strict=True)):
+            for dim, (at, each) in enumerate(zip(access.indices, box, strict=True)):
                 if each == Range(0, buffer.shape[dim]):
                     continue
                 name, points = _points(edit, found, at, each, around)
