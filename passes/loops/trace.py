@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from ...dialects.script.words import quoted
@@ -61,7 +62,7 @@ class Words:
         if handle not in self._names:
             taken = set(self._names.values())
             name, number = handle.name, 0
-            while name in taken or name == "sch":
+            while name in taken or name == "sch" or iskeyword(name):
                 number += 1
                 name = (
                     f"{handle.name}_{handle.function}" if number == 1 else f"{handle.name}_{handle.function}_{number}"

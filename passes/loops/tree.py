@@ -17,6 +17,8 @@ from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, v
 from .scalars import Expr
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: An annotation of a parallel loop: how many of its steps a thread takes at a time.
+GRAIN = "grain"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
 SPATIAL, REDUCE = "S", "R"

@@ -28,10 +28,21 @@ from .memory import Place, places_of
 from .ranges import Guard, guards, without
 from .reading import Measured, Read
 from .scalars import Expr, Index, Load
-from .tree import PARALLEL, REDUCE, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_of
-
-#: An annotation of a parallel loop: how many of its steps a thread takes at a time.
-GRAIN = "grain"
+from .tree import (
+    GRAIN,
+    PARALLEL,
+    REDUCE,
+    UNROLLED,
+    VECTORIZED,
+    Access,
+    Block,
+    Buffer,
+    Loop,
+    Node,
+    Tree,
+    blocks_in,
+    loops_of,
+)
 
 
 def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:

@@ -8,12 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from ..loops.handles import BlockRV, LoopRV
+from ..loops.tree import GRAIN
 from .registry import Edit, register_primitive
+
+_MOST_STEPS = 1 << 31
 
 
 @register_primitive
 def annotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
     """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
+    node = edit.block(block_or_loop) if isinstance(block_or_loop, BlockRV) else edit.loop(block_or_loop)
+    if ann_key == GRAIN and (type(ann_val) is not int or not 0 < ann_val < _MOST_STEPS):
+        edit.refuse(f"'{GRAIN}' of '{node.name}' is a number of steps from 1 on, not {ann_val!r}")
     _change(edit, block_or_loop, lambda notes: {**notes, ann_key: ann_val})
 
 

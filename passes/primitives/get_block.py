@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from ...support.suggest import suggest
 from ..loops.handles import BlockRV
 from .registry import Edit, register_primitive
 
@@ -11,7 +10,4 @@ from .registry import Edit, register_primitive
 @register_primitive
 def get_block(edit: Edit, name: str, func_name: str | None = None) -> BlockRV:
     """The block of a name, of one PrimFunc where several have such a block."""
-    known = [block.name for block in edit.tree.blocks()]
-    if name not in known:
-        edit.refuse(f"@{edit.tree.name} has no block '{name}'{suggest(name, known)} (it has {', '.join(known)})")
-    return BlockRV(edit.tree.name, name)
+    return edit.handle(edit.block(BlockRV(edit.tree.name, name)))

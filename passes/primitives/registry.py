@@ -20,9 +20,10 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
+from ...support.suggest import suggest
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.show import show_loops
-from ..loops.tree import Block, Loop, Node, Tree, blocks_in
+from ..loops.tree import Block, Loop, Node, Tree
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -76,11 +77,10 @@ class Edit:
             raise Refused(f"'{handle.name}' is of @{handle.function}, not of @{self.tree.name}")  # type: ignore[attr-defined]
 
     def _missing(self, kind: str, name: str) -> NoReturn:
-        reason = f": {self._gone[name]}" if name in self._gone else ""
-        raise Refused(f"{kind} '{name}' is not there any more{reason}")
-
-    def blocks_under(self, loop: Loop) -> list[Block]:
-        return blocks_in([loop])
+        if name in self._gone:
+            raise Refused(f"{kind} '{name}' is not there any more: {self._gone[name]}")
+        known = [each.name for each in (self.tree.blocks() if kind == "block" else self.tree.loops())]
+        raise Refused(f"there is no {kind} '{name}'{suggest(name, known)} (there are {', '.join(known)})")
 
     def refuse(self, reason: str) -> NoReturn:
         raise Refused(reason, self._about)

@@ -12,6 +12,8 @@ from .split import split
 @register_primitive
 def tile(edit: Edit, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:
     """Splits two loops by a tile's sizes, and puts the loops over tiles outside: (xo, yo, xi, yi)."""
+    if x_parent == y_parent:
+        edit.refuse(f"'{edit.loop(x_parent).name}' is named twice")
     x_outer, x_inner = split(edit, x_parent, [None, x_factor])
     y_outer, y_inner = split(edit, y_parent, [None, y_factor])
     reorder(edit, x_outer, y_outer, x_inner, y_inner)

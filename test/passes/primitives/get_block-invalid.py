@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, tir as T
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{@f has no block 'D' (it has C)}}
+# expected-error@+1 {{there is no block 'D' (there are C)}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -30,7 +30,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{@f has no block 'BB'; did you mean 'B'? (it has B, C)}}
+# expected-error@+1 {{there is no block 'BB'; did you mean 'B'? (there are B, C)}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

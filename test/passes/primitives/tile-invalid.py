@@ -32,7 +32,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{loop 'i' is not there any more}}
+# expected-error@+1 {{'i' is named twice}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

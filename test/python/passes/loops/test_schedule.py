@@ -15,7 +15,7 @@ from relax_mlir.targets.core.registry import all_targets, load_schedules
 from schedule_kernels import KERNELS, check, kernel
 
 import relax_mlir as rx
-from relax_mlir import relax
+from relax_mlir import relax, te
 from relax_mlir.patterns import structure
 
 
@@ -59,6 +59,38 @@ def test_the_trace_is_python_that_does_it_again() -> None:
     exec(sch.trace, names)
     assert names["sch"].show() == sch.show()
     del block
+
+
+def test_blocks_by_their_names() -> None:
+    """As handles; the text has the handle then."""
+    sch = rx.Schedule(kernel("chain").module())
+    sch.compute_inline("B")
+    i, _ = sch.get_loops("D")
+    sch.compute_at("C", i)
+    assert sch.trace.splitlines()[1:] == [
+        'B = sch.get_block("B")',
+        "sch.compute_inline(B)",
+        'D = sch.get_block("D")',
+        "i_2, j_2 = sch.get_loops(D)",
+        'C = sch.get_block("C")',
+        "sch.compute_at(C, i_2)",
+    ]
+    check(kernel("chain"), rx.Schedule(kernel("chain").module(), trace=sch.trace))
+    before = sch.trace
+    with pytest.raises(rx.RelaxError, match=r"block 'B' is not there any more: compute_inline\(B\) took it"):
+        sch.compute_inline("B")
+    with pytest.raises(rx.RelaxError, match="'D' is in 'i_2' already"):
+        sch.compute_at("D", i)
+    assert sch.trace == before
+
+
+@pytest.mark.parametrize("name", ["lambda", "None", "sch", "print"])
+def test_any_name_can_stand_in_a_text(name: str) -> None:
+    a = te.placeholder((4, 4), name="A")
+    module = te.create_prim_func([a, te.compute((4, 4), lambda i, j: a[i, j] * 2.0, name=name)])
+    sch = rx.Schedule(module)
+    sch.split(sch.get_loops(name)[0], [None, 2])
+    assert rx.Schedule(module, trace=sch.trace).show() == sch.show()
 
 
 def test_a_script_keeps_the_schedule() -> None:
@@ -146,12 +178,20 @@ def sums(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         (lambda sch, block, i: sch.split(i, [None, 2], 1, 2, 3), "too many positional arguments"),
         (lambda sch, block, i: sch.split("i", [None, 2]), "got those of nothing"),
         (lambda sch, block, i: sch.annotate(i, "note", object()), "a schedule is text"),
-        (lambda sch, block, i: sch.cache_read(block, 0, 3), "'3' is no scope of memory"),
+        (lambda sch, block, i: sch.annotate(i, 3, "note"), "'ann_key' is a text, not 3"),
+        (lambda sch, block, i: sch.annotate(i, "note", float("nan")), "a schedule is text"),
+        (lambda sch, block, i: sch.annotate(i, "grain", "many"), "'grain' of 'i' is a number of steps from 1 on"),
+        (lambda sch, block, i: sch.get_block(None), "'name' is a text, not None"),
+        (lambda sch, block, i: sch.get_block("C", 3), "'func_name' is a text, not 3"),
+        (lambda sch, block, i: sch.get_loops("B"), "there is no block 'B' (there are C)"),
+        (lambda sch, block, i: sch.cache_read(block, 0, 3), "'storage_scope' is a text, not 3"),
+        (lambda sch, block, i: sch.cache_read(block, 0, "locl"), "'locl' is no scope of memory"),
+        (lambda sch, block, i: sch.transform_layout(block, 0, int), "the index map: ValueError"),
         (lambda sch, block, i: sch.transform_layout(block, 0, lambda a, b: a / b), "the index map: TypeError"),
         (lambda sch, block, i: sch.transform_layout(block, 0, 3), "is no index map, a function of indices, but 3"),
-        (lambda sch, block, i: sch.bind(i, 3), "'3' is no axis of threads"),
+        (lambda sch, block, i: sch.bind(i, 3), "'thread_axis' is a text, not 3"),
         (lambda sch, block, i: sch.pad_einsum(block, 4), "expected 3 numbers of at least 1"),
-        (lambda sch, block, i: sch.tensorize(i, 4), "unknown tensor intrinsic"),
+        (lambda sch, block, i: sch.tensorize(i, 4), "'tensor_intrin' is a text, not 4"),
         (lambda sch, block, i: sch.rfactor(i, "a"), "factor_axis is from"),
     ],
 )
@@ -312,7 +352,7 @@ def test_an_own_primitive(forgotten: None) -> None:
 def test_show_is_read_back_where_it_is_plain() -> None:
     """What is shown is TVMScript."""
     for each in KERNELS:
-        if each.name not in ("softmax", "gather", "rows", "products_of_bytes"):
+        if each.name not in ("softmax", "gather", "rows", "products_of_bytes", "means", "open_matmul"):
             text = "from relax_mlir.script import tir as T\n\n" + rx.Schedule(each.module()).show()
             arrays = each.arrays(0)
             result = rx.compile(rx.Module.from_script(text))["main"](*arrays)
