@@ -55,6 +55,7 @@ class Schedule:
         self._steps: list[Step] = []
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
+        self._most_operations = MOST_OPERATIONS
         if not self._functions:
             raise RelaxError("there is no PrimFunc to schedule: legalize the graph first (relax-legalize-ops)")
         for name, function in self._functions.items():
@@ -102,12 +103,15 @@ class Schedule:
 
     def _go_on(self, lines: Sequence[str], function: str) -> None:
         """With the steps that a PrimFunc has; what is wrong with them stands there."""
+        self._most_operations = 4 * MOST_OPERATIONS  # functions like sin may be many operations now
         try:
             self._replay(lines, function)
         except RelaxError as error:
             if error.location:
                 raise
             raise located_error(error.message, self._functions[function].location, error.notes) from None
+        finally:
+            self._most_operations = MOST_OPERATIONS
 
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
@@ -175,7 +179,7 @@ class Schedule:
         before = _names(edit.tree)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            _check_size(edit, self._tree(function))
+            _check_size(edit, self._tree(function), self._most_operations)
         except Refused as refusal:
             at = edit.shown(refusal.name).split("\n")
             shown_loops = "the loops as they stand:\n" + "\n".join(f"    {line}" for line in at)
@@ -313,10 +317,10 @@ class Schedule:
         return self._trees[function]
 
 
-def _check_size(edit: Edit, before: Tree) -> None:
+def _check_size(edit: Edit, before: Tree, most: int) -> None:
     size = code_size(edit.tree)
-    if size > MOST_OPERATIONS and size > code_size(before):
-        edit.refuse(f"it comes to {size} operations of code, {MOST_OPERATIONS} at most: choose shorter loops, or fewer")
+    if size > most and size > code_size(before):
+        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
 def _called(schedule: Schedule, primitive: Primitive, *arguments: Any, **options: Any) -> Any:

@@ -13,7 +13,7 @@ from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 #: Operations that a function may come to; more take LLVM minutes.
 MOST_OPERATIONS = 1 << 14
 #: Those that a function like exp becomes.
-_OF_FUNCTION = 16
+_OF_FUNCTION = 128
 
 
 def code_size(tree: Tree) -> int:
@@ -44,5 +44,5 @@ def _of_block(block: Block, lanes: Lanes | None, extents: Mapping[str, Size]) ->
 
 
 def _of_expr(expr: Expr) -> int:
-    names = (part.name for part in expr.walk() if isinstance(part, Compute))
+    names = (part.name for part in expr.walk() if isinstance(part, Compute) and part.name != "arith.constant")
     return sum(1 if name.startswith("arith.") else _OF_FUNCTION for name in names)

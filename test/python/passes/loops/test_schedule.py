@@ -204,6 +204,19 @@ def test_bad_arguments(step: Callable[..., Any], message: str) -> None:
     assert (sch.show(), sch.trace) == before
 
 
+def test_code_is_counted_where_it_is_asked_for() -> None:
+    """Functions are many operations, and lanes that lie apart are code for each."""
+    sch = rx.Schedule(kernel("softmax").module())
+    i, j = sch.get_loops("E")
+    sch.unroll(j)
+    with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): it comes to .* operations of code, 16384 at most"):
+        sch.unroll(i)
+    sch, _, (i, j, k) = product()
+    sch.unroll(j), sch.unroll(k)
+    with pytest.raises(rx.RelaxError, match=r"vectorize\(i\): it comes to .* operations of code"):
+        sch.vectorize(i)
+
+
 def test_unknown_steps_are_told_apart() -> None:
     sch, *_ = product()
     with pytest.raises(AttributeError, match="a schedule has no 'splitt'; did you mean 'split'"):
