@@ -27,10 +27,10 @@ def a_block(rng: random.Random, sch: rx.Schedule) -> BlockRV:
 
 
 def a_loop(rng: random.Random, sch: rx.Schedule) -> LoopRV:
-    while True:
-        loops = sch.get_loops(a_block(rng, sch))
-        if loops:
-            return rng.choice(loops)
+    loops = sch.get_loops(a_block(rng, sch))
+    if not loops:
+        raise rx.RelaxError("a block of one point has no loops")
+    return rng.choice(loops)
 
 
 def _split(rng: random.Random, sch: rx.Schedule) -> object:
@@ -41,13 +41,13 @@ def _split(rng: random.Random, sch: rx.Schedule) -> object:
 
 def _fuse(rng: random.Random, sch: rx.Schedule) -> object:
     loops = sch.get_loops(a_block(rng, sch))
-    start = rng.randrange(len(loops))
+    start = rng.randrange(len(loops) + 1)
     return sch.fuse(*loops[start : start + 2])
 
 
 def _reorder(rng: random.Random, sch: rx.Schedule) -> object:
     loops = sch.get_loops(a_block(rng, sch))
-    return sch.reorder(*rng.sample(loops, rng.randint(1, len(loops))))
+    return sch.reorder(*rng.sample(loops, rng.randint(0, len(loops))))
 
 
 def _pad_einsum(rng: random.Random, sch: rx.Schedule) -> object:
