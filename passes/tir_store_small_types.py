@@ -38,7 +38,14 @@ _REFUSED = frozenset(
     "vector.print vector.reduction vector.scan".split()
 )
 #: Reads and writes of vectors, and which operand of them the memory is.
-_TRANSFERS = {"vector.transfer_read": 0, "vector.transfer_write": 1}
+_TRANSFERS = {
+    "vector.transfer_read": 0,
+    "vector.load": 0,
+    "vector.maskedload": 0,
+    "vector.transfer_write": 1,
+    "vector.store": 1,
+    "vector.maskedstore": 0,
+}
 
 
 @register_pass
@@ -64,7 +71,7 @@ def _convert_truth_values(function: Operation) -> None:
     for op in operations_in(function):
         if op.name in _TRANSFERS and _is_truth(op.operands[_TRANSFERS[op.name]].type.element_type):
             with op.location, ir.InsertionPoint(op):
-                replace_op(op, _read_as_bytes(op) if op.name == "vector.transfer_read" else _written_as_bytes(op))
+                replace_op(op, _read_as_bytes(op) if len(op.results) else _written_as_bytes(op))
 
 
 def _is_truth(element: Type) -> bool:
@@ -73,19 +80,27 @@ def _is_truth(element: Type) -> bool:
 
 def _read_as_bytes(op: Operation) -> list[Value]:
     memory, *rest = op.operands
-    # What stands in lanes that are masked out is behind the indices.
-    place = len(memory.type.shape)
-    padding = convert("arith.extui", Number(rest[place]), ir.IntegerType.get_signless(8)).value
-    operands = [_bytes_of(memory), *rest[:place], padding, *rest[place + 1 :]]
-    (read,) = made_again(op, operands, [with_element(op.results[0].type, padding.type)]).results
+    # What stands in lanes that are masked out: behind the indices, or behind the mask.
+    place = {"vector.transfer_read": len(memory.type.shape), "vector.maskedload": len(rest) - 1}.get(op.name)
+    if place is not None:
+        rest[place] = _wide(rest[place])
+    byte = ir.IntegerType.get_signless(8)
+    (read,) = made_again(op, [_bytes_of(memory), *rest], [with_element(op.results[0].type, byte)]).results
     return [(Number(read) != 0).value]
 
 
 def _written_as_bytes(op: Operation) -> list[Value]:
-    vector, memory, *rest = op.operands
-    wide = convert("arith.extui", Number(vector), ir.IntegerType.get_signless(8)).value
-    made_again(op, [wide, _bytes_of(memory), *rest], [])
+    operands = list(op.operands)
+    memory = _TRANSFERS[op.name]
+    vector = len(operands) - 1 if op.name == "vector.maskedstore" else 0
+    operands[vector] = _wide(operands[vector])
+    operands[memory] = _bytes_of(operands[memory])
+    made_again(op, operands, [])
     return []
+
+
+def _wide(bits: Value) -> Value:
+    return convert("arith.extui", Number(bits), ir.IntegerType.get_signless(8)).value
 
 
 def _bytes_of(memory: Value) -> Value:

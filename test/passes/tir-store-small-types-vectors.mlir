@@ -30,3 +30,23 @@ func.func @others(%x: memref<?xi1>, %y: memref<?xf32>, %i: index, %v: vector<4xf
   vector.transfer_write %v, %y[%i] {in_bounds = [true]} : vector<4xf32>, memref<?xf32>
   return %one : i1
 }
+
+// CHECK-LABEL: func.func @plain
+// CHECK-SAME: %[[X:.*]]: memref<?xi1>, %[[I:.*]]: index, %[[M:.*]]: vector<16xi1>)
+// CHECK: %[[FROM:.*]] = builtin.unrealized_conversion_cast %[[X]] : memref<?xi1> to memref<?xi8>
+// CHECK: %[[READ:.*]] = vector.load %[[FROM]][%[[I]]] : memref<?xi8>, vector<16xi8>
+// CHECK: %[[BITS:.*]] = arith.cmpi ne, %[[READ]], %{{.*}} : vector<16xi8>
+// CHECK: %[[NOTHING:.*]] = arith.extui %[[BITS]] : vector<16xi1> to vector<16xi8>
+// CHECK: %[[MASKED:.*]] = vector.maskedload %{{.*}}[%[[I]]], %[[M]], %[[NOTHING]] : memref<?xi8>, vector<16xi1>, vector<16xi8> into vector<16xi8>
+// CHECK: %[[OTHER:.*]] = arith.cmpi ne, %[[MASKED]], %{{.*}} : vector<16xi8>
+// CHECK: %[[BYTES:.*]] = arith.extui %[[BITS]] : vector<16xi1> to vector<16xi8>
+// CHECK: vector.store %[[BYTES]], %{{.*}}[%[[I]]] : memref<?xi8>, vector<16xi8>
+// CHECK: %[[BYTES:.*]] = arith.extui %[[OTHER]] : vector<16xi1> to vector<16xi8>
+// CHECK: vector.maskedstore %{{.*}}[%[[I]]], %[[M]], %[[BYTES]] : memref<?xi8>, vector<16xi1>, vector<16xi8>
+func.func @plain(%x: memref<?xi1>, %i: index, %m: vector<16xi1>) {
+  %read = vector.load %x[%i] : memref<?xi1>, vector<16xi1>
+  %masked = vector.maskedload %x[%i], %m, %read : memref<?xi1>, vector<16xi1>, vector<16xi1> into vector<16xi1>
+  vector.store %read, %x[%i] : memref<?xi1>, vector<16xi1>
+  vector.maskedstore %x[%i], %m, %masked : memref<?xi1>, vector<16xi1>, vector<16xi1>
+  return
+}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Kernel(NamedTuple):
     text: str
     #: Shapes and dtypes; a size that the run tells is a name, and drawn.
     inputs: tuple[tuple[tuple[int | str, ...], str], ...]
-    expected: Callable[..., np.ndarray]
+    expected: Callable[..., Any]
 
     def module(self) -> rx.Module:
         return rx.Module.from_script(_HEAD + self.text)
@@ -35,8 +35,9 @@ class Kernel(NamedTuple):
         made = []
         for shape, dtype in self.inputs:
             sizes = tuple(drawn[size] if isinstance(size, str) else size for size in shape)
-            whole = "int" in dtype
-            made.append((random.integers(-8, 8, sizes) if whole else random.normal(size=sizes)).astype(dtype))
+            whole = dtype == "bool" or "int" in dtype
+            low, high = (0, 2) if dtype == "bool" else (-8, 8)
+            made.append((random.integers(low, high, sizes) if whole else random.normal(size=sizes)).astype(dtype))
         return made
 
 
@@ -245,6 +246,35 @@ def gather(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Bu
             B[vi, vj] = A[T.max(I[vi], T.int64(0)), vj] + T.Cast("float32", vj)
 """
 
+_CHOSEN = """
+@T.prim_func
+def chosen(A: T.Buffer((14, 20), "float32"), M: T.Buffer((14, 20), "bool"), C: T.Buffer((14, 20), "bool")):
+    B = T.alloc_buffer((14, 20), "bool")
+    for i, j in T.grid(14, 20):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] > T.float32(0)
+    for i, j in T.grid(14, 20):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.Select(M[vi, vj], B[vi, vj], A[vi, vj] < T.float32(-1))
+"""
+
+_HALVES = """
+@T.prim_func
+def halves(A: T.Buffer((15, 24), "float16"), B: T.Buffer((15,), "float32"), C: T.Buffer((15, 24), "float16")):
+    for i, k in T.grid(15, 24):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + T.Cast("float32", A[vi, vk])
+    for i, j in T.grid(15, 24):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * A[vi, vj]
+"""
+
 _IN_PLACE = """
 @T.prim_func
 def in_place(A: T.Buffer((12, 20), "float32"), C: T.Buffer((12, 20), "float32")):
@@ -301,6 +331,8 @@ KERNELS = (
     Kernel("open_matmul", _OPEN_MATMUL, ((("m", "k"), "float32"), (("k", "n"), "float32")), lambda a, b: a @ b + 1),
     Kernel("gather", _GATHER, (((10, 24), "float32"), ((7,), "int64")),
            lambda a, i: a[np.maximum(i, 0)] + np.arange(24, dtype="float32")),
+    Kernel("chosen", _CHOSEN, (((14, 20), "float32"), ((14, 20), "bool")), lambda a, m: np.where(m, a > 0, a < -1)),
+    Kernel("halves", _HALVES, (((15, 24), "float16"),), lambda a: (a.astype("float32").sum(axis=1), a * a)),
     Kernel("in_place", _IN_PLACE, (((12, 20), "float32"),), _updated),
     Kernel("shifted", _SHIFTED, (((12, 16), "float32"),), lambda a: np.pad(a * 3, ((0, 0), (1, 1))) + np.float32(3)),
 )  # fmt: skip
@@ -313,5 +345,7 @@ def kernel(name: str) -> Kernel:
 def check(kernel: Kernel, schedule: rx.Schedule, seed: int = 0) -> None:
     """The scheduled PrimFunc computes what numpy computes."""
     arrays = kernel.arrays(seed)
-    result = rx.compile(schedule.mod)["main"](*arrays)
-    np.testing.assert_allclose(result, kernel.expected(*arrays), rtol=2e-5, atol=2e-5, err_msg=schedule.show())
+    results, expected = rx.compile(schedule.mod)["main"](*arrays), kernel.expected(*arrays)
+    several = isinstance(expected, tuple)
+    for result, each in zip(results if several else [results], expected if several else [expected], strict=True):
+        np.testing.assert_allclose(np.from_dlpack(result), each, rtol=2e-5, atol=2e-5, err_msg=schedule.show())
