@@ -4,6 +4,7 @@
     differential.py --seconds 60                  new graphs for a minute: relax's against numpy, ONNX's against
                                                   onnxruntime and the reference evaluator
     differential.py --kind onnx --seconds 60      one kind only
+    differential.py --kind relax --schedules      the kernels' loops by random steps of rx.Schedule
     differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
 
 A case that fails is made smaller and saved as a program that shows it.
@@ -27,6 +28,7 @@ for _folder in ("python", "python/frontends/onnx"):  # the tests' helpers
 
 import isolated  # noqa: E402
 import one_graph  # noqa: E402
+import random_schedules  # noqa: E402
 from graphs import Graph, smaller  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
@@ -153,7 +155,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="the same seed gives the same cases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--case", type=int, help="run this case of the seed and show it")
+    parser.add_argument("--schedules", action="store_true", help="kernels run by random schedules, not by plans")
     options = parser.parse_args(argv)
+    if options.schedules:
+        random_schedules.register()
     kinds = _KINDS if options.kind is None else (options.kind,)
     seed = Random().randrange(10**6) if options.seed is None else options.seed
     for kind in kinds:

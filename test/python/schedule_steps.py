@@ -111,14 +111,18 @@ STEPS: dict[str, Step] = {
 }
 
 
-def random_schedule(module: rx.Module, seed: int, count: int) -> tuple[rx.Schedule, int]:
-    """A schedule of so many steps that were tried, and how many of them were done."""
-    rng, sch, done = random.Random(seed), rx.Schedule(module), 0
+def random_steps(rng: random.Random, sch: rx.Schedule, count: int) -> None:
+    """Tries so many steps."""
     for _ in range(count):
         before = sch.show()
         try:
             STEPS[rng.choice(sorted(STEPS))](rng, sch)
-            done += 1
         except rx.RelaxError:
             assert sch.show() == before, "a step that is refused changes nothing"
-    return sch, done
+
+
+def random_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule:
+    """A schedule of so many steps that were tried."""
+    sch = rx.Schedule(module)
+    random_steps(random.Random(seed), sch, count)
+    return sch

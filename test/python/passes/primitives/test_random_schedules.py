@@ -22,7 +22,7 @@ def test_without_steps(kernel: Kernel) -> None:
 @draws(40, deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 12))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
-    sch, _ = random_schedule(kernel.module(), seed, count)
+    sch = random_schedule(kernel.module(), seed, count)
     again = rx.Schedule(kernel.module(), trace=sch.trace)
     assert again.show() == sch.show() and again.trace == sch.trace
     check(kernel, sch)
