@@ -38,16 +38,15 @@ def legalize(op, operands, builder):
 @rx.register_schedule(operator="own.conv_relu", target="llvm")
 def by_hand(function, context):
     sch = context.schedule(function)
-    conv, relu, pad = map(sch.get_block, ("conv", "relu", "pad"))
-    sch.set_scope(conv, 0, "local")
-    n, y, x, o, r, s, c = sch.get_loops(conv)
+    sch.set_scope("conv", 0, "local")
+    n, y, x, o, r, s, c = sch.get_loops("conv")
     (x, xi), (o, oi, lane) = sch.split(x, [None, 7]), sch.split(o, [None, 2, 16])
     sch.reorder(n, y, x, o, r, s, c, xi, oi, lane)
-    sch.reverse_compute_at(relu, o)
-    sch.split(sch.get_loops(relu)[-1], [None, 16])
-    for block in (conv, sch.decompose_reduction(conv, r), relu):
+    sch.reverse_compute_at("relu", o)
+    sch.split(sch.get_loops("relu")[-1], [None, 16])
+    for block in ("conv", sch.decompose_reduction("conv", r), "relu"):
         *_, outer, inner, lanes = sch.get_loops(block)
         sch.vectorize(lanes), sch.unroll(inner), sch.unroll(outer)
-    sch.vectorize(sch.split(sch.get_loops(pad)[-1], [None, 16])[1])
+    sch.vectorize(sch.split(sch.get_loops("pad")[-1], [None, 16])[1])
     sch.parallel(sch.fuse(n, y))
     return sch

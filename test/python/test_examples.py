@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from relax_mlir.passes.legalize.rules import rules_by_op
 
 import relax_mlir as rx
@@ -161,3 +162,40 @@ def test_the_tests_of_the_example_package_pass() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert "Passed: 2" in done.stdout
+
+
+def test_an_operator_of_ones_own_is_40_lines() -> None:
+    text = (EXAMPLES / "conv_relu.py").read_text(encoding="utf-8")
+    code = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", '"""'))]
+    assert len(code) <= 40
+
+
+@pytest.mark.parametrize(
+    ("shape", "out", "taps", "stride", "pad"),
+    [((1, 3, 23, 17), 32, 3, 1, 1), ((2, 16, 15, 15), 40, 5, 2, 2), ((1, 5, 9, 30), 7, 1, 1, 0)],
+)
+def test_an_operator_of_ones_own_from_onnx_with_its_schedule(
+    shape: tuple[int, ...], out: int, taps: int, stride: int, pad: int
+) -> None:
+    """Sizes that its tiles do not divide; beside onnxruntime's convolution and relu."""
+    importlib.import_module("conv_relu")
+    random = numpy.random.default_rng(0)
+    arrays = {"w": random.normal(size=(out, shape[1], taps, taps)), "b": random.normal(size=out)}
+    weights = [numpy_helper.from_array(array.astype("float32"), name) for name, array in arrays.items()]
+    info = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    options = {"strides": [stride] * 2, "pads": [pad] * 4}
+
+    def model(*nodes: Any) -> Any:
+        result = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+        imports = [helper.make_opsetid("", 20), helper.make_opsetid("own", 1)]
+        graph = helper.make_graph(nodes, "conv_relu", info, result, weights)
+        return helper.make_model(graph, opset_imports=imports, ir_version=10)
+
+    theirs = model(helper.make_node("Conv", ["x", "w", "b"], ["c"], **options), helper.make_node("Relu", ["c"], ["y"]))
+    module = rx.from_onnx(model(helper.make_node("ConvRelu", ["x", "w", "b"], ["y"], domain="own", **options)))
+    assert str(module).count("own.conv_relu") == 1
+    rx.Pipeline([rx.ConvertLayout({"own.conv_relu": ("NHWC", "HWIO", "NHWC")})]).run(module)
+    assert "sch.reverse_compute_at(relu" in str(rx.lower(module.copy(), pipeline=rx.stages("llvm").until("plan")))
+    x = random.normal(size=shape).astype("float32")
+    (expected,) = onnxruntime.InferenceSession(theirs.SerializeToString()).run(None, {"x": x})
+    numpy.testing.assert_allclose(rx.compile(module)["main"](x), expected, rtol=1e-4, atol=1e-4)
