@@ -3,30 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from ..loops.handles import BlockRV, LoopRV
+from ..loops.intrins import INTRIN
+from ..loops.tree import Block, Loop
+from ..loops.writing import GRAIN
 from .registry import Edit, register_primitive
 
 
 @register_primitive
 def annotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
     """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
-    _change(edit, block_or_loop, lambda notes: {**notes, ann_key: ann_val})
+    node = noted(edit, block_or_loop, ann_key)
+    if ann_key == GRAIN and (type(ann_val) is not int or ann_val < 1):
+        edit.refuse(f"'{GRAIN}' is how many steps a thread takes at a time, a number of at least 1, not {ann_val!r}")
+    edit.replace(node.name, [replace(node, annotations={**node.annotations, ann_key: ann_val})])
 
 
-@register_primitive
-def unannotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
-    """Takes a note off a loop or block."""
-    node = edit.block(block_or_loop) if isinstance(block_or_loop, BlockRV) else edit.loop(block_or_loop)
-    if ann_key not in node.annotations:
-        known = ", ".join(node.annotations) or "none"
-        edit.refuse(f"'{node.name}' has no annotation '{ann_key}' (it has {known})")
-    _change(edit, block_or_loop, lambda notes: {key: value for key, value in notes.items() if key != ann_key})
-
-
-def _change(edit: Edit, handle: BlockRV | LoopRV, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+def noted(edit: Edit, handle: BlockRV | LoopRV, key: str) -> Block | Loop:
+    """What a note is on, which is the schedule's to change."""
     node = edit.block(handle) if isinstance(handle, BlockRV) else edit.loop(handle)
-    edit.replace(node.name, [replace(node, annotations=change(dict(node.annotations)))])
+    if key == INTRIN:
+        edit.refuse(f"'{INTRIN}' says what tensorize has chosen for a loop, and stays")
+    return node
