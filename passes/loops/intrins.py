@@ -15,7 +15,7 @@ def tile(a, b, c):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
