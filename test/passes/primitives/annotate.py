@@ -40,3 +40,29 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # A note that nobody asks for changes nothing; a grain is one of a parallel loop.
+    # CHECK-LABEL: def other_notes(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0 = A[i, j]
+    # CHECK-NEXT:             B[i, j] = v0 * v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def other_notes(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    'sch.annotate(B, "note", "of a block")',
+                    'sch.annotate(i, "grain", 2)',
+                    'sch.annotate(j, "note", [1, 2.5, True, None])',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
