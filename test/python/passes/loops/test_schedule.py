@@ -149,6 +149,11 @@ def sums(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         (lambda sch, block, i: sch.cache_read(block, 0, 3), "'3' is no scope of memory"),
         (lambda sch, block, i: sch.transform_layout(block, 0, lambda a, b: a / b), "the index map: TypeError"),
         (lambda sch, block, i: sch.transform_layout(block, 0, 3), "is no index map, a function of indices, but 3"),
+        (
+            lambda sch, block, i: sch.transform_layout(block, 0, lambda a, b: (a, "b")),
+            "made of its own with + - * // %",
+        ),
+        (lambda sch, block, i: sch.set_scope(block, 0, ["local"]), "set_scope(C, 0, ['local']): TypeError"),
         (lambda sch, block, i: sch.bind(i, 3), "'3' is no axis of threads"),
         (lambda sch, block, i: sch.pad_einsum(block, 4), "expected 3 numbers of at least 1"),
         (lambda sch, block, i: sch.tensorize(i, 4), "unknown tensor intrinsic"),
@@ -169,6 +174,7 @@ def test_unknown_steps_are_told_apart() -> None:
     with pytest.raises(AttributeError, match="a schedule has no 'splitt'; did you mean 'split'"):
         sch.splitt(1)
     assert {"split", "tensorize", "rfactor", "mod", "trace"} <= set(dir(sch))
+    assert not hasattr(sch, "_repr_html_"), "what has no name of a step is none"
     assert "Makes several loops of one" in sch.split.__doc__
 
 
@@ -305,6 +311,14 @@ def test_an_own_primitive(forgotten: None) -> None:
     with pytest.raises(rx.RelaxError, match=r"halve\(i_0_0\): one step has no halves"):
         sch.halve(one)
     check(kernel("matmul"), rx.Schedule(kernel("matmul").module(), trace=sch.trace))
+
+    @rx.register_primitive
+    def elsewhere(edit: Any, loop: Any) -> Any:
+        """A handle of another PrimFunc."""
+        edit.loop(type(loop)("other", loop.name))
+
+    with pytest.raises(rx.RelaxError, match=r"elsewhere\(i_0_0\): 'i_0_0' is of @other, not of @matmul"):
+        sch.elsewhere(one)
     with pytest.raises(rx.RelaxError, match="has no doc string, which is its help"):
         rx.register_primitive(lambda edit: None)
 
