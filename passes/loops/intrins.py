@@ -15,7 +15,7 @@ def tile(a, b, c):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -91,20 +91,33 @@ def _described(description: Any) -> Tree:
         raise RelaxError(
             "an intrinsic's description has one block, without an init, which decompose_reduction takes out"
         )
-    block = blocks[0]
-    if not all(isinstance(each.extent, int) for each in block.iters):
-        raise RelaxError("the sizes of an intrinsic's description are numbers")
-    for access in block.accesses:
-        if any(plain_dim(access.indices, name) is None for index in access.indices for name in variables_of(index)):
-            raise RelaxError("an intrinsic's description reads and writes at its block's variables alone")
-    if any(not buffer.is_given for buffer in block.buffers):
-        raise RelaxError("an intrinsic's description has no memory of its own")
+    _check_described(tree, blocks[0])
     return tree
 
 
-def plain_dim(indices: Sequence[Size], name: str) -> int | None:
-    """The dimension that goes along a variable, and nothing else."""
-    return next((dim for dim, index in enumerate(indices) if str(index) == name), None)
+def _check_described(tree: Tree, block: Block) -> None:
+    """Its parameters are what one run uses of memory, all of it."""
+    steps = {each.name: each.extent for each in block.iters}
+    if not all(isinstance(extent, int) for extent in steps.values()):
+        raise RelaxError("the sizes of an intrinsic's description are numbers")
+    if block.loaded():
+        raise RelaxError(f"{_AT_VARIABLES}, '{block.loaded()[0].name}' is read at places that are computed")
+    for access in block.accesses:
+        name = access.buffer.name
+        if not access.buffer.is_given:
+            raise RelaxError(f"an intrinsic's description has no memory of its own, like '{name}': make it a parameter")
+        for index, size in zip(access.indices, access.buffer.shape, strict=True):
+            if str(index) not in steps:
+                raise RelaxError(f"{_AT_VARIABLES}, '{name}' is used at {index}")
+            if steps[str(index)] != size:
+                problem = f"'{name}' has {size} elements along '{index}', which has {steps[str(index)]} steps"
+                raise RelaxError(f"an intrinsic's description uses all of its parameters: {problem}")
+    unused = next((each.name for each in tree.buffers if each not in block.buffers), None)
+    if unused is not None:
+        raise RelaxError(f"an intrinsic's description uses all of its parameters: not '{unused}'")
+
+
+_AT_VARIABLES = "an intrinsic's description reads and writes at its block's variables alone"
 
 
 def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
@@ -123,7 +136,8 @@ def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
         place = given.index(described_access.buffer)
         operand = _operand(block, access, described_access, pairs, inner)
         if found.setdefault(place, operand) != operand:
-            raise Mismatch(f"'{described_access.buffer.name}' of the intrinsic would be parts of two buffers")
+            parts = f"parts of '{found[place].access.buffer.name}' and of '{access.buffer.name}'"
+            raise Mismatch(f"the intrinsic's '{described_access.buffer.name}' would be {parts}, it has to be one")
     return [found[place] for place in range(len(given))]
 
 
@@ -188,7 +202,7 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
         raise Mismatch(f"'{block.name}' has {len(block.reads)} inputs and {len(block.writes)} outputs, the intrinsic "
                        f"{count} and {len(target.writes)}")  # fmt: skip
     if count > _MOST_READS:
-        raise Mismatch(f"{count} inputs are too many to compare")
+        raise Mismatch(f"{count} inputs are too many to compare, {_MOST_READS} at most")
     reason = ""
     for order in permutations(range(count)):
         numbers = {own: place for place, own in enumerate(order)}

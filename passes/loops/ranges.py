@@ -136,9 +136,10 @@ def _box_of_places(moves: Sequence[Size], extents: Mapping[str, int]) -> list[Ra
     """By looking at each place."""
     import numpy
 
-    grid = numpy.indices(list(extents.values())).reshape(len(extents), -1)
+    sizes = list(extents.values())
+    grid = numpy.indices(sizes).reshape(len(sizes), prod(sizes))
     points = dict(zip(extents, grid, strict=True))
-    place, found = numpy.zeros(grid.shape[1] if extents else 1, "int64"), []
+    place, found = numpy.zeros(prod(sizes), "int64"), []
     for move in moves:
         index = numpy.broadcast_to(evaluated(move, points), place.shape)
         low, high = int(index.min()), int(index.max())

@@ -6,6 +6,7 @@ An operation that fills what the next one adds to is that block's init. Views ar
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,11 +14,10 @@ from typing import NamedTuple
 from ...bindings.diagnostics import origins
 from ...bindings.ir import AffineExpr, Location, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, made_by, operations_of, symbol_name
+from ...bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols_expr import Size, make_variable, substituted
 from ...emit.structured import DYNAMIC
-from ...support.errors import RelaxError
 from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside, attributes_of
 from .tree import (
     REDUCE,
@@ -69,6 +69,7 @@ class _Reader:
         self._known, self.same = same, dict[str, str]()
         self.views: dict[Value, View] = {}
         self._sizes: dict[Value, Size] = {}
+        self._numbers = itertools.count()
         self._buffers: list[Buffer] = []
         self.values: dict[str, Value | Measured] = {}
         self.memory: dict[Buffer, Value] = {}
@@ -165,6 +166,7 @@ class _Reader:
             view = self.views[operand]
             accesses.append(Access(view.buffer, view.place([_index(expr, variables) for expr in map_.results])))
         block = body_of(op)
+        _check_pure(op)
         expressions: dict[Value, Expr] = {}
         position = 0
         for number, argument in enumerate(block.arguments):
@@ -190,12 +192,16 @@ class _Reader:
                     size, before = self.size_of(operand, axis), found[expr.position]
                     if before is None or isinstance(size, int):
                         found[expr.position] = size
-                    elif str(size) != str(before) and str(size) in self.values and str(before) in self.values:
-                        self.same[str(size)] = str(before)
-        missing = next((dim for dim, size in enumerate(found) if size is None), None)
-        if missing is not None:
-            raise located_error(f"no operand of '{op.name}' says how far its loop {missing} goes", op.location)
+                    else:
+                        self._is_same(str(size), str(before))
+        # Each is told by an operand: linalg's verifier asks for it.
         return [size for size in found if size is not None]
+
+    def _is_same(self, one: str, other: str) -> None:
+        """Of two symbols that are equal each other's, the first is called as the second from now on."""
+        one, other = (_last(each, self.same) for each in (one, other))
+        if one != other and other in self.values and isinstance(self.values.get(one), Measured):
+            self.same[one] = other
 
     # ---- sizes ----
 
@@ -207,7 +213,7 @@ class _Reader:
         if maker is None:
             name = self.views[memref].buffer.name
             return self._symbol(name, memref, axis)
-        if maker.name == "memref.alloc":
+        if maker.name in ("memref.alloc", "memref.alloca"):
             dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
             return self.size(maker.operands[dynamic.index(axis)])
         if maker.name == "memref.cast":
@@ -220,14 +226,11 @@ class _Reader:
             for each in groups_of(maker)[axis]:
                 total = total * self.size_of(maker.operands[0], each)
             return total
-        if maker.name == "memref.subview":
-            return mixed_sizes(self, maker, "static_sizes", 1)[kept_axes(maker)[axis]]
-        raise located_error(f"the size of a '{maker.name}' is not known", maker.location)
+        assert maker.name == "memref.subview", "what else makes memory is refused"
+        return mixed_sizes(self, maker, "static_sizes", 1)[kept_axes(maker)[axis]]
 
     def _symbol(self, buffer: str, memref: Value, axis: int) -> Size:
-        name = f"{buffer}.shape[{axis}]"
-        while name in self._known:
-            name = self._known[name]
+        name = _last(f"{buffer}.shape[{axis}]", self._known)
         self.values.setdefault(name, Measured(memref, axis))
         return make_variable(name)
 
@@ -251,9 +254,15 @@ class _Reader:
             map_ = maker.attributes["map"].value
             values = [self.size(operand) for operand in maker.operands]
             return _index(map_.results[0], values[: map_.n_dims], values[map_.n_dims :])
-        symbol = f"size_{len(self.values)}"
+        symbol = f"size_{next(self._numbers)}"
         self.values[symbol] = value
         return make_variable(symbol)
+
+
+def _last(name: str, names: Mapping[str, str]) -> str:
+    while name in names:
+        name = names[name]
+    return name
 
 
 class _Body:
@@ -292,6 +301,13 @@ class _Body:
         if made_by(memref) is not None and made_by(memref).name != "memref.alloc":  # type: ignore[union-attr]
             raise located_error("an element of a view at a place that is computed is read", op.location)
         return Load(view.buffer, tuple(self.of(index) for index in indices))
+
+
+def _check_pure(op: Operation) -> None:
+    """What an operation does besides its results would be lost."""
+    for each in operations_in(op):
+        if not len(each.results) and each.name not in ("linalg.yield", "scf.yield", "scf.if"):
+            raise located_error(f"the body of a block has a '{each.name}', which no schedule can move", each.location)
 
 
 def _scalar(value: Value) -> Expr:
@@ -347,9 +363,8 @@ def _index(expr: AffineExpr, dims: Sequence[Size], symbols: Sequence[Size] = ())
         return left % right
     if isinstance(expr, ir.AffineFloorDivExpr):
         return left // right
-    if isinstance(expr, ir.AffineCeilDivExpr):
-        return -(-left // right)
-    raise RelaxError(f"an index {expr} is of no known form")
+    assert isinstance(expr, ir.AffineCeilDivExpr), "there are no others"
+    return -(-left // right)
 
 
 _ARITHMETIC: dict[str, Callable[..., Size]] = {

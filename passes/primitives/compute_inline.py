@@ -38,12 +38,12 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
 def check_inlinable(edit: Edit, found: Block) -> Buffer:
     """The buffer that it alone writes, each element once, at its iters."""
     if len(found.writes) != 1:
-        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs")
+        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: what can be inlined has one")
     if found.is_reduction or found.inits is not None:
         edit.refuse(f"'{found.name}' is a reduction: use compute_at")
     access = found.writes[0]
     if found.reads_output(0) or any(read.buffer is access.buffer for read in found.reads):
-        edit.refuse(f"'{found.name}' goes on with what '{access.buffer.name}' holds")
+        edit.refuse(f"'{found.name}' goes on with what '{access.buffer.name}' holds: it can run once only")
     others = [other.name for other in edit.tree.writers(access.buffer) if other is not found]
     if others:
         edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")

@@ -41,7 +41,8 @@ def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
         if others:
             edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")
     if block.is_reduction and block.inits is None:
-        edit.refuse(f"'{block.name}' goes on with what '{block.writes[0].buffer.name}' holds: it is no whole reduction")
+        problem = f"'{block.name}' goes on with what '{block.writes[0].buffer.name}' holds: it can run once only"
+        edit.refuse(f"{problem}; move it before its reduction is decomposed, or give it an init")
 
 
 def plain_iter(block: Block, index: Size) -> Iter | None:

@@ -95,7 +95,7 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
         own = plain_iter(block, index)
         assert own is not None
         if str(own.extent) != str(size):
-            edit.refuse(f"'{block.name}' uses a part of '{buffer.name}' only")
+            edit.refuse(f"'{block.name}' uses a part of '{buffer.name}' only, behind which there are no zeros")
         shape.append(extents[own.name])
     if tuple(shape) == buffer.shape:
         return buffer

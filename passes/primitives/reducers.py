@@ -31,7 +31,7 @@ class Reducer(NamedTuple):
 def reducer_of(edit: Edit, block: Block) -> Reducer:
     """How a block's one output is reduced; refuses others."""
     if len(block.results) != 1:
-        edit.refuse(f"'{block.name}' reduces {len(block.results)} outputs together")
+        edit.refuse(f"'{block.name}' reduces {len(block.results)} outputs together: only one can be done in parts")
     result, own = block.results[0], len(block.reads)
     if not isinstance(result, Compute) or result.name not in _NEUTRAL:
         known = ", ".join(name.partition(".")[2] for name in _NEUTRAL)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..loops.handles import LoopRV
 from ..loops.intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
+from ..loops.tree import VECTORIZED
 from .legality import check_serial
 from .registry import Edit, register_primitive
 
@@ -17,6 +18,9 @@ def tensorize(edit: Edit, block_or_loop: LoopRV, tensor_intrin: str, preserve_un
     del preserve_unit_iters
     found = edit.loop(block_or_loop)
     check_serial(edit, [found])
+    lanes = next((each for each in edit.tree.around(found.name) if each.kind == VECTORIZED), None)
+    if lanes is not None:
+        edit.refuse(f"'{lanes.name}' around '{found.name}' is vectorized, and an intrinsic has no lanes")
     intrin = find_intrin(str(tensor_intrin))
     try:
         operands_of(edit.tree, found, intrin)

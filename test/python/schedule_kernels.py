@@ -344,8 +344,12 @@ def kernel(name: str) -> Kernel:
 
 def check(kernel: Kernel, schedule: rx.Schedule, seed: int = 0) -> None:
     """The scheduled PrimFunc computes what numpy computes."""
+    agree(kernel, rx.compile(schedule.mod)["main"], seed, schedule.show())
+
+
+def agree(kernel: Kernel, function: Callable[..., Any], seed: int = 0, message: str = "") -> None:
     arrays = kernel.arrays(seed)
-    results, expected = rx.compile(schedule.mod)["main"](*arrays), kernel.expected(*arrays)
+    results, expected = function(*arrays), kernel.expected(*arrays)
     several = isinstance(expected, tuple)
     for result, each in zip(results if several else [results], expected if several else [expected], strict=True):
-        np.testing.assert_allclose(np.from_dlpack(result), each, rtol=2e-5, atol=2e-5, err_msg=schedule.show())
+        np.testing.assert_allclose(np.from_dlpack(result), each, rtol=2e-5, atol=2e-5, err_msg=message)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
+# RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --split-input-file --verify-diagnostics
 """What sch.annotate refuses."""
 
 from relax_mlir.script import ir as I, tir as T
@@ -7,21 +7,68 @@ from relax_mlir.script import ir as I, tir as T
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' has no annotation 'grain' (it has none)}}
-def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+# expected-error@+1 {{'grain' is how many steps a thread takes at a time, a number of at least 1, not 'many'}}
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
             "tir.schedule": [
                 "# schedule 1",
-                'C = sch.get_block("C")',
-                "i, j, k = sch.get_loops(C)",
-                'sch.unannotate(i, "grain")',
+                'B = sch.get_block("B")',
+                "i, j = sch.get_loops(B)",
+                "sch.parallel(i)",
+                'sch.annotate(i, "grain", "many")',
             ]
         }
     )
-    for i, j, k in T.grid(4, 32, 8):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{a number of at least 1, not 0}}
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, j = sch.get_loops(B)",
+                "sch.parallel(i)",
+                'sch.annotate(i, "grain", 0)',
+            ]
+        }
+    )
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'tensor_intrin' says what tensorize has chosen for a loop, and stays}}
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, j = sch.get_loops(B)",
+                'sch.tensorize(j, "lit.row")',
+                'sch.annotate(j, "tensor_intrin", "lit.copy")',
+            ]
+        }
+    )
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)

@@ -78,3 +78,117 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # All that read it read the copy.
+    # CHECK-LABEL: def of_all_that_read(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[i, j] = A[i, j]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[i, j] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             D[i, j] = v0[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_all_that_read(
+        A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32"), D: T.Buffer((4, 4), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'sch.cache_read(C, 0, "local")',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = A[vi, vj] * T.float32(2)
+
+    # D reads the copy, C does not.
+    # CHECK-LABEL: def of_one(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = A[i, j] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[i, j] = A[i, j]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             D[i, j] = v0[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_one(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32"), D: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'D = sch.get_block("D")',
+                    'sch.cache_read(C, 0, "local", consumer_blocks=[D])',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = A[vi, vj] * T.float32(2)
+
+    # A buffer that a block makes is copied when it is made.
+    # CHECK-LABEL: def behind_what_writes(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v1[i, j] = v2 * v2
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[i, j] = v1[i, j]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[i, j] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             D[i, j] = v0[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def behind_what_writes(
+        A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32"), D: T.Buffer((4, 4), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'B_shared = sch.cache_read(C, "B", "shared")',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = B[vi, vj] * T.float32(2)

@@ -41,3 +41,192 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # CHECK-LABEL: def whole(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v1[i, j] = v2 * v2
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[i, j] = v1[i, j] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[i, j]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def whole(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'C_global = sch.cache_write(C, "C", "global")',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Readers read what has been copied.
+    # CHECK-LABEL: def readers_of_the_copy(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v0[i, j] = v2 * v2
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1[i, j] = v0[i, j]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v1[i, j] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             D[i, j] = v1[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def readers_of_the_copy(
+        A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32"), D: T.Buffer((4, 4), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'B_local = sch.cache_write(B, 0, "local")',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = B[vi, vj] * T.float32(2)
+
+    # D reads what has not been copied yet.
+    # CHECK-LABEL: def one_reads_the_first(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v0[i, j] = v2 * v2
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1[i, j] = v0[i, j]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v1[i, j] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             D[i, j] = v0[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def one_reads_the_first(
+        A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32"), D: T.Buffer((4, 4), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'D = sch.get_block("D")',
+                    'B_local = sch.cache_write(B, 0, "local", consumer_blocks=[D])',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = B[vi, vj] * T.float32(2)
+
+    # CHECK-LABEL: def with_its_init(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         v0[i] = 0.0
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v2 = v0[i]
+    # CHECK-NEXT:             v0[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         B[i] = v0[i]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def with_its_init(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'B_local = sch.cache_write(B, 0, "local")',
+                    "i, k = sch.get_loops(B)",
+                    "init = sch.decompose_reduction(B, k)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 4):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+    # All that write it in these loops write elsewhere.
+    # CHECK-LABEL: def written_in_the_same_loops(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         v0[i] = 0.0
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v2 = v0[i]
+    # CHECK-NEXT:             v0[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         B[i] = v0[i]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def written_in_the_same_loops(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "init = sch.decompose_reduction(B, k)",
+                    'B_local = sch.cache_write(B, 0, "local")',
+                ]
+            }
+        )
+        for i, k in T.grid(4, 4):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]

@@ -75,3 +75,198 @@ class Module:
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + B[vi + 1, vj] + B[vi + 2, vj]
+
+    # A loop of one step for each iter that the step fixes.
+    # CHECK-LABEL: def unit_loops(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v0[0, j] = v1 * v1
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             C[i, j] = v0[0, j] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def unit_loops(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "sch.compute_at(B, i, preserve_unit_loops=True)",
+                    "i, ax0, ax1 = sch.get_loops(B)",
+                    "sch.parallel(ax0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8, 8), "float32")
+        for i, j in T.grid(8, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(8, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Before what else is there.
+    # CHECK-LABEL: def at_an_index(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v1[0, j] = v2 * v2
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v0[0, j] = A[i, j] + 2.0
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             C[i, j] = v1[0, j] + v0[0, j]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def at_an_index(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'X = sch.get_block("X")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "sch.compute_at(X, i)",
+                    "sch.compute_at(B, i, index=0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8, 8), "float32")
+        X = T.alloc_buffer((8, 8), "float32")
+        for i, j in T.grid(8, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(8, 8):
+            with T.block("X"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                X[vi, vj] = A[vi, vj] + T.float32(2)
+        for i, j in T.grid(8, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + X[vi, vj]
+
+    # CHECK-LABEL: def before_its_reader(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v0[0, j] = A[i, j] + 2.0
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v1[0, j] = v2 * v2
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             C[i, j] = v1[0, j] + v0[0, j]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def before_its_reader(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'X = sch.get_block("X")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "sch.compute_at(X, i)",
+                    "sch.compute_at(B, i)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8, 8), "float32")
+        X = T.alloc_buffer((8, 8), "float32")
+        for i, j in T.grid(8, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(8, 8):
+            with T.block("X"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                X[vi, vj] = A[vi, vj] + T.float32(2)
+        for i, j in T.grid(8, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + X[vi, vj]
+
+    # A reduction, whole at each step.
+    # CHECK-LABEL: def a_sum(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 v0[0] = 0.0
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v2 = v0[0]
+    # CHECK-NEXT:             v0[0] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:         C[i] = v0[0] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def a_sum(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, = sch.get_loops(C)",
+                    "sch.compute_at(B, i)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8,), "float32")
+        for i, k in T.grid(8, 4):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = B[vi] * T.float32(2)
+
+    # Beyond the end nothing is made.
+    # CHECK-LABEL: def guarded(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(3):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = j + i * 4
+    # CHECK-NEXT:             if v1 < 10:
+    # CHECK-NEXT:                 v2 = A[v1]
+    # CHECK-NEXT:                 v0[j] = v2 * v2
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = i * 4 + j
+    # CHECK-NEXT:             if v1 < 10:
+    # CHECK-NEXT:                 C[v1] = v0[j] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def guarded(A: T.Buffer((10,), "float32"), C: T.Buffer((10,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, = sch.get_loops(C)",
+                    "a, b = sch.split(i, [None, 4])",
+                    "sch.compute_at(B, a)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((10,), "float32")
+        for i in range(10):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                B[vi] = A[vi] * A[vi]
+        for i in range(10):
+            with T.block("C"):
+                vi = T.axis.spatial(10, i)
+                C[vi] = B[vi] + T.float32(1)

@@ -66,3 +66,100 @@ class Module:
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + B[vi + 1, vj] + B[vi + 2, vj]
+
+    # In a reduction, which starts as before.
+    # CHECK-LABEL: def into_a_sum(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 C[i] = 0.0
+    # CHECK-NEXT:             v0 = A[i, j]
+    # CHECK-NEXT:             v1 = arith.addf(C[i], arith.mulf(v0, v0, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:             C[i] = v1
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def into_a_sum(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.compute_inline(B)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 8), "float32")
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, k in T.grid(4, 8):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + B[vi, vk]
+
+    # Indices are those of who reads; what both read is read once.
+    # CHECK-LABEL: def at_other_indices(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0 = A[j, i]
+    # CHECK-NEXT:             C[i, j] = v0 * arith.sitofp(arith.index_cast(j * 8 + i, T.int64), T.float32) + v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def at_other_indices(A: T.Buffer((4, 8), "float32"), C: T.Buffer((8, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.compute_inline(B)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 8), "float32")
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.Cast("float32", vi * 8 + vj)
+        for i, j in T.grid(8, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vj, vi] + A[vj, vi]
+
+    # Each reader computes it.
+    # CHECK-LABEL: def for_two(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0 = A[i, j]
+    # CHECK-NEXT:             C[i, j] = v0 * v0 + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0 = A[i, j]
+    # CHECK-NEXT:             D[i, j] = v0 * v0 * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def for_two(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32"), D: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.compute_inline(B)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = B[vi, vj] * T.float32(2)

@@ -71,3 +71,88 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # The init is as its loops are: lanes, and none beyond the end.
+    # CHECK-LABEL: def of_what_is_left(
+    # CHECK:     for i in range(3):
+    # CHECK-NEXT:         v0 = vector.create_mask(i * -4 + 10, T.boolx4)
+    # CHECK-NEXT:         v1 = i * 4
+    # CHECK-NEXT:         vector.maskedstore(B, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")))
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(0,)):
+    # CHECK-NEXT:                 v2 = A[v1, j]
+    # CHECK-NEXT:             else:
+    # CHECK-NEXT:                 v2 = T.float32(0.0)
+    # CHECK-NEXT:             v3 = v1 + 1
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(1,)):
+    # CHECK-NEXT:                 v4 = A[v3, j]
+    # CHECK-NEXT:             else:
+    # CHECK-NEXT:                 v4 = T.float32(0.0)
+    # CHECK-NEXT:             v5 = v1 + 2
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(2,)):
+    # CHECK-NEXT:                 v6 = A[v5, j]
+    # CHECK-NEXT:             else:
+    # CHECK-NEXT:                 v6 = T.float32(0.0)
+    # CHECK-NEXT:             v7 = v1 + 3
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(3,)):
+    # CHECK-NEXT:                 v8 = A[v7, j]
+    # CHECK-NEXT:             else:
+    # CHECK-NEXT:                 v8 = T.float32(0.0)
+    # CHECK-NEXT:             v9 = vector.from_elements(v2, v4, v6, v8, T.float32x4)
+    # CHECK-NEXT:             v10 = vector.maskedload(B, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")))
+    # CHECK-NEXT:             vector.maskedstore(B, v1, v0, arith.addf(v10, v9, fastmath="contract"))
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_what_is_left(A: T.Buffer((10, 4), "float32"), B: T.Buffer((10,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "a, b = sch.split(i, [None, 4])",
+                    "sch.reorder(a, k, b)",
+                    "sch.vectorize(b)",
+                    "init = sch.decompose_reduction(B, k)",
+                ]
+            }
+        )
+        for i, k in T.grid(10, 4):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+    # It does not ask where the reduction ends.
+    # CHECK-LABEL: def of_split_reductions(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         B[i] = 0.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(3):
+    # CHECK-NEXT:             for k in range(4):
+    # CHECK-NEXT:                 v0 = j * 4 + k
+    # CHECK-NEXT:                 if v0 < 10:
+    # CHECK-NEXT:                     v1 = A[i, v0]
+    # CHECK-NEXT:                     v2 = B[i]
+    # CHECK-NEXT:                     B[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_split_reductions(A: T.Buffer((4, 10), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "a, b = sch.split(k, [None, 4])",
+                    "init = sch.decompose_reduction(B, i)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 10):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]

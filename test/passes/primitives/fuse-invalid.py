@@ -137,6 +137,36 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'j_1' is not all that is in 'i_1': beside it there is 'ax0'}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(C)",
+                "sch.compute_at(B, i)",
+                "sch.fuse(i, j)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
 # expected-error@+1 {{'B' reduces along 'j', which may have no step, and not along 'i': decompose its reduction before they are one loop}}
 def f(a: T.handle, b: T.handle):
     T.func_attr(

@@ -67,3 +67,76 @@ class Module:
             with T.block("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] * A[vi, vj]
+
+    # CHECK-LABEL: def three(
+    # CHECK:     for i in range(24):
+    # CHECK-NEXT:         v0 = arith.divui(i, 12)
+    # CHECK-NEXT:         v1 = arith.remui(arith.divui(i, 4), 3)
+    # CHECK-NEXT:         v2 = arith.remui(i, 4)
+    # CHECK-NEXT:         v3 = A[v0, v1, v2]
+    # CHECK-NEXT:         B[v0, v1, v2] = v3 * v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def three(A: T.Buffer((2, 3, 4), "float32"), B: T.Buffer((2, 3, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j, k = sch.get_loops(B)",
+                    "f = sch.fuse(i, j, k)",
+                ]
+            }
+        )
+        for i, j, k in T.grid(2, 3, 4):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[vi, vj, vk] * A[vi, vj, vk]
+
+    # CHECK-LABEL: def one(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         v0 = A[i]
+    # CHECK-NEXT:         B[i] = v0 * v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def one(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "f = sch.fuse(i)",
+                ]
+            }
+        )
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * A[vi]
+
+    # What is left out stays so.
+    # CHECK-LABEL: def what_was_split(
+    # CHECK:     for i in range(12):
+    # CHECK-NEXT:         v0 = arith.remui(i, 4) + arith.divui(i, 4) * 4
+    # CHECK-NEXT:         if v0 < 10:
+    # CHECK-NEXT:             v1 = A[v0]
+    # CHECK-NEXT:             B[v0] = v1 * v1
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def what_was_split(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "a, b = sch.split(i, [None, 4])",
+                    "f = sch.fuse(a, b)",
+                ]
+            }
+        )
+        for i in range(10):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                B[vi] = A[vi] * A[vi]

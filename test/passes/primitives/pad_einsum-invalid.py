@@ -102,3 +102,171 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
             with T.init():
                 C[vi] = T.float32(1)
             C[vi] = C[vi] / A[vi, vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' uses 'A' at vi + vj: in an einsum indices are iters alone}}
+def f(A: T.Buffer((9,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((6,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "sch.pad_einsum(C, [4, 4])",
+            ]
+        }
+    )
+    for i, k in T.grid(6, 4):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi + vk] * B[vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' is no einsum: it has one output, and reads at its iters alone}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.pad_einsum(B, [4, 16])",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+                C[vi] = T.float32(1)
+            B[vi] = B[vi] + A[vi, vk]
+            C[vi] = C[vi] * A[vi, vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' is no einsum: it has one output, and reads at its iters alone}}
+def f(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Buffer((7, 24), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.pad_einsum(B, [4, 1])",
+            ]
+        }
+    )
+    for i, j in T.grid(7, 24):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[T.max(I[vi], T.int64(0)), vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' adds up no products, to which zeros would add nothing: pad no iter of its reduction}}
+def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.pad_einsum(B, [1, 4])",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + T.exp(A[vi, vk])
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' adds up no products, to which zeros would add nothing: pad no iter of its reduction}}
+def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.pad_einsum(B, [1, 4])",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = T.max(B[vi], A[vi, vk])
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{no factor goes along 'vj', so that zeros behind its end would not be there}}
+def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.pad_einsum(B, [1, 4])",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' uses a part of 'A' only, behind which there are no zeros}}
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.pad_einsum(B, [1, 4])",
+            ]
+        }
+    )
+    for i, k in T.grid(8, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]

@@ -183,3 +183,127 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' reads at 2*vi, of which one step of 'i' makes a part: that must be an iter alone}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(B)",
+                "sch.reverse_compute_at(C, i)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((16, 8), "float32")
+    for i, j in T.grid(16, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.float32(2) * A[vi // 2, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi * 2, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'part' writes 'B', too, and is not in 'i'}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(B)",
+                "sch.reverse_compute_at(C, i)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 4):
+        with T.block("part"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' reads more of 'B' than one step of 'i' makes}}
+def f(A: T.Buffer((9, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(B)",
+                "sch.reverse_compute_at(C, i)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((9, 8), "float32")
+    for i, j in T.grid(9, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vi + 1, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' cannot pass block 'D', which reads 'C'}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(B)",
+                "sch.reverse_compute_at(C, i)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + T.float32(1)
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)

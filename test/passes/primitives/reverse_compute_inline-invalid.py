@@ -136,3 +136,110 @@ def f(A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32")):
         with T.block("D"):
             vi, vj = T.axis.remap("SS", [i, j])
             D[vi, vj] = C[vi, vj] + B[vj, vi]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' is a parameter, which has to be written}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'D = sch.get_block("D")',
+                "sch.reverse_compute_inline(D)",
+            ]
+        }
+    )
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(8, 8):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' has a loop for 'vj', which 'B' has not}}
+def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "sch.reverse_compute_inline(C)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + T.float32(1)
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' reads 'B' at vj + 1: it must go where 'B' goes}}
+def f(A: T.Buffer((8, 9), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "sch.reverse_compute_inline(C)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 9), "float32")
+    for i, j in T.grid(8, 9):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj + 1] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C' reads several elements of 'B'}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "sch.reverse_compute_inline(C)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vj, vi]

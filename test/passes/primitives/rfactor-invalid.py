@@ -205,3 +205,108 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'i_1' has 2 blocks in it: rfactor is for one reduction}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(C)",
+                "sch.compute_at(B, i)",
+                "sch.rfactor(i, 0)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' reduces 2 outputs together: only one can be done in parts}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, k = sch.get_loops(B)",
+                "sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+                C[vi] = T.float32(1)
+            B[vi] = B[vi] + A[vi, vk]
+            C[vi] = C[vi] * A[vi, vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' does not add one value at each step to what 'B' holds}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, k = sch.get_loops(B)",
+                "sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk] * B[vi]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B' has no init: rfactor it before its reduction is decomposed}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, k = sch.get_loops(B)",
+                "sch.rfactor(k, 0)",
+            ]
+        }
+    )
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            B[vi] = B[vi] + A[vi, vk]

@@ -46,3 +46,110 @@ class Module:
                 with T.init():
                     B[vi] = T.float32(0)
                 B[vi] = B[vi] + A[vi, vk]
+
+    # Parts along the first dimension.
+    # CHECK-LABEL: def first(
+    # CHECK:     v0 = memref.alloca(T.Buffer((6, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v0[j, i] = 0.0
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v2 = v0[j, i]
+    # CHECK-NEXT:             v0[j, i] = v2 + v1
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 B[i] = 0.0
+    # CHECK-NEXT:             v1 = v0[j, i]
+    # CHECK-NEXT:             v2 = B[i]
+    # CHECK-NEXT:             B[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def first(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "B_rf = sch.rfactor(k, 0)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 6):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+    # Counted from the end.
+    # CHECK-LABEL: def last(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 6), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v0[i, j] = 0.0
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v2 = v0[i, j]
+    # CHECK-NEXT:             v0[i, j] = v2 + v1
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 B[i] = 0.0
+    # CHECK-NEXT:             v1 = v0[i, j]
+    # CHECK-NEXT:             v2 = B[i]
+    # CHECK-NEXT:             B[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def last(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "B_rf = sch.rfactor(k, -1)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 6):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+    # The largest of each part, and of them.
+    # CHECK-LABEL: def of_all(
+    # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(3):
+    # CHECK-NEXT:                 if k == 0:
+    # CHECK-NEXT:                     v0[j, i] = -3.4028235e+38
+    # CHECK-NEXT:                 v0[j, i] = arith.maximumf(A[i, j * 3 + k], v0[j, i])
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 B[i] = -3.4028235e+38
+    # CHECK-NEXT:             B[i] = arith.maximumf(v0[j, i], B[i])
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_all(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "a, b = sch.split(k, [2, 3])",
+                    "B_rf = sch.rfactor(a, -2)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 6):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.min_value("float32")
+                B[vi] = T.max(A[vi, vk], B[vi])

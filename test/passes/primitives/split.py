@@ -115,3 +115,110 @@ class Module:
             with T.block("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] * A[vi, vj]
+
+    # Factors may give more steps than there are.
+    # CHECK-LABEL: def more_steps(
+    # CHECK:     for i in range(3):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 v0 = i * 4 + j * 2 + k
+    # CHECK-NEXT:                 if v0 < 10:
+    # CHECK-NEXT:                     v1 = A[v0]
+    # CHECK-NEXT:                     B[v0] = v1 * v1
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def more_steps(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "sch.split(i, [3, 2, 2])",
+                ]
+            }
+        )
+        for i in range(10):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                B[vi] = A[vi] * A[vi]
+
+    # A loop of one step is a loop.
+    # CHECK-LABEL: def unit_loops_kept(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         v0 = A[i]
+    # CHECK-NEXT:         B[i] = v0 * v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def unit_loops_kept(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "a, b, c = sch.split(i, [1, None, 1])",
+                    "sch.parallel(a)",
+                ]
+            }
+        )
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * A[vi]
+
+    # CHECK-LABEL: def unit_loops_gone(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         v0 = A[i]
+    # CHECK-NEXT:         B[i] = v0 * v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def unit_loops_gone(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "a, b = sch.split(i, [1, None], preserve_unit_iters=False)",
+                ]
+            }
+        )
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * A[vi]
+
+    # Each of four threads has a part, whatever there is.
+    # CHECK-LABEL: def outer_factor_of_open_size(
+    # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 0}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = A.shape[0]
+    # CHECK-NEXT:             v1 = arith.divui(v0 + 3, 4)
+    # CHECK-NEXT:             for i in range(v1):
+    # CHECK-NEXT:                 v2 = i + v1 * arg0
+    # CHECK-NEXT:                 if v2 < v0:
+    # CHECK-NEXT:                     v3 = A[v2]
+    # CHECK-NEXT:                     B[v2] = v3 * v3
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def outer_factor_of_open_size(a: T.handle, b: T.handle):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "a, b = sch.split(i, [4, None])",
+                    "sch.parallel(a)",
+                ]
+            }
+        )
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.block("B"):
+                vi = T.axis.spatial(n, i)
+                B[vi] = A[vi] * A[vi]

@@ -41,3 +41,62 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # Of tiles that are not whole there is what there is.
+    # CHECK-LABEL: def not_multiples(
+    # CHECK:     for i in range(3):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 for l in range(4):
+    # CHECK-NEXT:                     v0 = i * 2 + k
+    # CHECK-NEXT:                     v1 = v0 < 5
+    # CHECK-NEXT:                     v2 = j * 4 + l
+    # CHECK-NEXT:                     if v1 & (v2 < 7):
+    # CHECK-NEXT:                         v3 = A[v0, v2]
+    # CHECK-NEXT:                         B[v0, v2] = v3 * v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def not_multiples(A: T.Buffer((5, 7), "float32"), B: T.Buffer((5, 7), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    "sch.tile(i, j, 2, 4)",
+                ]
+            }
+        )
+        for i, j in T.grid(5, 7):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+
+    # A loop between them stays where it is.
+    # CHECK-LABEL: def loop_between(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(3):
+    # CHECK-NEXT:                 for l in range(2):
+    # CHECK-NEXT:                     for i0 in range(4):
+    # CHECK-NEXT:                         v0 = i * 2 + l
+    # CHECK-NEXT:                         v1 = j * 4 + i0
+    # CHECK-NEXT:                         v2 = A[v0, k, v1]
+    # CHECK-NEXT:                         B[v0, k, v1] = v2 * v2
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def loop_between(A: T.Buffer((4, 3, 8), "float32"), B: T.Buffer((4, 3, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j, k = sch.get_loops(B)",
+                    "sch.tile(i, k, 2, 4)",
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 3, 8):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[vi, vj, vk] * A[vi, vj, vk]

@@ -76,3 +76,191 @@ class Module:
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Of what a block reads, wherever it is made.
+    # CHECK-LABEL: def what_is_read(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v0[j, i] = v1 * v1
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[j, i] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def what_is_read(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'sch.transform_layout(C, ("read", 0), lambda i, j: (j, i))',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # All in one dimension.
+    # CHECK-LABEL: def by_name(
+    # CHECK:     v0 = memref.alloca(T.Buffer((16,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v0[i * 4 + j] = v1 * v1
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[i * 4 + j] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def by_name(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'sch.transform_layout(C, "B", lambda i, j: (i * 4 + j,))',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Of what is written, the n-th.
+    # CHECK-LABEL: def by_number(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v0[i, 3 - j] = v1 * v1
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[i, 3 - j] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def by_number(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.transform_layout(B, 0, lambda i, j: (i, -j + 3))",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Whether no two elements get the same place is not tried out, and free places hold anything.
+    # CHECK-LABEL: def not_looked_at(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 2), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         v1 = A[i]
+    # CHECK-NEXT:         v0[arith.divui(i, 2), arith.remui(i, 2)] = v1 * v1
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         C[i] = v0[arith.divui(i, 2), arith.remui(i, 2)] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def not_looked_at(A: T.Buffer((7,), "float32"), C: T.Buffer((7,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.transform_layout(B, 0, lambda i: (i // 2, i % 2), assume_injective_transform=True)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((7,), "float32")
+        for i in range(7):
+            with T.block("B"):
+                vi = T.axis.spatial(7, i)
+                B[vi] = A[vi] * A[vi]
+        for i in range(7):
+            with T.block("C"):
+                vi = T.axis.spatial(7, i)
+                C[vi] = B[vi] + T.float32(1)
+
+    # Places that are free hold a number.
+    # CHECK-LABEL: def integers(
+    # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "int32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(2):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[i, j] = -1
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         v1 = A[i]
+    # CHECK-NEXT:         v0[arith.divui(i, 4), arith.remui(i, 4)] = v1 * v1
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         C[i] = v0[arith.divui(i, 4), arith.remui(i, 4)] + 1
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def integers(A: T.Buffer((7,), "int32"), C: T.Buffer((7,), "int32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.transform_layout(B, 0, lambda i: (i // 4, i % 4), pad_value=-1)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((7,), "int32")
+        for i in range(7):
+            with T.block("B"):
+                vi = T.axis.spatial(7, i)
+                B[vi] = A[vi] * A[vi]
+        for i in range(7):
+            with T.block("C"):
+                vi = T.axis.spatial(7, i)
+                C[vi] = B[vi] + T.int32(1)
+
+    # CHECK-LABEL: def least_and_most(
+    # CHECK:     v0 = memref.alloca(T.Buffer((7, 2), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         v1 = A[i]
+    # CHECK-NEXT:         v0[i, arith.remui(i, 2)] = v1 * v1
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         C[i] = v0[i, arith.remui(i, 2)] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def least_and_most(A: T.Buffer((7,), "float32"), C: T.Buffer((7,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.transform_layout(B, 0, lambda i: (min(i, 6), max(i, 0) % 2))",
+                ]
+            }
+        )
+        B = T.alloc_buffer((7,), "float32")
+        for i in range(7):
+            with T.block("B"):
+                vi = T.axis.spatial(7, i)
+                B[vi] = A[vi] * A[vi]
+        for i in range(7):
+            with T.block("C"):
+                vi = T.axis.spatial(7, i)
+                C[vi] = B[vi] + T.float32(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
+# RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --split-input-file --verify-diagnostics
 """What sch.vectorize refuses."""
 
 from relax_mlir.script import ir as I, tir as T
@@ -130,3 +130,27 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'j' in 'i' is what an intrinsic computes, which has no lanes}}
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, j = sch.get_loops(B)",
+                'sch.tensorize(j, "lit.row")',
+                "sch.vectorize(i)",
+            ]
+        }
+    )
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)

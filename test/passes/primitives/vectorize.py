@@ -100,3 +100,312 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # Elements that do not lie side by side are read one by one.
+    # CHECK-LABEL: def columns(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         v0 = vector.from_elements(A[0, i], A[1, i], A[2, i], A[3, i], T.float32x4)
+    # CHECK-NEXT:         vector.store(v0 * v0, B, i, 0)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def columns(A: T.Buffer((4, 2), "float32"), B: T.Buffer((2, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    "sch.vectorize(j)",
+                ]
+            }
+        )
+        for i, j in T.grid(2, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi] * A[vj, vi]
+
+    # One by one where there are.
+    # CHECK-LABEL: def masked_columns(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             v0 = vector.create_mask(j * -2 + 3, T.boolx2)
+    # CHECK-NEXT:             v1 = j * 2
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(0,)):
+    # CHECK-NEXT:                 v2 = A[v1, i]
+    # CHECK-NEXT:             else:
+    # CHECK-NEXT:                 v2 = T.float32(0.0)
+    # CHECK-NEXT:             v3 = v1 + 1
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(1,)):
+    # CHECK-NEXT:                 v4 = A[v3, i]
+    # CHECK-NEXT:             else:
+    # CHECK-NEXT:                 v4 = T.float32(0.0)
+    # CHECK-NEXT:             v5 = vector.from_elements(v2, v4, T.float32x2)
+    # CHECK-NEXT:             vector.maskedstore(B, i, v1, v0, v5 * v5)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def masked_columns(A: T.Buffer((3, 2), "float32"), B: T.Buffer((2, 3), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    "a, b = sch.split(j, [None, 2])",
+                    "sch.vectorize(b)",
+                ]
+            }
+        )
+        for i, j in T.grid(2, 3):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi] * A[vj, vi]
+
+    # Written one by one.
+    # CHECK-LABEL: def written_in_columns(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             v0 = vector.create_mask(i * -2 + 3, T.boolx2)
+    # CHECK-NEXT:             v1 = i * 2
+    # CHECK-NEXT:             v2 = vector.maskedload(A, j, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<2xf32>")))
+    # CHECK-NEXT:             v3 = v2 * v2
+    # CHECK-NEXT:             v4 = vector.extract(v3, T.float32, static_position=(0,))
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(0,)):
+    # CHECK-NEXT:                 B[v1, j] = v4
+    # CHECK-NEXT:             v5 = v1 + 1
+    # CHECK-NEXT:             v6 = vector.extract(v3, T.float32, static_position=(1,))
+    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(1,)):
+    # CHECK-NEXT:                 B[v5, j] = v6
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def written_in_columns(A: T.Buffer((2, 3), "float32"), B: T.Buffer((3, 2), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    "a, b = sch.split(i, [None, 2])",
+                    "sch.reorder(a, j, b)",
+                    "sch.vectorize(b)",
+                ]
+            }
+        )
+        for i, j in T.grid(3, 2):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi] * A[vj, vi]
+
+    # An index has a value in each lane.
+    # CHECK-LABEL: def indices(
+    # CHECK:     v0 = I.const(I.attr("dense<[0.000000e+00, 1.000000e+00, 2.000000e+00, 3.000000e+00]> : vector<4xf32>"))
+    # CHECK-NEXT:     vector.store(vector.load(A, T.index(0), T.float32x4) * v0, B, T.index(0))
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def indices(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "sch.vectorize(i)",
+                ]
+            }
+        )
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * T.Cast("float32", vi)
+
+    # A row at a place that is computed is a vector.
+    # CHECK-LABEL: def rows_at_computed_places(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         v0 = vector.load(A, arith.index_cast(arith.maxsi(I_1[i], 0), T.index), 0, T.float32x4)
+    # CHECK-NEXT:         vector.store(v0 * 2.0, B, i, 0)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def rows_at_computed_places(
+        A: T.Buffer((8, 4), "float32"), I: T.Buffer((2,), "int64"), B: T.Buffer((2, 4), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    "sch.vectorize(j)",
+                ]
+            }
+        )
+        for i, j in T.grid(2, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[T.max(I[vi], T.int64(0)), vj] * T.float32(2)
+
+    # Elements at places that are computed are not: lanes run one after the other.
+    # CHECK-LABEL: def elements_at_computed_places(
+    # CHECK:     B[0] = A[arith.index_cast(arith.maxsi(I_1[0], 0), T.index)] * 2.0
+    # CHECK-NEXT:     B[1] = A[arith.index_cast(arith.maxsi(I_1[1], 0), T.index)] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def elements_at_computed_places(
+        A: T.Buffer((8,), "float32"), I: T.Buffer((2,), "int64"), B: T.Buffer((2,), "float32")
+    ):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "sch.vectorize(i)",
+                ]
+            }
+        )
+        for i in range(2):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                B[vi] = A[T.max(I[vi], T.int64(0))] * T.float32(2)
+
+    # CHECK-LABEL: def every_second(
+    # CHECK:     v0 = vector.from_elements(A[0], A[2], A[4], A[6], T.float32x4) + vector.load(A, T.index(0), T.float32x4)
+    # CHECK-NEXT:     vector.store(v0, B, T.index(0))
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def every_second(A: T.Buffer((8,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "sch.vectorize(i)",
+                ]
+            }
+        )
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi * 2] + A[vi]
+
+    # What could trap in lanes without a point runs one after the other.
+    # CHECK-LABEL: def quotients(
+    # CHECK:     for i in range(3):
+    # CHECK-NEXT:         v0 = i * 2
+    # CHECK-NEXT:         if v0 < 5:
+    # CHECK-NEXT:             v1 = A[v0]
+    # CHECK-NEXT:             v2 = v1 == 0
+    # CHECK-NEXT:             v3 = arith.select((v1 == -2147483648) & (v1 == -1), 1, arith.select(v2, 1, v1))
+    # CHECK-NEXT:             B[v0] = arith.select(v2, 0, arith.divsi(v1, v3))
+    # CHECK-NEXT:         v1 = v0 + 1
+    # CHECK-NEXT:         if v1 < 5:
+    # CHECK-NEXT:             v2 = A[v1]
+    # CHECK-NEXT:             v3 = v2 == 0
+    # CHECK-NEXT:             v4 = arith.select((v2 == -2147483648) & (v2 == -1), 1, arith.select(v3, 1, v2))
+    # CHECK-NEXT:             B[v1] = arith.select(v3, 0, arith.divsi(v2, v4))
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def quotients(A: T.Buffer((5,), "int32"), B: T.Buffer((5,), "int32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "a, b = sch.split(i, [None, 2])",
+                    "sch.vectorize(b)",
+                ]
+            }
+        )
+        for i in range(5):
+            with T.block("B"):
+                vi = T.axis.spatial(5, i)
+                B[vi] = T.truncdiv(A[vi], A[vi])
+
+    # What is the same for all lanes is computed once.
+    # CHECK-LABEL: def in_what_stands(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         v1 = A[i, 0]
+    # CHECK-NEXT:         v0[0] = v1 * v1
+    # CHECK-NEXT:         v2 = v0[0]
+    # CHECK-NEXT:         v3 = vector.load(A, i, 0, T.float32x4)
+    # CHECK-NEXT:         vector.store(vector.broadcast(v2, T.float32x4) + v3, C, i, 0)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def in_what_stands(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "sch.vectorize(j)",
+                    "sch.compute_at(B, i)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4,), "float32")
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi, 0] * A[vi, 0]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi] + A[vi, vj]
+
+    # Each lane has an element of its own in memory that is for one step.
+    # CHECK-LABEL: def for_lanes(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         v1 = vector.load(A, i, 0, T.float32x4)
+    # CHECK-NEXT:         vector.store(v1 * v1, v0, T.index(0), T.index(0))
+    # CHECK-NEXT:         vector.store(vector.load(v0, T.index(0), T.index(0), T.float32x4) + 1.0, C, i, 0)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def for_lanes(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "sch.vectorize(j)",
+                    "sch.compute_at(B, j)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # CHECK-LABEL: def one_lane(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         v0 = A[i]
+    # CHECK-NEXT:         B[i] = v0 * v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def one_lane(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "a, b = sch.split(i, [2, 1])",
+                    "sch.vectorize(b)",
+                ]
+            }
+        )
+        for i in range(2):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                B[vi] = A[vi] * A[vi]

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops and blocks without a note that they had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...support.suggest import suggest
+from ..loops.handles import BlockRV, LoopRV
+from .annotate import noted
+from .registry import Edit, register_primitive
+
+
+@register_primitive
+def unannotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
+    """Takes a note off a loop or block."""
+    node = noted(edit, block_or_loop, ann_key)
+    if ann_key not in node.annotations:
+        known = ", ".join(node.annotations) or "none"
+        hint = suggest(str(ann_key), node.annotations)
+        edit.refuse(f"'{node.name}' has no annotation '{ann_key}'{hint} (it has {known})")
+    kept = {key: value for key, value in node.annotations.items() if key != ann_key}
+    edit.replace(node.name, [replace(node, annotations=kept)])

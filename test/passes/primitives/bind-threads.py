@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule=threads=true --print-script | FileCheck %s
+"""sch.bind where there are threads: nests with bound loops are kernels."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@I.ir_module
+class Module:
+    # CHECK-LABEL: def blocks_of_threads(
+    # CHECK:     with scf.for_(T.index(0), T.index(16), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 16}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v1 = arith.remui(v0, 16)
+    # CHECK-NEXT:             v2 = arith.divui(v0, 16)
+    # CHECK-NEXT:             v3 = A[arg0, v1]
+    # CHECK-NEXT:             B[arg0, v1] = v3 * v3
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def blocks_of_threads(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    'sch.bind(i, "blockIdx.x")',
+                    'sch.bind(j, "threadIdx.x")',
+                ]
+            }
+        )
+        for i, j in T.grid(16, 16):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+
+    # CHECK-LABEL: def several_axes(
+    # CHECK:     with scf.for_(T.index(0), T.index(24), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = arith.remui(arg0, 6)
+    # CHECK-NEXT:             v1 = arith.divui(arg0, 6)
+    # CHECK-NEXT:             v2 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v3 = arith.remui(v2, 4)
+    # CHECK-NEXT:             v4 = arith.divui(v2, 4)
+    # CHECK-NEXT:             v5 = arith.remui(v4, 2)
+    # CHECK-NEXT:             v6 = arith.divui(v4, 2)
+    # CHECK-NEXT:             v7 = v5 * 4 + v3
+    # CHECK-NEXT:             v8 = A[v1, v0, v7]
+    # CHECK-NEXT:             B[v1, v0, v7] = v8 * v8
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def several_axes(A: T.Buffer((4, 6, 8), "float32"), B: T.Buffer((4, 6, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j, k = sch.get_loops(B)",
+                    'sch.bind(i, "blockIdx.y")',
+                    'sch.bind(j, "blockIdx.x")',
+                    "a, b = sch.split(k, [None, 4])",
+                    'sch.bind(a, "threadIdx.y")',
+                    'sch.bind(b, "threadIdx.x")',
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 6, 8):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[vi, vj, vk] * A[vi, vj, vk]
+
+    # Threads wait until what they share is there.
+    # CHECK-LABEL: def shared_by_threads(
+    # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v1 = arith.remui(v0, 8)
+    # CHECK-NEXT:             v2 = arith.divui(v0, 8)
+    # CHECK-NEXT:             v3 = memref.alloc(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v4 = A[arg0, v1]
+    # CHECK-NEXT:             v3[0, v1] = v4 * v4
+    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             C[arg0, v1] = v3[0, v1 * -1 + 7] + 1.0
+    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def shared_by_threads(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    'sch.bind(i, "blockIdx.x")',
+                    'sch.bind(j, "threadIdx.x")',
+                    'sch.set_scope(B, 0, "shared")',
+                    "sch.compute_at(B, i)",
+                    "i, ax = sch.get_loops(B)",
+                    'sch.bind(ax, "threadIdx.x")',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 8), "float32")
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, 7 - vj] + T.float32(1)
+
+    # Where a loop has fewer steps than there are threads, the others have nothing to do.
+    # CHECK-LABEL: def fewer_threads(
+    # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v1 = arith.remui(v0, 8)
+    # CHECK-NEXT:             v2 = arith.divui(v0, 8)
+    # CHECK-NEXT:             v3 = memref.alloc(T.Buffer((1, 3), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             if v1 < 3:
+    # CHECK-NEXT:                 v4 = A[arg0, v1]
+    # CHECK-NEXT:                 v3[0, v1] = v4 * v4
+    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             C[arg0, v1] = v3[0, arith.divui(v1, 3)] + 1.0
+    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def fewer_threads(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    'sch.bind(i, "blockIdx.x")',
+                    'sch.bind(j, "threadIdx.x")',
+                    "sch.compute_at(B, i)",
+                    "i, ax = sch.get_loops(B)",
+                    'sch.bind(ax, "threadIdx.x")',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 3), "float32")
+        for i, j in T.grid(4, 3):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj // 3] + T.float32(1)
+
+    # What no loop over threads is around, the first thread does.
+    # CHECK-LABEL: def of_the_first_thread(
+    # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v1 = arith.remui(v0, 8)
+    # CHECK-NEXT:             v2 = arith.divui(v0, 8)
+    # CHECK-NEXT:             v3 = memref.alloc(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             if v1 == 0:
+    # CHECK-NEXT:                 v4 = A[arg0, 0]
+    # CHECK-NEXT:                 v3[0] = v4 * v4
+    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             C[arg0, v1] = v3[0] + A[arg0, v1]
+    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_the_first_thread(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    'sch.bind(i, "blockIdx.x")',
+                    'sch.bind(j, "threadIdx.x")',
+                    "sch.compute_at(B, i)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4,), "float32")
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi, 0] * A[vi, 0]
+        for i, j in T.grid(4, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi] + A[vi, vj]
+
+    # What one thread alone needs is its own.
+    # CHECK-LABEL: def own_memory(
+    # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v0 = memref.alloca(T.Buffer((1, 1), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v2 = arith.remui(v1, 8)
+    # CHECK-NEXT:             v3 = arith.divui(v1, 8)
+    # CHECK-NEXT:             v4 = A[arg0, v2]
+    # CHECK-NEXT:             v0[0, 0] = v4 * v4
+    # CHECK-NEXT:             C[arg0, v2] = v0[0, 0] + 1.0
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def own_memory(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    'sch.bind(i, "blockIdx.x")',
+                    'sch.bind(j, "threadIdx.x")',
+                    "sch.compute_at(B, j)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 8), "float32")
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Nests without bound loops stay loops.
+    # CHECK-LABEL: def not_bound(
+    # CHECK:     v0 = memref.alloc(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v0[i, j] = v1 * v1
+    # CHECK-NEXT:     with scf.for_(T.index(0), T.index(1), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 4}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v2 = arith.remui(v1, 4)
+    # CHECK-NEXT:             v3 = arith.divui(v1, 4)
+    # CHECK-NEXT:             for i in range(4):
+    # CHECK-NEXT:                 C[v2, i] = v0[v2, i] + 1.0
+    # CHECK-NEXT:             scf.yield_()
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def not_bound(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    'sch.bind(i, "threadIdx.x")',
+                ]
+            }
+        )
+        B = T.alloc_buffer((4, 4), "float32")
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
