@@ -219,7 +219,7 @@ Y = te.compute((4,), lambda i: te.sum(X[i, K], axis=K), name="Y")
         (lambda: te.compute((4,), lambda i: X[i, K]), "reduce axis 'k' is used, and no reduction goes along it"),
         (lambda: te.compute((4,), lambda i: X[i + 4, 0]), "elements along dimension 0, but the index is i + 4"),
         (lambda: te.compute((4,), lambda i: i), "an index is given: say of which type"),
-        (lambda: te.compute((4,), lambda i: "a"), "a function of places gives numbers, not str"),
+        (lambda: te.compute((4,), lambda i: "a"), "a function of places gives numbers: expected a number, got str 'a'"),
         (lambda: te.compute((4,), lambda i: te.sum(X[i, K], axis=K) + 1.0), "nothing can be computed with a reduction"),
         (lambda: te.compute((4,), lambda i: te.sum(X[i, 0], axis=3)), "axis= is what te.reduce_axis gives"),
         (lambda: te.compute((4,), lambda i: X.missing), "'Placeholder' object has no attribute 'missing'"),
