@@ -15,12 +15,13 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 from .bindings.context import load_dialects
 from .bindings.ir import Value
 from .bindings.mlir import ir
-from .dialects.core.infos import is_bool, is_unsigned
+from .dialects.core.infos import is_bool, is_unsigned, signless
 from .dialects.core.symbols import sym
 from .dialects.core.symbols_expr import Size, SymExpr, extremum
 from .dialects.relax import dialect as relax
@@ -34,8 +35,9 @@ from .emit.te.emission import Emission
 from .emit.te.graphs import needs_memory, placeholders_of, states_in
 from .emit.te.making import checked_dtype, checked_name, compute, extern, placeholder, scan
 from .emit.te.scalars import Constant, Index, ReduceAxis, Reduction, Scalar, body, common_dtype, is_in_function
-from .emit.te.scalars import of_dtype, of_two, operand, scalar, together
-from .emit.te.tensors import Place, Placeholder, Tensor, place_of_caller
+from .emit.te.scalars import described, of_dtype, of_two, operand, scalar, together
+from .emit.te.places import Place, place_of_caller
+from .emit.te.tensors import Placeholder, Tensor
 from .emit.te.tracing import DIALECTS
 from .module import Module
 from .support.errors import RelaxError
@@ -58,8 +60,8 @@ def var(name: str = "n", dtype: str = "int64") -> SymExpr:
     if checked_dtype(dtype, f"te.var '{name}'", place) not in ("i32", "i64"):
         raise place.problem(f"te.var '{name}' is a size, of int64; a {dtype} is a te.placeholder of shape ()")
     try:
-        return sym(name)
-    except (TypeError, ValueError) as error:
+        return sym(checked_name(name, "te.var", place))
+    except ValueError as error:
         raise place.problem(f"te.var: {error}") from None
 
 
@@ -72,7 +74,7 @@ def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
     what = f"te.reduce_axis '{checked_name(name, 'te.reduce_axis', place)}'"
     if not isinstance(dom, (tuple, list)) or len(dom) != 2:
         raise place.problem(f"{what}: expected (start, stop), got {dom!r}")
-    start, stop = (each.__index__() if hasattr(each, "__index__") else each for each in dom)
+    start, stop = (int(each) if isinstance(each, Integral) else each for each in dom)
     if not isinstance(start, int):
         raise place.problem(f"{what}: it starts at a number, not at {start!r}")
     if not isinstance(stop, (int, SymExpr)) or (isinstance(stop, int) and stop - start < 0):
@@ -214,12 +216,12 @@ def comm_reducer(
     """A reduction by an operation whose operands' order does not matter: `fcombine(x, y)`, of several values tuples;
     `fidentity(dtype, ...)` is what it starts from."""
 
-    def reduce(expr: Any, axis: Any, where: Any = None, init: Any = None) -> Reduction:
+    def reduce(expr: Any, axis: Any = None, where: Any = None, init: Any = None) -> Reduction:
         body(f"te.{name}")
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         wrong = [each for each in axes if not isinstance(each, ReduceAxis)]
         if wrong or not axes or len(set(axes)) < len(axes):
-            raise RelaxError(f"te.{name}: axis= is what te.reduce_axis gives, or several, not {axis!r}")
+            raise RelaxError(f"te.{name}: axis= is what te.reduce_axis gives, or several, not {described(axis)}")
         several = isinstance(expr, (tuple, list))
         values = tuple(map(scalar, expr if several else (expr,)))
         if builtins.any(value.dtype == "index" for value in values):
@@ -286,13 +288,32 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_") or name not in tir.ops:
         from .support.suggest import suggest
 
+        if name in ("create_schedule", "thread_axis"):
+            raise AttributeError(f"te has no '{name}': how loops run says rx.Schedule(te.create_prim_func([...]))")
         raise AttributeError(f"te has no '{name}'{suggest(name, [*tir.ops, *__all__])}")
 
+    make = _call if name.startswith("call_") else _intrinsic
+
     def intrinsic(*operands: Any, **options: Any) -> Any:
-        return _intrinsic(name, *operands, **options)
+        return make(name, *operands, **options)
 
     intrinsic.__name__ = name
     return intrinsic
+
+
+def _call(name: str, *arguments: Any, **options: Any) -> Any:
+    """Of another function, as TVM writes it: `call_packed(name, x, y)`, `call_extern(dtype, name, x)`; or as tir does."""
+    if ir.Context.current is None:
+        raise place_of_caller().problem(f"te.{name} is known in the function of a te.extern or te.compute only")
+    given = list(arguments)
+    is_native = bool(options) or (len(given) > 1 and isinstance(given[1], (list, tuple)))
+    if not is_native and name == "call_packed":
+        given = [given[0] if given else None, given[1:], ()]
+    elif not is_native:
+        dtype, function, *values = [*given, None, None][: builtins.max(2, len(given))]
+        given = [function, values, signless(checked_dtype(dtype, f"te.{name}", place_of_caller()))]
+    made = tir.ops[name](*given, **options)
+    return Scalar.of_number(made) if isinstance(made, Value) and is_in_function() else made
 
 
 #: Functions of tir that say nothing of signs.
@@ -300,9 +321,6 @@ _OF_BITS = ("popcount", "ctpop", "clz", "ctz", "bitreverse", "fshl", "fshr", "ua
 
 
 def _intrinsic(name: str, *operands: Any, **options: Any) -> Any:
-    if name.startswith("call_"):  # of memory, too
-        made = tir.ops[name](*operands, **options)
-        return Scalar.of_number(made) if isinstance(made, Value) and is_in_function() else made
     body(f"te.{name}")
     known = [operand(each) for each in operands]
     like = next((each for each in known if isinstance(each, Scalar)), None)
@@ -332,7 +350,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
     place = place_of_caller()
     inputs, outputs = _parameters(ops, place)
     module = Module()
-    symbol = name or outputs[-1].name
+    symbol = fresh_name(checked_name(name or outputs[-1].name, "te.create_prim_func", place), ["main"])
     names: dict[str, None] = {}
     for each in inputs:
         names[fresh_name(each.name, names)] = None
@@ -345,18 +363,16 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
 
         def body(*values: Value) -> Any:
             for value, tensor in zip(values, (*inputs, *outputs), strict=True):
-                at = ir.Location.file(tensor.place.file, tensor.place.line, 1)
-                ir.BlockArgument(value).set_location(ir.Location.name(tensor.name, at))
+                ir.BlockArgument(value).set_location(ir.Location.name(tensor.name, tensor.place.location))
             given = dict(zip(inputs, values, strict=False))
             emission = Emission(given, on_memory=on_memory)
             made = emission.emit(outputs, values[len(inputs) :])
             return None if on_memory else made
 
-        with ir.Location.name(symbol, ir.Location.file(place.file, place.line, 1)):
+        with ir.Location.name(symbol, place.location):
             attributes = {"sym_visibility": ir.StringAttr.get("private")}
             make_prim_func(symbol, types[: len(inputs)], types[len(inputs) :], body, attributes=attributes)
-    main = "main" if symbol != "main" else "main_"
-    with module.function(main, dict(zip(names, infos, strict=True))) as f:
+    with module.function("main", dict(zip(names, infos, strict=True))) as f:
         called = relax.ops["call_tir"](symbol, list(f), results if len(results) > 1 else results[0])
         f.returns(*(called if isinstance(called, tuple) else (called,)))
     return module

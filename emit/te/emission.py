@@ -50,9 +50,8 @@ class Emission:
     def _make(self, tensor: Tensor) -> None:
         if tensor in self._values:
             return
-        place = ir.Location.file(tensor.place.file, tensor.place.line, 1)
         try:
-            with ir.Location.name(tensor.name, place):
+            with ir.Location.name(tensor.name, tensor.place.location):
                 if isinstance(tensor, Computed):
                     self._computed(tensor.computation)
                 elif isinstance(tensor, Written):
@@ -71,7 +70,7 @@ class Emission:
                     if str(size) == name and isinstance(size, SymExpr):
                         self._symbols[name] = self._at_begin(partial(linalg.size, value, axis))
                         return self._symbols[name]
-            raise RelaxError(f"no tensor that is given tells the size '{name}': it is no dimension of one")
+            raise RelaxError(f"no tensor that is given tells the size '{name}': none has it as a dimension")
         return self._symbols[name]
 
     @staticmethod
@@ -103,7 +102,8 @@ class Emission:
         axes, reads = trace.axes, trace.reads
         outputs = [self._target(tensor) for tensor in results]
         if trace.is_reduction:
-            outputs = self._filled(trace, outputs)
+            with ir.Location.name(f"{computation.name}_init", computation.place.location):
+                outputs = self._filled(trace, outputs)
         sizes = self.sizes([axis.extent for axis in axes])
         inputs = [self._covering(read, axes, sizes) for read in reads]
         own = list(range(len(trace.spatial)))

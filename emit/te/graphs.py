@@ -9,7 +9,8 @@ from typing import Any
 from ...dialects.core.symbols_expr import Size, make_variable, terms_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.errors import RelaxError
-from .tensors import Computation, Computed, Placeholder, Recurrence, Scanned, Tensor, Written, place_of_caller
+from .places import place_of_caller
+from .tensors import Computation, Computed, Placeholder, Recurrence, Scanned, Tensor, Written
 
 
 def needed_by(tensor: Tensor) -> Sequence[Tensor]:
@@ -101,14 +102,15 @@ def check_stages(recurrence: Recurrence) -> None:
     steps = recurrence.states[0].shape[0]
     for stage in stages:
         if not stage.shape or stage.shape[0] != steps:
-            raise RelaxError(f"'{stage.name}' depends on a state, so its first dimension is the steps', {steps}")
+            raise RelaxError(f"'{stage.name}' depends on a state, so its first dimension is the steps, {steps}")
         t = stage.trace.spatial[0].variable
         for asked in stage.trace.asked:
             at = asked.at[0] if asked.at else None
             if asked.tensor in own and at != t:
                 raise RelaxError(f"'{stage.name}' reads '{asked.tensor.name}' of another step than its own")
             if asked.tensor in recurrence.states and not _is_before(at, t):
-                raise RelaxError(f"'{stage.name}' reads state '{asked.tensor.name}' of a step that is not before its own")
+                name = asked.tensor.name
+                raise RelaxError(f"'{stage.name}' reads state '{name}' of a step that is not known to be before its own")
     known = own | set(recurrence.states)
     for tensor in {each: None for stage in stages for each in stage.trace.tensors if each not in known}:
         late = [each for each in ordered([tensor]) if each in known]

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import inspect
-import operator
+import math
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,27 +14,25 @@ from ...dialects.core.symbols_expr import Size, SymExpr
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .graphs import check_stages
-from .tensors import Computation, Computed, External, Place, Placeholder, Recurrence, Scanned, Tensor, Written
-from .tensors import place_of_caller
+from .places import Place, place_of_caller
+from .tensors import Computation, Computed, External, Placeholder, Recurrence, Scanned, Tensor, Written
 from .tracing import traced
 
 
 def checked_shape(shape: Any, what: str, place: Place) -> tuple[Size, ...]:
-    return tuple(_size(size, what, place) for size in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+    sizes = tuple(_size(size, what, place) for size in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+    if math.prod(size for size in sizes if isinstance(size, int)) >= 1 << 63:
+        raise place.problem(f"{what}: {sizes} are more elements than 2**63 - 1")
+    return sizes
 
 
 def _size(size: Any, what: str, place: Place) -> Size:
-    problem = place.problem(
-        f"{what}: sizes are numbers from 0 on, below 2**63, te.vars, and arithmetic of them, not {size!r}"
-    )
     if isinstance(size, SymExpr):
         return size
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
-        raise problem
-    known = operator.index(size)
-    if not 0 <= known < 1 << 63:
-        raise problem
-    return known
+    if isinstance(size, bool) or not isinstance(size, numbers.Integral) or not 0 <= size < 1 << 63:
+        known = "sizes are numbers from 0 on, below 2**63, te.vars, and arithmetic of them"
+        raise place.problem(f"{what}: {known}, not {size!r}")
+    return int(size)
 
 
 def checked_dtype(dtype: Any, what: str, place: Place) -> str:
@@ -133,9 +132,9 @@ def extern(
 
 def _tensors(given: Any, what: str, place: Place) -> tuple[Tensor, ...]:
     several = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    wrong = next((each for each in several if not isinstance(each, Tensor)), None)
-    if wrong is not None:
-        raise place.problem(f"{what} are tensors of te, not {wrong!r}")
+    wrong = [each for each in several if not isinstance(each, Tensor)]
+    if wrong:
+        raise place.problem(f"{what} are tensors of te, not {wrong[0]!r}")
     return several
 
 

@@ -4,7 +4,6 @@ loops' variables."""
 
 from __future__ import annotations
 
-import numbers as python_numbers
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,11 +11,13 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ...dialects.core.infos import DTYPE_BY_NAME, bit_width, dtype_name, is_bool, is_float, is_int, is_unsigned
 from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr
 from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from ..conversions import limits
 from ..numbers import Number, constant, floor_divide, floor_remainder
+from .places import place_of_caller
 
 _body: ContextVar[Any] = ContextVar("te_body", default=None)
 
@@ -25,7 +26,7 @@ def body(what: str) -> Any:
     """What a function is called for. Raises RelaxError where there is none."""
     found = _body.get()
     if found is None:
-        raise RelaxError(f"{what} is known in the function of a te.compute only")
+        raise place_of_caller().problem(f"{what} is known in the function of a te.compute only")
     return found
 
 
@@ -39,9 +40,14 @@ def is_in_function() -> bool:
 class Scalar(Number):
     """A Number beside which others of other types may stand, as in TVM; integers are divided rounding down."""
 
-    __slots__ = ()
+    __slots__ = ("_home",)
     #: numpy leaves what stands beside its numbers to these.
     __array_ufunc__ = None
+
+    def __init__(self, value: Value, *, unsigned: bool = False):
+        super().__init__(value, unsigned=unsigned)
+        #: For which call of a function it was made; that keeps the value alive, too.
+        self._home = _body.get()
 
     @classmethod
     def of_number(cls, value: Value) -> Scalar:
@@ -50,10 +56,20 @@ class Scalar(Number):
     @property
     def plain(self) -> Number:
         """What conversions and divisions compute with."""
+        self.require_home()
         return Number(self, unsigned=self.is_unsigned)
 
+    def require_home(self) -> None:
+        if self._home is not _body.get():
+            raise RelaxError("a number of another function is used: what it is only that one knows")
+
     def to(self, dtype: str, *, saturate: bool = False) -> Scalar:
+        if not (is_float(dtype) or is_int(dtype) or is_bool(dtype) or dtype == "index"):
+            raise RelaxError(f"unknown dtype {dtype!r}{suggest(str(dtype), DTYPE_BY_NAME)}")
         return self if dtype == self.dtype else Scalar.of_number(self.plain.to(dtype, saturate=saturate))
+
+    def astype(self, dtype: Any) -> Scalar:
+        return self.to(dtype_name(dtype) or str(dtype))
 
     def __bool__(self) -> bool:
         raise RelaxError(
@@ -202,15 +218,16 @@ def operand(value: Any) -> Any:
         return value.number
     if isinstance(value, SymExpr):
         return body(f"the value of {value}").symbol(value)
-    if isinstance(value, (Scalar, bool, int, float)):
+    if isinstance(value, Scalar):
+        value.require_home()
         return value
-    if isinstance(value, python_numbers.Integral):  # numpy's
-        return int(value)
-    if isinstance(value, python_numbers.Real):
-        return float(value)
+    if isinstance(value, (bool, int, float)):
+        return value
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # numpy's
+        return operand(value.item())
     if isinstance(value, Number) or (isinstance(value, Value) and _is_scalar(value)):
         return Scalar.of_number(value)
-    raise RelaxError(f"expected a number, got {_described(value)}")
+    raise RelaxError(f"expected a number, got {described(value)}")
 
 
 def scalar(value: Any) -> Scalar:
@@ -223,8 +240,11 @@ def _is_scalar(value: Value) -> bool:
     return isinstance(value.type, (ir.FloatType, ir.IntegerType, ir.IndexType))
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
+    """For messages."""
     kind = type(value).__name__
+    if isinstance(value, Scalar):
+        return f"a number, {value.dtype}"
     if isinstance(value, Reduction):
         return "a reduction, which is all that a function of places can give: use its tensor in another te.compute"
     shape = getattr(value, "shape", None)
@@ -359,9 +379,11 @@ class Reduction:
     def __getitem__(self, position: int) -> Any:
         raise RelaxError("a reduction of several values is all that a function of places can give")
 
-    def __add__(self, other: object) -> Any:
+    def _refuse(self, *others: object) -> Any:
         raise RelaxError("nothing can be computed with a reduction: use its tensor in another te.compute")
+
+    astype = _refuse
 
 
 for _name in (*_SIGNS, "floordiv", "rfloordiv", "mod", "rmod", "neg", "bool"):
-    setattr(Reduction, f"__{_name}__", Reduction.__add__ if _name != "bool" else lambda self: self + 0)
+    setattr(Reduction, f"__{_name}__", Reduction._refuse)

@@ -3,49 +3,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols_expr import Size
-from ...support.errors import RelaxError
-from .scalars import body, is_in_function
+from .places import Place, place_of_caller
+from .scalars import body
 from .tracing import Traced
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """A line of the program that says what a tensor is."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
-    def problem(self, message: str) -> RelaxError:
-        return RelaxError(message, location=str(self))
-
-
-#: Whose lines say nothing to who calls them.
-_OWN = tuple(f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "te", "passes.legalize.builder"))
-
-
-def place_of_caller() -> Place:
-    """The line that called a function of te."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
-        frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno)
-
-
-def _is_own(module: str) -> bool:
-    return any(module == own or module.startswith(f"{own}.") for own in _OWN)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tensor:
     """`A[i, j]` is an element, in the function of another tensor."""
 
@@ -57,6 +26,9 @@ class Tensor:
     def dtype(self) -> str:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return f"Tensor(shape=({', '.join(map(str, self.shape))}), name={self.name!r}, dtype={self.dtype!r})"
+
     @property
     def ndim(self) -> int:
         return len(self.shape)
@@ -65,9 +37,7 @@ class Tensor:
         at = indices if isinstance(indices, tuple) else (indices,)
         if len(at) != len(self.shape):
             self._refuse(f"'{self.name}' has {len(self.shape)} dimensions, {len(at)} indices are given")
-        if not is_in_function():
-            self._refuse(f"an element of '{self.name}' is known in the function of a te.compute only")
-        return body(self.name).element(self, at)
+        return body(f"an element of '{self.name}'").element(self, at)
 
     def __call__(self, *indices: Any) -> Any:
         return self[indices]
@@ -91,7 +61,7 @@ class Tensor:
         raise place_of_caller().problem(message)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Placeholder(Tensor):
     """A tensor that is given."""
 
@@ -117,7 +87,7 @@ class Computation:
     results: list[Tensor]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Computed(Tensor):
     """The `number`-th tensor of a computation."""
 
@@ -142,7 +112,7 @@ class External:
     results: list[Tensor]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Written(Tensor):
     """The `number`-th tensor of an external function."""
 
@@ -171,7 +141,7 @@ class Recurrence:
         return int(self.inits[0].shape[0])  # type: ignore[arg-type]  # checked when it was made
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scanned(Tensor):
     """The `number`-th state of a recurrence, all its steps."""
 

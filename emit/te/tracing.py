@@ -136,7 +136,9 @@ class Tracing:
         return [self._index(place, axis) for place, axis in enumerate(self.spatial)]
 
     def _index(self, place: int, axis: Axis) -> Index:
-        return Index(self.recording.hole("index", Hole(lambda body: body.index(place))), axis.variable)
+        """Not in a branch, where linalg has no indices."""
+        with ir.InsertionPoint.at_block_begin(self.recording.module.body):
+            return Index(self.recording.hole("index", Hole(lambda body: body.index(place))), axis.variable)
 
     def symbol(self, expression: SymExpr) -> Index:
         def size(name: str) -> Scalar:
@@ -179,7 +181,10 @@ class Tracing:
             if place is None or not (is_never_negative(place) and is_below(place, size, extents))
         )
         places = tuple(place for place in at if place is not None)
-        is_affine = len(places) == len(at) and all(variables_of(each) <= set(extents) for each in places)
+        variables = {name for place in places for name in variables_of(place)}
+        # Of a loop without steps linalg wants to know where the last one is.
+        runs = variables <= set(extents) and all(extents[name] != 0 for name in variables)
+        is_affine = len(places) == len(at) and runs
         is_read = is_affine and not unsure and all(map(_is_affine, places))
         return Asked(tensor, at, Read(tensor, places) if is_read else None, unsure)
 
