@@ -102,37 +102,6 @@ def test_lazy_choice() -> None:
     np.testing.assert_array_equal(run([x, y], array), [0, 20, 0, 14, 0, 100])
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7])
-def test_scan(steps: int) -> None:
-    m = te.var("m")
-    x, state, w = te.placeholder((m, 5), name="X"), te.placeholder((m, 5), name="S"), te.placeholder((5, 5), name="W")
-    k = te.reduce_axis((0, 5), name="k")
-    init = te.compute((1, 5), lambda _, i: x[0, i], name="init")
-    mixed = te.compute((m, 5), lambda t, i: te.sum(state[t - 1, k] * w[k, i], axis=k), name="mixed")
-    update = te.compute((m, 5), lambda t, i: te.tanh(mixed[t, i] + x[t, i]), name="update")
-    states = te.scan(init, update, state, inputs=[x])
-    doubled = te.compute((m, 5), lambda t, i: states[t, i] * 2.0, name="doubled")
-    array, weights = random(steps, 5), random(5, 5, seed=1)
-    expected = array.copy()
-    for t in range(1, steps):
-        expected[t] = np.tanh(expected[t - 1] @ weights + array[t])
-    np.testing.assert_allclose(run([x, w, doubled], array, weights), 2 * expected, rtol=1e-5, atol=1e-6)
-
-
-def test_extern() -> None:
-    def reverse(ins: Any, outs: Any) -> None:
-        def element(i: Any, j: Any) -> None:
-            rx.loops.store(rx.loops.load(ins[0], 11 - i, j), outs[0], i, j)
-
-        rx.loops.nest(rx.loops.sizes(ins[0]), element)
-
-    x = te.placeholder((12, 8), name="X")
-    y = te.extern((12, 8), [x], reverse, name="reverse")
-    z = te.compute((12, 4), lambda i, j: y[i, j] + 1.0, name="Z")
-    array = random(12, 8)
-    np.testing.assert_allclose(run([x, z], array), array[::-1, :4] + 1, atol=1e-6)
-
-
 def test_in_a_rule() -> None:
     own = rx.Dialect("terules")
     own.op("normed", "x", infer=lambda call: call.x, doc="x / (1 + sum |row|)")
