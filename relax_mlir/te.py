@@ -15,7 +15,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any
 
 from .bindings.context import load_dialects
@@ -33,10 +32,24 @@ from .emit.loops import with_results
 from .emit.reduction import highest, lowest
 from .emit.te.emission import Emission
 from .emit.te.graphs import needs_memory, placeholders_of, states_in
-from .emit.te.making import checked_dtype, checked_name, compute, extern, placeholder, scan
-from .emit.te.scalars import Constant, Index, ReduceAxis, Reduction, Scalar, body, common_dtype, is_in_function
-from .emit.te.scalars import described, of_dtype, of_two, operand, scalar, together
+from .emit.te.making import checked_dtype, checked_name, compute, extern, placeholder, scan, whole_number
 from .emit.te.places import Place, place_of_caller
+from .emit.te.scalars import (
+    Constant,
+    Index,
+    ReduceAxis,
+    Reduction,
+    Scalar,
+    body,
+    common_dtype,
+    described,
+    is_in_function,
+    of_dtype,
+    of_two,
+    operand,
+    scalar,
+    together,
+)
 from .emit.te.tensors import Placeholder, Tensor
 from .emit.te.tracing import DIALECTS
 from .module import Module
@@ -74,18 +87,19 @@ def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
     what = f"te.reduce_axis '{checked_name(name, 'te.reduce_axis', place)}'"
     if not isinstance(dom, (tuple, list)) or len(dom) != 2:
         raise place.problem(f"{what}: expected (start, stop), got {dom!r}")
-    start, stop = (int(each) if isinstance(each, Integral) else each for each in dom)
-    if not isinstance(start, int):
-        raise place.problem(f"{what}: it starts at a number, not at {start!r}")
-    if not isinstance(stop, (int, SymExpr)) or (isinstance(stop, int) and stop - start < 0):
-        raise place.problem(f"{what}: it goes from {start} to before a size that is not smaller, not {stop!r}")
+    start = whole_number(dom[0])
+    if start is None:
+        raise place.problem(f"{what}: it starts at a number, not at {dom[0]!r}")
+    stop = dom[1] if isinstance(dom[1], SymExpr) else whole_number(dom[1])
+    if stop is None or (isinstance(stop, int) and stop < start):
+        raise place.problem(f"{what}: it goes from {start} to before a size that is not smaller, not {dom[1]!r}")
     return ReduceAxis(start, stop - start, name)
 
 
 # ---- scalars ----
 
 
-def const(value: float | int, dtype: str | None = None) -> Any:
+def const(value: Any, dtype: str | None = None) -> Any:
     """A number of a type: of int32, float32 or bool where nothing says which."""
     place = place_of_caller()
     if not isinstance(value, (bool, int, float)) and not hasattr(value, "item"):
@@ -279,7 +293,7 @@ def _extreme_of(name: str, reduce: Callable[..., Any], a: Any, b: Any, axis: Any
 def _extreme(name: str, x: Any, y: Any) -> Scalar:
     x, y = operand(x), operand(y)
     made = of_two(numbers.maximum if name == "max" else numbers.minimum, f"te.{name}", x, y)
-    ends = [each if isinstance(each, int) else getattr(each, "at", None) for each in (x, y)]
+    ends: list[Any] = [each if isinstance(each, int) else getattr(each, "at", None) for each in (x, y)]
     return made if None in ends or made.dtype != "index" else Index(made, extremum(name, ends))
 
 
@@ -302,7 +316,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _call(name: str, *arguments: Any, **options: Any) -> Any:
-    """Of another function, as TVM writes it: `call_packed(name, x, y)`, `call_extern(dtype, name, x)`; or as tir does."""
+    """Of another function, as in TVM: `call_packed(name, x)`, `call_extern(dtype, name, x)`; or as tir has it."""
     if ir.Context.current is None:
         raise place_of_caller().problem(f"te.{name} is known in the function of a te.extern or te.compute only")
     given = list(arguments)
@@ -396,7 +410,7 @@ def _parameters(ops: Any, place: Place) -> tuple[list[Placeholder], list[Tensor]
     states = states_in(outputs)
     for each in placeholders_of(outputs):
         if each in states:
-            raise place.problem(f"{what}: what depends on state '{each.name}' is known in te.scan '{states[each]}' only")
+            raise place.problem(f"{what}: what depends on '{each.name}' is known in te.scan '{states[each]}' only")
         if each not in inputs:
             raise place.problem(f"{what}: '{each.name}' is needed, and not among the tensors")
     given = next((each for each in inputs if each in states), None)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors of te as operations of linalg: one for each computation, on tensors, or on memory where a function writes it.
 
-A function of places was called when its tensor was made (tracing.py); what it did is done again in the operation's body.
+A function of places was called when its tensor was made (tracing.py); what it did is done again in operations' bodies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import AffineExpr, AffineMap, Value
 from ...bindings.mlir import ir
@@ -117,7 +116,7 @@ class Emission:
         maps += [linalg.select_dims(len(axes), own)] * len(outputs)
         kinds = [linalg.PARALLEL] * len(own) + [linalg.REDUCTION] * len(trace.reduced)
 
-        def body(*scalars: Value) -> list[Number]:
+        def body(*scalars: Value) -> list[Value]:
             filling = _Filling(self, dict(zip(reads, scalars, strict=False)), scalars[len(inputs) :])
             return trace.recording.replay(trace.results, filling)
 

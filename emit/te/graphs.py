@@ -27,9 +27,7 @@ def needed_by(tensor: Tensor) -> Sequence[Tensor]:
     return ()
 
 
-def ordered(
-    outputs: Sequence[Tensor], needed: Callable[[Tensor], Sequence[Tensor]] = needed_by
-) -> list[Tensor]:
+def ordered(outputs: Sequence[Tensor], needed: Callable[[Tensor], Sequence[Tensor]] = needed_by) -> list[Tensor]:
     """All that tensors are made of, and these: what one needs before it."""
     found: dict[Tensor, None] = {}
     waiting: list[tuple[Tensor, bool]] = [(output, False) for output in reversed(outputs)]
@@ -109,8 +107,8 @@ def check_stages(recurrence: Recurrence) -> None:
             if asked.tensor in own and at != t:
                 raise RelaxError(f"'{stage.name}' reads '{asked.tensor.name}' of another step than its own")
             if asked.tensor in recurrence.states and not _is_before(at, t):
-                name = asked.tensor.name
-                raise RelaxError(f"'{stage.name}' reads state '{name}' of a step that is not known to be before its own")
+                what = f"'{stage.name}' reads state '{asked.tensor.name}'"
+                raise RelaxError(f"{what} of a step that is not known to be before its own")
     known = own | set(recurrence.states)
     for tensor in {each: None for stage in stages for each in stage.trace.tensors if each not in known}:
         late = [each for each in ordered([tensor]) if each in known]

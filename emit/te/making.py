@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,10 +28,18 @@ def checked_shape(shape: Any, what: str, place: Place) -> tuple[Size, ...]:
 def _size(size: Any, what: str, place: Place) -> Size:
     if isinstance(size, SymExpr):
         return size
-    if isinstance(size, bool) or not isinstance(size, numbers.Integral) or not 0 <= size < 1 << 63:
+    whole = whole_number(size)
+    if whole is None or not 0 <= whole < 1 << 63:
         known = "sizes are numbers from 0 on, below 2**63, te.vars, and arithmetic of them"
         raise place.problem(f"{what}: {known}, not {size!r}")
-    return int(size)
+    return whole
+
+
+def whole_number(value: Any) -> int | None:
+    """Of Python's and numpy's integers."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", ()) != ():
+        return None
+    return int(value.__index__())
 
 
 def checked_dtype(dtype: Any, what: str, place: Place) -> str:

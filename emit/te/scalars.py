@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions of places compute with: numbers of which two types meet, and indices that remember how they are made of
-loops' variables."""
+"""What functions of places compute with: numbers whose types meet as in TVM, and indices that remember how they are
+made of loops' variables."""
 
 from __future__ import annotations
 
@@ -127,9 +127,7 @@ def _require_meaning(sign: str, x: Scalar) -> None:
     if is_bool(x.dtype) and sign in ("+", "-", "*", "/", "//", "%", "<<", ">>"):
         raise RelaxError(f'`{sign}` of two bools: use & and |, or numbers: x.astype("int32")')
     if sign == "/" and not x.is_float:
-        raise RelaxError(
-            f'`/` of {x.dtype}: use te.floordiv or te.truncdiv, or divide floats: x.astype("float32")'
-        )
+        raise RelaxError(f'`/` of {x.dtype}: use te.floordiv or te.truncdiv, or divide floats: x.astype("float32")')
     if x.is_float and sign in ("&", "|", "^", "<<", ">>"):
         raise RelaxError(f"`{sign}` is of integers and bools, not of {x.dtype}")
 

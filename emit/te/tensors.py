@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -46,7 +46,7 @@ class Tensor:
         self._refuse(f"'{self.name}': what an element is, the function that is given to te.compute returns")
 
     def __iter__(self) -> Any:
-        self._refuse(f"'{self.name}' has no elements yet that one could go through: te.reduce_axis goes along a dimension")
+        self._refuse(f"'{self.name}' has no elements yet that one could go through: use a te.reduce_axis")
 
     def _refuse_arithmetic(self, *others: Any) -> Any:
         at = ", ".join("ijklmnop"[: self.ndim])

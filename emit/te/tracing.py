@@ -130,7 +130,7 @@ class Tracing:
     def reduce_index(self, axis: ReduceAxis) -> Index:
         own = self.reduced.setdefault(axis, Axis(f"{axis.name}.r{len(self.reduced)}", axis.extent))
         number = next(number for number, each in enumerate(self.reduced) if each is axis)
-        return self._index(len(self.spatial) + number, own) + axis.start  # type: ignore[no-any-return]
+        return self._index(len(self.spatial) + number, own) + axis.start
 
     def indices(self) -> list[Index]:
         return [self._index(place, axis) for place, axis in enumerate(self.spatial)]
@@ -153,7 +153,7 @@ class Tracing:
         indices = [self._place(tensor, each) for each in at]
         known = tuple(index if isinstance(index, int) else index.at for index in indices)
         asked = self._asked(tensor, known)
-        hole = Hole(lambda body, *places: body.element(asked, places), lambda body: body is not None and body.has(asked))
+        hole = Hole(lambda body, *places: body.element(asked, places), lambda body: bool(body) and body.has(asked))
         self.asked[hole] = asked
         return self.recording.hole(tensor.dtype, hole, *map(as_index, indices))
 
@@ -161,7 +161,7 @@ class Tracing:
         if isinstance(index, (slice, type(None), type(...), str)):
             raise RelaxError(f"'{tensor.name}' is asked for one element: an index is a number, not {index!r}")
         known = operand(index)
-        if isinstance(known, bool) or isinstance(known, float) or (isinstance(known, Scalar) and known.is_float):
+        if isinstance(known, (bool, float)) or (isinstance(known, Scalar) and known.is_float):
             shown = known.dtype if isinstance(known, Scalar) else repr(known)
             raise RelaxError(f"'{tensor.name}': an index is an integer, not {shown}")
         if isinstance(known, (int, Index)):

@@ -119,7 +119,7 @@ def test_indices_beside_numbers() -> None:
     np.testing.assert_array_equal(of_place(lambda i, a: a[i] + i * 0.5, x), x * 1.5)
     np.testing.assert_array_equal(of_place(lambda i, a: i * a[i], x), x * x)
     np.testing.assert_array_equal(of_place(lambda i, a: (7 - i) // 2 - (-i) % 3 + a[i], x), (7 - x) // 2 - (-x) % 3 + x)
-    np.testing.assert_array_equal(of_place(lambda i, a: te.if_then_else(3 == i, 1.0, a[4 - i]), x), [4, 3, 2, 1, 0])
+    np.testing.assert_array_equal(of_place(lambda i, a: te.if_then_else(i == 3, 1.0, a[4 - i]), x), [4, 3, 2, 1, 0])
     np.testing.assert_array_equal(of_place(lambda i, a: a[te.min(i + 2, 4)] + a[te.max(i - 2, 0)], x), [2, 3, 4, 5, 6])
 
 
@@ -141,7 +141,8 @@ def test_functions() -> None:
     x = np.array([0.5, np.nan, np.inf, -2, 0], "float32")
     np.testing.assert_array_equal(of(te.isnan, x), np.isnan(x))
     np.testing.assert_array_equal(of(lambda a: te.clip(a, 0.0, 1.0), x[[0, 2, 3, 4, 4]]), [0.5, 1, 0, 0, 0])
-    np.testing.assert_array_equal(of(lambda a: te.add(a, 1) - te.subtract(2, a) * te.multiply(a, a), x), x + 1 - (2 - x) * x * x)
+    in_words = of(lambda a: te.add(a, 1) - te.subtract(2, a) * te.multiply(a, a), x)
+    np.testing.assert_array_equal(in_words, x + 1 - (2 - x) * x * x)
     np.testing.assert_array_equal(of(te.abs, x), abs(x))
     tensor = te.placeholder((5,), name="x")
     with te.tag_scope("elemwise"):
