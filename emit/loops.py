@@ -138,15 +138,17 @@ def _fill(block: Block, body: Body) -> None:
 
 def scratch(sizes: Sequence[Size], element: Type, use: Callable[[Value], object]) -> None:
     """`use(memref)` with memory of its own, row-major, undefined at first, given back afterwards."""
-    shape, dynamic = static_and_dynamic(sizes)
-    memref = ir.Operation.create(
-        "memref.alloc",
-        results=[ir.MemRefType.get(shape, element)],
-        operands=dynamic,
-        attributes={**segments(len(dynamic), 0), "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)},
-    ).result
+    memref = allocated(sizes, element)
     use(memref)
     ir.Operation.create("memref.dealloc", operands=[memref])
+
+
+def allocated(sizes: Sequence[Size], element: Type) -> Value:
+    """Memory, row-major, undefined at first, which somebody has to give back."""
+    shape, dynamic = static_and_dynamic(sizes)
+    type_, i64 = ir.MemRefType.get(shape, element), ir.IntegerType.get_signless(64)
+    attributes = {**segments(len(dynamic), 0), "alignment": ir.IntegerAttr.get(i64, 64)}
+    return ir.Operation.create("memref.alloc", results=[type_], operands=dynamic, attributes=attributes).result
 
 
 def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[..., object]) -> None:

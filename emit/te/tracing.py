@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function of places does, found by calling it where nothing is emitted: what it reads and gives."""
+"""What a function of places does, found by calling it once, where nothing is emitted: what it reads and gives."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from ...bindings.context import load_dialects
-from ...bindings.ir import Context
+from ...bindings.ir import Context, Value
 from ...bindings.mlir import ir
 from ...dialects.context import create_context
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, SymExpr, bounded_variable, terms_of, variables_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.errors import RelaxError, blaming
-from ..arithmetic import element as element_type
-from ..numbers import Number, as_index, constant
+from ..numbers import as_index
 from ..symbols import emit_size
-from .scalars import Index, ReduceAxis, Reduction, _body
+from .recording import Hole, Recording
+from .scalars import Index, ReduceAxis, Reduction, Scalar, _body, of_dtype, operand, scalar
 
 #: What tensors are emitted with.
 DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor", "tir")
@@ -57,90 +57,149 @@ class Read(NamedTuple):
     at: tuple[Size, ...]
 
 
+class Asked(NamedTuple):
+    """An element that a function asks for."""
+
+    tensor: Any
+    #: What is known of its place.
+    at: tuple[Size | None, ...]
+    #: Where that is all that there is to say.
+    read: Read | None
+    #: The dimensions along which it is not known to be in the tensor.
+    unsure: tuple[int, ...]
+
+
 class Traced(NamedTuple):
     """What a function of places does."""
 
     spatial: tuple[Axis, ...]
     reduced: tuple[tuple[ReduceAxis, Axis], ...]
-    reads: tuple[Read, ...]
-    #: All that it asks for elements of.
-    tensors: tuple[Any, ...]
+    asked: tuple[Asked, ...]
     dtypes: tuple[str, ...]
     is_reduction: bool
+    recording: Recording
+    #: What it gives; of a reduction what becomes of what was there before.
+    results: tuple[Value, ...]
+    #: What its reductions start from.
+    starts: tuple[Value, ...]
 
     @property
     def axes(self) -> list[Axis]:
         return [*self.spatial, *(axis for _, axis in self.reduced)]
 
+    @property
+    def reads(self) -> list[Read]:
+        return list(dict.fromkeys(each.read for each in self.asked if each.read is not None))
+
+    @property
+    def tensors(self) -> list[Any]:
+        """All that it asks for elements of."""
+        return list(dict.fromkeys(each.tensor for each in self.asked))
+
+
+class Body(Protocol):
+    """Where what was traced is done: what its holes are filled with."""
+
+    def index(self, place: int) -> Value: ...
+
+    def size(self, name: str) -> Value: ...
+
+    def has(self, asked: Asked) -> bool: ...
+
+    def element(self, asked: Asked, places: Sequence[Value]) -> Value: ...
+
+    def before(self, number: int) -> Value: ...
+
 
 # ---- what functions of places ask ----
 
 
-class PlacesBody:
+class Tracing:
     """Where a function is called: gives it indices and elements."""
 
-    def __init__(self, spatial: Sequence[Axis]):
+    def __init__(self, spatial: Sequence[Axis], recording: Recording):
         self.spatial = list(spatial)
+        self.recording = recording
         self.reduced: dict[ReduceAxis, Axis] = {}
+        self.asked: dict[Hole, Asked] = {}
 
     @property
     def extents(self) -> dict[str, Size]:
         return {axis.name: axis.extent for axis in (*self.spatial, *self.reduced.values())}
 
     def reduce_index(self, axis: ReduceAxis) -> Index:
-        if axis not in self.reduced:
-            self.reduced[axis] = Axis(f"{axis.name}.r{len(self.reduced)}", axis.extent)
-        own = self.reduced[axis]
-        place = list(self.reduced).index(axis) + len(self.spatial)
-        return Index(self.index(place) + axis.start, own.variable + axis.start)
+        own = self.reduced.setdefault(axis, Axis(f"{axis.name}.r{len(self.reduced)}", axis.extent))
+        number = next(number for number, each in enumerate(self.reduced) if each is axis)
+        return self._index(len(self.spatial) + number, own) + axis.start
 
     def indices(self) -> list[Index]:
-        return [Index(self.index(place), axis.variable) for place, axis in enumerate(self.spatial)]
+        return [self._index(place, axis) for place, axis in enumerate(self.spatial)]
+
+    def _index(self, place: int, axis: Axis) -> Index:
+        """Not in a branch, where linalg has no indices."""
+        with ir.InsertionPoint.at_block_begin(self.recording.module.body):
+            return Index(self.recording.hole("index", Hole(lambda body: body.index(place))), axis.variable)
 
     def symbol(self, expression: SymExpr) -> Index:
-        return Index(as_index(emit_size(expression, self.size)), expression)
+        def size(name: str) -> Scalar:
+            return self.recording.hole("index", Hole(lambda body: body.size(name)))
 
-    def read_of(self, tensor: Shaped, at: Sequence[Any]) -> Read | None:
-        """The place, where it is known and in the tensor."""
-        known = [_known(index) for index in at]
-        places = tuple(place for place in known if place is not None)
-        if len(places) != len(known):
-            return None
-        for axis, (place, size) in enumerate(zip(places, tensor.shape, strict=True)):
-            if _is_outside(place, size) and 0 not in self.extents.values():
+        return Index(as_index(emit_size(expression, size)), expression)
+
+    def before(self, number: int, dtype: str) -> Scalar:
+        return self.recording.hole(dtype, Hole(lambda body: body.before(number)))
+
+    def element(self, tensor: Shaped, at: Sequence[Any]) -> Scalar:
+        indices = [self._place(tensor, each) for each in at]
+        known = tuple(index if isinstance(index, int) else index.at for index in indices)
+        asked = self._asked(tensor, known)
+        hole = Hole(lambda body, *places: body.element(asked, places), lambda body: bool(body) and body.has(asked))
+        self.asked[hole] = asked
+        return self.recording.hole(tensor.dtype, hole, *map(as_index, indices))
+
+    def _place(self, tensor: Shaped, index: Any) -> Index | int:
+        if isinstance(index, (slice, type(None), type(...), str)):
+            raise RelaxError(f"'{tensor.name}' is asked for one element: an index is a number, not {index!r}")
+        known = operand(index)
+        if isinstance(known, (bool, float)) or (isinstance(known, Scalar) and known.is_float):
+            shown = known.dtype if isinstance(known, Scalar) else repr(known)
+            raise RelaxError(f"'{tensor.name}': an index is an integer, not {shown}")
+        if isinstance(known, (int, Index)):
+            return known
+        return Index(known.to("index"))
+
+    def _asked(self, tensor: Shaped, at: tuple[Size | None, ...]) -> Asked:
+        extents = self.extents
+        for axis, (place, size) in enumerate(zip(at, tensor.shape, strict=True)):
+            if place is not None and _is_outside(place, size) and self._may_run_twice(place):
                 shown = re.sub(r"\.r?[0-9]+\b", "", str(place))
                 along = f"{size} elements along dimension {axis}"
                 raise RelaxError(f"'{tensor.name}' has {along}, but the index is {shown}")
+        unsure = tuple(
+            axis
+            for axis, (place, size) in enumerate(zip(at, tensor.shape, strict=True))
+            if place is None or not (is_never_negative(place) and is_below(place, size, extents))
+        )
+        places = tuple(place for place in at if place is not None)
         variables = {name for place in places for name in variables_of(place)}
-        is_affine = variables <= set(self.extents) and all(map(_is_affine, places))
-        is_inside = all(map(self._is_inside, places, tensor.shape))
-        return Read(tensor, places) if is_affine and is_inside else None
+        # Of a loop without steps linalg wants to know where the last one is.
+        runs = variables <= set(extents) and all(extents[name] != 0 for name in variables)
+        is_affine = len(places) == len(at) and runs
+        is_read = is_affine and not unsure and all(map(_is_affine, places))
+        return Asked(tensor, at, Read(tensor, places) if is_read else None, unsure)
 
-    def axes_to_check(self, tensor: Shaped, at: Sequence[Any]) -> list[int]:
-        """The dimensions along which a place is not known to be in the tensor."""
-        known = enumerate(zip(map(_known, at), tensor.shape, strict=True))
-        return [axis for axis, (place, size) in known if not self._is_inside(place, size)]
-
-    def _is_inside(self, place: Size | None, size: Size) -> bool:
-        return place is not None and is_never_negative(place) and is_below(place, size, self.extents)
-
-    def index(self, place: int) -> Number:
-        raise NotImplementedError
-
-    def size(self, name: str) -> Number | int:
-        raise NotImplementedError
-
-
-def _known(index: Any) -> Size | None:
-    if isinstance(index, ReduceAxis):
-        return index.index.at
-    return index if isinstance(index, (int, SymExpr)) else getattr(index, "at", None)
+    def _may_run_twice(self, place: Size) -> bool:
+        """Whether no loop of at most one step explains a place outside: what asks there is not chosen."""
+        extents = self.extents
+        own = [extents[name] for name in variables_of(place) if name in extents]
+        return 0 not in extents.values() and 1 not in own
 
 
 def _is_outside(place: Size, size: Size) -> bool:
     """Whether no step is in the tensor."""
     low, high = bounds(terms_of(place))
-    return (high is not None and high < 0) or (low is not None and isinstance(size, int) and low >= size > 0)
+    is_after = low is not None and isinstance(size, int) and low >= size
+    return size != 0 and ((high is not None and high < 0) or is_after)
 
 
 def _is_affine(place: Size) -> bool:
@@ -154,30 +213,6 @@ def _is_affine(place: Size) -> bool:
     return True
 
 
-class _Tracing(PlacesBody):
-    """In a module of its own: elements are numbers of their types."""
-
-    def __init__(self, spatial: Sequence[Axis]):
-        super().__init__(spatial)
-        self.reads: dict[Read, None] = {}
-        self.tensors: dict[Shaped, None] = {}
-
-    def index(self, place: int) -> Number:
-        del place
-        return constant(0, "index")
-
-    def size(self, name: str) -> Number | int:
-        del name
-        return constant(1, "index")
-
-    def element(self, tensor: Shaped, at: Sequence[Any]) -> Number:
-        read = self.read_of(tensor, at)
-        if read is not None:
-            self.reads[read] = None
-        self.tensors[tensor] = None
-        return constant(0, element_type(tensor.dtype)).of(tensor.dtype)
-
-
 _scratch = threading.local()
 
 
@@ -189,31 +224,58 @@ def _scratch_context() -> Context:
     return context
 
 
-def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[str]) -> tuple[Traced, tuple[Any, ...]]:
-    """What a function does, and what its reduction starts from. Raises RelaxError."""
+def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[str]) -> Traced:
+    """What a function does. Raises RelaxError."""
     spatial = tuple(Axis(f"{name}.{place}", size) for place, (name, size) in enumerate(zip(names, shape, strict=True)))
-    tracing = _Tracing(spatial)
     with _scratch_context() as context, ir.Location.unknown(context):
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body), calling(tracing):
+        recording = Recording()
+        tracing = Tracing(spatial, recording)
+        with ir.InsertionPoint(recording.module.body), calling(tracing):
             made = given_by(function(*tracing.indices()))
-            values = made.values if isinstance(made, Reduction) else made
-            dtypes = tuple(value.dtype for value in values)
-            if any(dtype == "index" for dtype in dtypes):
-                raise RelaxError('an index is given: say of which type, i.astype("int64")')
-    order = list(made.axes) if isinstance(made, Reduction) else []
+            if isinstance(made, Reduction):
+                dtypes, results = _combined(made, tracing)
+            else:
+                dtypes, results = [value.dtype for value in made], made
+        if "index" in dtypes:
+            raise RelaxError('an index is given: say of which type, i.astype("int64")')
+        recording.finish()
+        if not all(map(recording.holds, results)):
+            raise RelaxError("a number of another function is given: what it is only that one knows")
+        starts = made.starts if isinstance(made, Reduction) else ()
+        _require_alike(starts, recording)
+        needed = recording.holes(results)
+    order = made.axes if isinstance(made, Reduction) else ()
     for axis in order:
         tracing.reduced.setdefault(axis, Axis(f"{axis.name}.r{len(tracing.reduced)}", axis.extent))
-    stray = next((axis for axis in tracing.reduced if axis not in order), None)
+    stray = next((axis for axis in tracing.reduced if all(axis is not each for each in order)), None)
     if stray is not None:
         raise RelaxError(f"reduce axis '{stray.name}' is used, and no reduction goes along it")
-    reduced = tuple(tracing.reduced.items())
-    starts = made.starts if isinstance(made, Reduction) else ()
-    return Traced(spatial, reduced, tuple(tracing.reads), tuple(tracing.tensors), dtypes, bool(order)), starts
+    asked = tuple(each for hole, each in tracing.asked.items() if hole in needed)
+    kept, first = (tuple(each.value for each in values) for values in (results, starts))
+    return Traced(spatial, tuple(tracing.reduced.items()), asked, tuple(dtypes), bool(order), recording, kept, first)
+
+
+def _combined(reduction: Reduction, tracing: Tracing) -> tuple[list[str], list[Scalar]]:
+    """The types of a reduction's values, and what a step makes of those before."""
+    dtypes = [value.dtype for value in reduction.values]
+    before = [tracing.before(number, dtype) for number, dtype in enumerate(dtypes)]
+    made = list(map(operand, reduction.combine(before, reduction.values)))
+    if len(made) != len(dtypes):
+        raise RelaxError(f"the reduction's function gives {len(made)} values of {len(dtypes)}")
+    for result, dtype in zip(made, dtypes, strict=True):
+        if isinstance(result, Scalar) and result.dtype != dtype:
+            raise RelaxError(f"the reduction's function gives {result.dtype} of two {dtype}")
+    return dtypes, [of_dtype(result, dtype) for result, dtype in zip(made, dtypes, strict=True)]
+
+
+def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
+    """What a reduction starts from is made before its loops."""
+    if any(not recording.holds(start) for start in starts) or recording.holes(starts):
+        raise RelaxError("what a reduction starts from is a constant")
 
 
 @contextmanager
-def calling(body: PlacesBody) -> Iterator[None]:
+def calling(body: Any) -> Iterator[None]:
     token = _body.set(body)
     try:
         with blaming("the function of the tensor's elements"):
@@ -222,23 +284,16 @@ def calling(body: PlacesBody) -> Iterator[None]:
         _body.reset(token)
 
 
-def given_by(made: Any) -> Any:
+def given_by(made: Any) -> Reduction | list[Scalar]:
     """Numbers, or a reduction."""
     if isinstance(made, Reduction):
         return made
     several = list(made) if isinstance(made, (tuple, list)) else [made]
     if len(several) == 1 and isinstance(several[0], Reduction):
         return several[0]
-    return [_number(each) for each in several]
-
-
-def _number(value: Any) -> Number:
-    if isinstance(value, Reduction):
-        raise RelaxError("a reduction is all that a function of places can give")
-    if isinstance(value, bool):
-        return constant(value, "i1")
-    if isinstance(value, (int, float)):
-        return constant(value, "i32" if isinstance(value, int) else "f32")
-    if not isinstance(value, Number):
-        raise RelaxError(f"a function of places gives numbers, not {type(value).__name__}")
-    return value
+    if not several:
+        raise RelaxError("a function of places gives a number, not nothing")
+    try:
+        return list(map(scalar, several))
+    except RelaxError as error:
+        raise RelaxError(f"a function of places gives numbers: {error.message}") from None

@@ -12,18 +12,10 @@ import pytest
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
+from te_running import random, run
 
 import relax_mlir as rx
 from relax_mlir import te
-
-
-def run(tensors: list[Any], *arrays: np.ndarray) -> Any:
-    made = rx.compile(te.create_prim_func(tensors))["main"](*arrays)
-    return [np.from_dlpack(each) for each in made] if isinstance(made, (tuple, list)) else np.from_dlpack(made)
-
-
-def random(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape).astype("float32")
 
 
 def test_product_and_what_follows() -> None:
@@ -110,37 +102,6 @@ def test_lazy_choice() -> None:
     np.testing.assert_array_equal(run([x, y], array), [0, 20, 0, 14, 0, 100])
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7])
-def test_scan(steps: int) -> None:
-    m = te.var("m")
-    x, state, w = te.placeholder((m, 5), name="X"), te.placeholder((m, 5), name="S"), te.placeholder((5, 5), name="W")
-    k = te.reduce_axis((0, 5), name="k")
-    init = te.compute((1, 5), lambda _, i: x[0, i], name="init")
-    mixed = te.compute((m, 5), lambda t, i: te.sum(state[t - 1, k] * w[k, i], axis=k), name="mixed")
-    update = te.compute((m, 5), lambda t, i: te.tanh(mixed[t, i] + x[t, i]), name="update")
-    states = te.scan(init, update, state, inputs=[x])
-    doubled = te.compute((m, 5), lambda t, i: states[t, i] * 2.0, name="doubled")
-    array, weights = random(steps, 5), random(5, 5, seed=1)
-    expected = array.copy()
-    for t in range(1, steps):
-        expected[t] = np.tanh(expected[t - 1] @ weights + array[t])
-    np.testing.assert_allclose(run([x, w, doubled], array, weights), 2 * expected, rtol=1e-5, atol=1e-6)
-
-
-def test_extern() -> None:
-    def reverse(ins: Any, outs: Any) -> None:
-        def element(i: Any, j: Any) -> None:
-            rx.loops.store(rx.loops.load(ins[0], 11 - i, j), outs[0], i, j)
-
-        rx.loops.nest(rx.loops.sizes(ins[0]), element)
-
-    x = te.placeholder((12, 8), name="X")
-    y = te.extern((12, 8), [x], reverse, name="reverse")
-    z = te.compute((12, 4), lambda i, j: y[i, j] + 1.0, name="Z")
-    array = random(12, 8)
-    np.testing.assert_allclose(run([x, z], array), array[::-1, :4] + 1, atol=1e-6)
-
-
 def test_in_a_rule() -> None:
     own = rx.Dialect("terules")
     own.op("normed", "x", infer=lambda call: call.x, doc="x / (1 + sum |row|)")
@@ -202,44 +163,3 @@ def test_random_reads(shape: list[int], order: Any, offset: int, step: int, redu
     y = te.compute(tuple(shape[axis] for axis in axes[:count]), element, name="Y")
     expected = taken.sum(axis=-1) if reduced else taken
     np.testing.assert_allclose(run([x, y], random(*whole)), expected, atol=1e-5)
-
-
-X = te.placeholder((4, 8), name="X")
-K = te.reduce_axis((0, 8), name="k")
-Y = te.compute((4,), lambda i: te.sum(X[i, K], axis=K), name="Y")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: te.compute((4,), lambda i, j: 1.0), "the shape has 1 dimensions, the function 2 indices"),
-        (lambda: te.compute((4,), 3), "expected a function of 1 indices, got 3"),
-        (lambda: te.compute((4.5,), lambda i: 1.0), "sizes are numbers from 0 on"),
-        (lambda: te.compute((4,), lambda i: X[i]), "'X' has 2 dimensions, 1 indices are given"),
-        (lambda: te.compute((4,), lambda i: X[i, K]), "reduce axis 'k' is used, and no reduction goes along it"),
-        (lambda: te.compute((4,), lambda i: X[i + 4, 0]), "elements along dimension 0, but the index is i + 4"),
-        (lambda: te.compute((4,), lambda i: i), "an index is given: say of which type"),
-        (lambda: te.compute((4,), lambda i: "a"), "a function of places gives numbers, not str"),
-        (lambda: te.compute((4,), lambda i: te.sum(X[i, K], axis=K) + 1.0), "nothing can be computed with a reduction"),
-        (lambda: te.compute((4,), lambda i: te.sum(X[i, 0], axis=3)), "axis= is what te.reduce_axis gives"),
-        (lambda: te.compute((4,), lambda i: X.missing), "'Placeholder' object has no attribute 'missing'"),
-        (lambda: te.placeholder((4,), "flot32"), "unknown dtype 'flot32'; did you mean 'float32'?"),
-        (lambda: te.extern((4,), [3], print), "inputs are tensors of te, not 3"),
-        (lambda: te.scan(Y, Y, X), "the shapes do not fit"),
-        (lambda: te.create_prim_func([Y]), "'X' is needed, and not among the tensors"),
-        (lambda: te.create_prim_func([X]), "nothing is computed"),
-        (lambda: te.create_prim_func([X, 3]), "expected tensors of te, got 3"),
-    ],
-)  # fmt: skip
-def test_refusals_tell_the_line(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(rx.RelaxError) as error:
-        make()
-    assert message in str(error.value)
-    assert "test_te.py:" in str(error.value) and "Traceback" not in str(error.value)
-
-
-def test_an_element_is_known_in_a_function_only() -> None:
-    with pytest.raises(rx.RelaxError, match=r"an element of 'X' is known in the function of a te\.compute only"):
-        X[0, 0]
-    with pytest.raises(AttributeError, match="te has no 'exq'; did you mean 'exp'"):
-        te.exq(1)

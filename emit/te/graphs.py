@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What tensors are made of: their order, what has to be given, the steps of recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...dialects.core.symbols_expr import Size, make_variable, terms_of
+from ...dialects.core.symbols_terms import bounds
+from ...support.errors import RelaxError
+from .places import place_of_caller
+from .tensors import Computation, Computed, Placeholder, Recurrence, Scanned, Tensor, Written
+
+
+def needed_by(tensor: Tensor) -> Sequence[Tensor]:
+    """What has to be there before a tensor can be computed."""
+    if isinstance(tensor, Computed):
+        return tensor.computation.trace.tensors
+    if isinstance(tensor, Written):
+        return tensor.external.sources
+    if isinstance(tensor, Scanned):
+        recurrence = tensor.recurrence
+        stages = stages_of(recurrence)
+        own = {*recurrence.states, *(result for stage in stages for result in stage.results)}
+        return (*recurrence.inits, *(each for stage in stages for each in stage.trace.tensors if each not in own))
+    return ()
+
+
+def ordered(outputs: Sequence[Tensor], needed: Callable[[Tensor], Sequence[Tensor]] = needed_by) -> list[Tensor]:
+    """All that tensors are made of, and these: what one needs before it."""
+    found: dict[Tensor, None] = {}
+    waiting: list[tuple[Tensor, bool]] = [(output, False) for output in reversed(outputs)]
+    while waiting:
+        tensor, is_ready = waiting.pop()
+        if tensor in found:
+            continue
+        if is_ready:
+            found[tensor] = None
+        else:
+            waiting.append((tensor, True))
+            waiting += [(each, False) for each in reversed(needed(tensor)) if each not in found]
+    return list(found)
+
+
+def placeholder_of(shape: Sequence[Any], dtype: str, number: int) -> Placeholder:
+    """For a value of such a type; sizes that are neither numbers nor symbols get a symbol."""
+    name = f"arg{number}"
+    known = tuple(
+        size if isinstance(size, int) or (size is not None and size.variables == {str(size)}) else
+        make_variable(f"{name}.{axis}")
+        for axis, size in enumerate(shape)
+    )  # fmt: skip
+    return Placeholder(known, name, place_of_caller(), dtype)
+
+
+def needs_memory(outputs: Sequence[Tensor]) -> bool:
+    """Whether a function writes one of their tensors itself, or steps follow one another."""
+    return any(isinstance(tensor, (Written, Scanned)) for tensor in ordered(outputs))
+
+
+def states_in(outputs: Sequence[Tensor]) -> dict[Placeholder, str]:
+    """The states of recurrences, and the names of these."""
+    scans = [tensor for tensor in ordered(outputs) if isinstance(tensor, Scanned)]
+    return {state: scan.name for scan in scans for state in scan.recurrence.states}
+
+
+def placeholders_of(outputs: Sequence[Tensor]) -> list[Placeholder]:
+    """Those that have to be given."""
+    return [tensor for tensor in ordered(outputs) if isinstance(tensor, Placeholder)]
+
+
+# ---- recurrences ----
+
+
+def stages_of(recurrence: Recurrence) -> list[Computation]:
+    """The computations between the states and the updates, in their order."""
+    found: dict[Computation, None] = {}
+    depending: set[Tensor] = set(recurrence.states)
+    for tensor in ordered(recurrence.updates, _read_at_once):
+        if not isinstance(tensor, Computed):
+            continue
+        depends = any(each in depending for each in tensor.computation.trace.tensors)
+        if depends or tensor in recurrence.updates:
+            depending.add(tensor)
+            found[tensor.computation] = None
+    return list(found)
+
+
+def _read_at_once(tensor: Tensor) -> Sequence[Tensor]:
+    return tensor.computation.trace.tensors if isinstance(tensor, Computed) else ()
+
+
+def check_stages(recurrence: Recurrence) -> None:
+    """Raises RelaxError where a step is not said by those before."""
+    if recurrence.states[0].shape[0] == recurrence.first:
+        return  # there is no step
+    stages = stages_of(recurrence)
+    own = {result for stage in stages for result in stage.results}
+    steps = recurrence.states[0].shape[0]
+    for stage in stages:
+        if not stage.shape or stage.shape[0] != steps:
+            raise RelaxError(f"'{stage.name}' depends on a state, so its first dimension is the steps, {steps}")
+        t = stage.trace.spatial[0].variable
+        for asked in stage.trace.asked:
+            at = asked.at[0] if asked.at else None
+            if asked.tensor in own and at != t:
+                raise RelaxError(f"'{stage.name}' reads '{asked.tensor.name}' of another step than its own")
+            if asked.tensor in recurrence.states and not _is_before(at, t):
+                what = f"'{stage.name}' reads state '{asked.tensor.name}'"
+                raise RelaxError(f"{what} of a step that is not known to be before its own")
+    known = own | set(recurrence.states)
+    for tensor in {each: None for stage in stages for each in stage.trace.tensors if each not in known}:
+        late = [each for each in ordered([tensor]) if each in known]
+        if late:
+            raise RelaxError(f"'{tensor.name}' depends on '{late[0].name}', but only a te.compute can in a step")
+
+
+def _is_before(at: Size | None, t: Size) -> bool:
+    """Whether a step may be before t."""
+    if at is None:
+        return False
+    _, high = bounds(terms_of(t - at))
+    return high is None or high > 0

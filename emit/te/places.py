@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lines of programs that say what a tensor is, for errors and for places of operations."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from ...bindings.ir import Location
+from ...bindings.mlir import ir
+from ...support.errors import RelaxError
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A line of the program that says what a tensor is."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def location(self) -> Location:
+        """In the context around."""
+        return ir.Location.file(self.file, self.line, 1)
+
+    def problem(self, message: str) -> RelaxError:
+        return RelaxError(message, location=str(self))
+
+
+#: Whose lines say nothing to who calls them.
+_OWN = tuple(f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "te", "passes.legalize.builder"))
+
+
+def place_of_caller() -> Place:
+    """The line that called a function of te."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_own(module: str) -> bool:
+    return any(module == own or module.startswith(f"{own}.") for own in _OWN)

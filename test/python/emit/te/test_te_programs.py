@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""te: programs as users write them: names bound again, functions called once, sizes of 0 and 1, blocks by name."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from te_running import random, run
+
+import relax_mlir as rx
+from relax_mlir import te
+
+X = te.placeholder((5,), name="X")
+FIVE = np.arange(5, dtype="float32")
+
+
+def chain(count: int) -> Any:
+    x = X
+    for step in range(count):
+        x = te.compute((5,), lambda i: x[i] + float(step % 3), name="x")  # noqa: B023  # it is called at once
+    return x
+
+
+def test_a_function_is_called_once_and_at_once() -> None:
+    assert run([X, chain(7)], FIVE).tolist() == (FIVE + 6).tolist()
+    calls: list[int] = []
+    weights = [2.0]
+    y = te.compute((5,), lambda i: calls.append(1) or X[i] * weights[0])
+    weights[0] = 9.0
+    for _ in range(2):
+        np.testing.assert_array_equal(run([X, y], FIVE), 2 * FIVE)
+    assert calls == [1]
+
+
+def test_long_chains() -> None:
+    """They take neither Python's stack nor time that grows with the square."""
+    took = {}
+    for count in (400, 1600):
+        start = time.process_time()
+        te.create_prim_func([X, chain(count)])
+        took[count] = time.process_time() - start
+    assert took[1600] < 10 * took[400]
+
+
+def test_a_tensor_made_in_a_function_and_in_a_thread() -> None:
+    made: list[Any] = []
+    thread = threading.Thread(target=lambda: made.append(te.compute((5,), lambda i: X[i] * 2.0, name="doubled")))
+    thread.start(), thread.join()
+    inner = te.compute((5,), lambda i: te.compute((5,), lambda j: made[0][j] + 1.0)[4 - i])
+    np.testing.assert_array_equal(run([X, inner], FIVE), 2 * FIVE[::-1] + 1)
+
+
+def test_names_of_parameters_and_functions() -> None:
+    x, y = te.placeholder((5,)), te.placeholder((5,))
+    np.testing.assert_array_equal(run([x, y, te.compute((5,), lambda i: x[i] - y[i], name="main")], FIVE, FIVE + 1), -1)
+    module = te.create_prim_func([x, y, te.compute((5,), lambda i: x[i] - y[i])], name="mine")
+    assert "@mine(" in str(module) and "@main(" in str(module)
+    assert repr(x) == "Tensor(shape=(5), name='placeholder', dtype='f32')"
+
+
+def test_no_inputs_one_returned_and_scalars() -> None:
+    np.testing.assert_array_equal(run([te.compute((3,), lambda i: i.astype("float32") + 1.0)]), [1, 2, 3])
+    factor, k = te.placeholder((), name="factor"), te.reduce_axis((0, 5), name="k")
+    same = te.compute((5,), lambda i: X[i], name="same")
+    scaled = te.compute((5,), lambda i: same[i] * factor() + factor[()], name="scaled")
+    total = te.compute((), lambda: te.sum(scaled[k], axis=k), name="total")
+    found = run([factor, X, same, scaled, total], np.array(2, "float32"), FIVE)
+    for given, expected in zip(found, (FIVE, 2 * FIVE + 2, (2 * FIVE + 2).sum()), strict=True):
+        np.testing.assert_array_equal(given, expected)
+
+
+def test_guards_of_loops_of_one_step_or_none() -> None:
+    """What a guard never lets through is no error where the loop has one step, or the tensor no elements."""
+    none = te.placeholder((0,), name="none")
+    one = te.compute((1,), lambda i: te.if_then_else(i >= 1, X[i - 1], X[i + 3]), name="one")
+    joined = te.compute((5,), lambda i: te.if_then_else(i < 5, X[i], none[i - 5]), name="joined")
+    lazy = te.compute((5,), lambda i: te.if_then_else(i >= 5, lambda: none[i - 5], lambda: X[i]), name="lazy")
+    found = run([none, X, one, joined, lazy], np.zeros(0, "float32"), FIVE)
+    for given, expected in zip(found, ([3], FIVE, FIVE), strict=True):
+        np.testing.assert_array_equal(given, expected)
+
+
+def test_nothing_to_reduce_gives_the_identity() -> None:
+    n = te.var("n")
+    x, empty, open_axis = te.placeholder((n, 4), name="x"), te.reduce_axis((0, 0), "e"), te.reduce_axis((0, n), "o")
+    strided = te.compute((2,), lambda i: te.sum(x[0, 2 * empty + i], axis=empty), name="strided")
+    lowest = te.compute((4,), lambda j: te.max(x[open_axis, j], axis=open_axis), name="lowest")
+    start = te.compute((4,), lambda j: te.min(x[open_axis, j], axis=open_axis, init=7.5), name="start")
+    found = run([x, strided, lowest, start], np.zeros((0, 4), "float32"))
+    assert [each.tolist() for each in found] == [[0, 0], [-np.inf] * 4, [7.5] * 4]
+
+
+def test_axes_shared_and_used_in_branches() -> None:
+    k = te.reduce_axis((0, 5), name="k")
+    total = te.compute((5,), lambda i: te.sum(X[k], axis=k), name="total")
+    weighted = te.compute((1,), lambda _: te.sum(total[k] * X[k], axis=k), name="weighted")
+    chosen = te.compute((2,), lambda i: te.sum(te.if_then_else(k == i, lambda: X[k] + 1.0, 0.0), axis=k), name="chosen")
+    unequal = te.compute((1,), lambda _: te.sum(te.if_then_else(k != 0, 1, 0), axis=k), name="unequal")
+    found = run([X, weighted, chosen, unequal], FIVE)
+    assert [each.tolist() for each in found] == [[100], [1, 2], [4]]
+
+
+def test_reducers_of_constants_and_pairs() -> None:
+    k = te.reduce_axis((0, 5), name="k")
+    product = te.comm_reducer(lambda x, y: x * y, lambda dtype: te.const(1, dtype), name="product")
+    both = te.comm_reducer(lambda x, y: (x[0] + y[0], x[1] * y[1]), lambda s, t: (te.const(0, s), te.const(1, t)))
+    one = te.compute((1,), lambda _: product(X[k] + 1, axis=k), name="one")
+    pair = te.compute((2,), lambda i: both((X[k], (k + 1).astype("int32")), axis=k, where=k < 4), name="pair")
+    largest = te.compute((1,), lambda _: te.max(X[k], k, where=k < 3, init=1), name="largest")
+    found = run([X, one, *pair, largest], FIVE)
+    assert [each.tolist() for each in found] == [[120], [6, 6], [24, 24], [2]]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32", "int64", "bool"])
+def test_indices_of_all_types(dtype: str) -> None:
+    places = np.array([200, 0, 127] if dtype[0] == "u" else [1, 0, 1]).astype(dtype)
+    x, at = te.placeholder((300,), name="x"), te.placeholder((3,), dtype, name="at")
+    y = te.compute((3,), lambda i: x[at[i]] + x[at[i] + i], name="y")
+    array = np.arange(300, dtype="float32")
+    whole = places.astype("int64")
+    np.testing.assert_array_equal(run([x, at, y], array, places), whole + whole + np.arange(3))
+
+
+def test_places_outside_are_read_at_the_edge() -> None:
+    at = te.placeholder((5,), "int32", name="at")
+    y = te.compute((5,), lambda i: X[at[i]], name="y")
+    z = te.compute((5,), lambda i: te.if_then_else(te.all(at[i] >= 0, at[i] < 5), X[at[i]], -1.0), name="z")
+    found = run([X, at, y, z], FIVE, np.array([-(2**31), -1, 2, 5, 2**31 - 1], "int32"))
+    assert [each.tolist() for each in found] == [[0, 0, 2, 4, 4], [-1, -1, 2, -1, -1]]
+
+
+def test_blocks_by_the_names_of_tensors() -> None:
+    k = te.reduce_axis((0, 5), name="k")
+    both = te.comm_reducer(lambda x, y: (x[0] + y[0], x[1] * y[1]), lambda s, t: (0, 1), name="both")
+    a = te.compute((5,), lambda i: te.max(X[i], 0.0), name="C")
+    b = te.compute((5,), lambda i: te.sum(a[i] * X[k], axis=k, init=2), name="C")
+    c = te.compute((5,), lambda i: both((a[k], b[k]), axis=k), name="pair")
+    schedule = rx.Schedule(te.create_prim_func([X, *c]))
+    for name, count in {"C": 1, "C_1": 2, "pair": 2, "pair_init": 1}.items():
+        loops = schedule.get_loops(schedule.get_block(name))
+        assert len(loops) == count, name
+    schedule.vectorize(schedule.get_loops(schedule.get_block("C"))[0])
+    schedule.unroll(schedule.get_loops(schedule.get_block("C_1"))[0])
+    a_, x = FIVE, FIVE
+    b_ = a_ * x.sum() + 2
+    for given, expected in zip(rx.compile(schedule.mod)["main"](x), (a_.sum(), b_.prod()), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(given), [expected] * 5, rtol=1e-5)
+
+
+def test_rules_are_told_what_is_wrong() -> None:
+    own = rx.Dialect("teprograms")
+    own.op("twice", "x", infer=lambda call: call.x, doc="2 * x")
+
+    @rx.register_legalize("teprograms.twice")
+    def twice(op: Any, operands: Any, builder: Any) -> Any:
+        return builder.call_te(lambda x: te.compute(x.shape, lambda *at: x(*at) * "a", name="twice"))
+
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(("n", 3))}) as f:
+        f.returns(own.twice(*f))
+    with pytest.raises(rx.RelaxError, match=r"(?s)test_te_programs.py.*expected a number, got str 'a'"):
+        rx.compile(module)
+
+
+def test_random_order_of_what_is_given() -> None:
+    y = te.placeholder((5,), name="Y")
+    first = te.compute((5,), lambda i: X[i] - y[i], name="first")
+    second = te.compute((5,), lambda i: first[i] * y[i], name="second")
+    array = random(5)
+    found = run([second, y, X, first], array, FIVE)
+    np.testing.assert_allclose(found[0], (FIVE - array) * array, rtol=1e-6)
+    np.testing.assert_allclose(found[1], FIVE - array, rtol=1e-6)
