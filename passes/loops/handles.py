@@ -8,7 +8,7 @@ import functools
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,23 +56,39 @@ class IndexMap:
         return tuple(substituted(result, values) for result in self.results)
 
     def is_injective(self, shape: Sequence[Size]) -> bool:
-        """Whether no two elements of a shape get the same indices; of open sizes some are tried."""
+        """Whether no two elements of a shape get the same indices; of open sizes, and of very many, some are tried."""
+        return all(map(self._is_injective, _boxes([size if isinstance(size, int) else _TRIED for size in shape])))
+
+    def _is_injective(self, sizes: Sequence[int]) -> bool:
         import numpy
 
-        sizes = [size if isinstance(size, int) else _TRIED for size in shape]
-        if math.prod(sizes) > _MOST_POINTS:
-            sizes = [min(size, _TRIED) for size in sizes]
         points = dict(zip(self.parameters, numpy.indices(sizes).reshape(len(sizes), -1), strict=True))
-        places = numpy.stack([_at(result, points) + 0 * next(iter(points.values())) for result in self.results])
-        return bool(numpy.unique(places, axis=1).shape[1] == places.shape[1]) if places.size else True
+        count = math.prod(sizes)
+        # Which of the places that there are an element has, with one result after the other.
+        places = numpy.zeros(count, "int64")
+        for result in self.results:
+            found, numbers = numpy.unique(_at(result, points) + numpy.zeros(count, "int64"), return_inverse=True)
+            places = numpy.unique(places * len(found) + numbers.reshape(-1), return_inverse=True)[1].reshape(-1)
+        return not count or bool(places.max() + 1 == count)
 
     def __str__(self) -> str:
         results = ", ".join(map(str, self.results)) + ("," if len(self.results) == 1 else "")
         return f"lambda {', '.join(self.parameters)}: ({results})"
 
 
-#: So many points are tried, and of a size that is not known so many steps.
-_MOST_POINTS, _TRIED = 1 << 22, 61
+#: So many points are tried at once, and of a size that is not known so many steps.
+_MOST_POINTS, _TRIED = 1 << 20, 1021
+
+
+def _boxes(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """All of some sizes, or where these are too many points boxes that go far along one of them each."""
+    if math.prod(sizes) <= _MOST_POINTS:
+        yield list(sizes)
+        return
+    for far in range(len(sizes)):
+        longest = min(sizes[far], max(_MOST_POINTS >> len(sizes) - 1, 1))
+        others = int((_MOST_POINTS / longest) ** (1 / max(len(sizes) - 1, 1)))
+        yield [longest if dim == far else min(size, others) for dim, size in enumerate(sizes)]
 
 
 def _at(size: Size, values: Mapping[str, Any]) -> Any:
