@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,35 +54,45 @@ class IndexMap:
         values = dict(zip(self.parameters, indices, strict=True))
         return tuple(substituted(result, values) for result in self.results)
 
-    def is_injective(self, shape: Sequence[Size]) -> bool | None:
-        """Whether no two elements of a shape get the same indices; None where too many would have to be tried.
-
-        Of a size that is not known, or is large, as many steps are tried as it takes for the map to repeat itself.
-        """
-        import numpy
-
+    def is_injective(self, shape: Sequence[Size]) -> bool:
+        """Whether no two elements of a shape get the same indices: of a size that is not known, or is large, as many
+        steps are tried as it takes for the map to repeat itself, and where these are too many some of them."""
         divisors, factors = _numbers_in(self.results)
         enough = max(3 * math.lcm(*divisors), 2 * max(factors))
         sizes = [size if isinstance(size, int) else enough for size in shape]
         if math.prod(sizes) > _MOST_POINTS:
             sizes = [min(size, enough) for size in sizes]
-        if math.prod(sizes) > _MOST_POINTS:
-            return None
-        points = dict(zip(self.parameters, numpy.indices(sizes).reshape(len(sizes), -1), strict=True))
+        return all(map(self._is_injective, _boxes(sizes)))
+
+    def _is_injective(self, sizes: Sequence[int]) -> bool:
+        import numpy
+
         count = math.prod(sizes)
+        points = dict(zip(self.parameters, numpy.indices(sizes).reshape(len(sizes), count), strict=True))
         place = numpy.zeros(count, "int64")
-        for result in self.results:
+        for result in self.results if count else ():
             index = numpy.broadcast_to(evaluated(result, points), (count,))
-            place = place * (int(index.max()) - int(index.min()) + 1) + index - index.min() if count else place
-        return len(numpy.unique(place)) == count
+            place = place * (int(index.max()) - int(index.min()) + 1) + index - index.min()
+        return len(numpy.unique(place)) == count or not count
 
     def __str__(self) -> str:
         results = ", ".join(map(str, self.results)) + ("," if len(self.results) == 1 else "")
         return f"lambda {', '.join(self.parameters)}: ({results})"
 
 
-#: So many points are tried.
-_MOST_POINTS = 1 << 22
+#: So many points are tried at once.
+_MOST_POINTS = 1 << 21
+
+
+def _boxes(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """All of some sizes, or where these are too many points boxes that go far along one of them each."""
+    if math.prod(sizes) <= _MOST_POINTS:
+        yield list(sizes)
+        return
+    for far in range(len(sizes)):
+        longest = min(sizes[far], max(_MOST_POINTS >> len(sizes) - 1, 1))
+        others = int((_MOST_POINTS / longest) ** (1 / max(len(sizes) - 1, 1)))
+        yield [longest if dim == far else min(size, others) for dim, size in enumerate(sizes)]
 
 
 def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:

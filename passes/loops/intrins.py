@@ -26,6 +26,7 @@ from ...support.registry import NamedRegistry
 from .bufferized import Scratch
 from .ranges import guards, range_of
 from .scalars import Compute, Element, Expr
+from .show import show_expr
 from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
 
 #: The kind of a loop that an intrinsic runs, and all in it; the annotation that says which.
@@ -65,7 +66,7 @@ def register_tensor_intrin(name: str, description: Any) -> Callable[[Callable[..
     """Registers a function that emits an intrinsic, `sch.tensorize(loop, name)`; use it as a decorator.
 
     It is described by a module of one PrimFunc (@T.prim_func, te.create_prim_func, rx.Module.parse), which has one
-    block of known sizes, without an init. Refuses a name that is taken.
+    block of known sizes, without an init, and uses all of its parameters. Refuses a name that is taken.
     """
 
     def register(emit: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,8 +200,8 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
     """The block's reads in the intrinsic's order, with which both compute the same."""
     count = len(target.reads)
     if len(block.reads) != count or len(block.writes) != len(target.writes):
-        raise Mismatch(f"'{block.name}' has {len(block.reads)} inputs and {len(block.writes)} outputs, the intrinsic "
-                       f"{count} and {len(target.writes)}")  # fmt: skip
+        raise Mismatch(f"inputs and outputs of '{block.name}' are {len(block.reads)} and {len(block.writes)}, the "
+                       f"intrinsic's {count} and {len(target.writes)}")  # fmt: skip
     if count > _MOST_READS:
         raise Mismatch(f"{count} inputs are too many to compare, {_MOST_READS} at most")
     reason = ""
@@ -208,7 +209,7 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
         numbers = {own: place for place, own in enumerate(order)}
         numbers.update({count + number: count + number for number in range(len(block.writes))})
         if not all(_same(mine, other, numbers) for mine, other in zip(block.results, target.results, strict=True)):
-            reason = reason or f"'{block.name}' computes something else than the intrinsic"
+            reason = reason or f"'{block.name}' computes {_computed(block)}, the intrinsic {_computed(target)}"
             continue
         try:
             for access, other in zip([*(block.reads[n] for n in order), *block.writes], target.accesses, strict=True):
@@ -218,6 +219,10 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
             continue
         return order
     raise Mismatch(reason)
+
+
+def _computed(block: Block) -> str:
+    return ", ".join(show_expr(block, expr) for expr in block.results)
 
 
 def _same(mine: Expr, other: Expr, numbers: Mapping[int, int]) -> bool:

@@ -270,3 +270,46 @@ class Module:
             with T.block("C"):
                 vi = T.axis.spatial(10, i)
                 C[vi] = B[vi] + T.float32(1)
+
+    # Where it cannot be told how far parts go, all of a row is made.
+    # CHECK-LABEL: def in_parts_of_open_size(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         v0 = A.shape[1]
+    # CHECK-NEXT:         v1 = memref.alloc(v0, T.Buffer((1, "?"), "float32"), alignment=64, segments=(1, 0))
+    # CHECK-NEXT:         for j in range(v0):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v1[0, j] = v2 * v2
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v2 = arith.divui(v0 + 3, 4)
+    # CHECK-NEXT:             for k in range(v2):
+    # CHECK-NEXT:                 v3 = k + v2 * j
+    # CHECK-NEXT:                 if v3 < v0:
+    # CHECK-NEXT:                     C[i, v3] = v1[0, v3] + 1.0
+    # CHECK-NEXT:         memref.dealloc(v1)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def in_parts_of_open_size(a: T.handle, c: T.handle):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "j_0, j_1 = sch.split(j, [4, None])",
+                    "sch.compute_at(B, i)",
+                ]
+            }
+        )
+        n = T.int64()
+        A = T.match_buffer(a, (8, n), "float32")
+        C = T.match_buffer(c, (8, n), "float32")
+        B = T.alloc_buffer((8, n), "float32")
+        for i, j in T.grid(8, n):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
+        for i, j in T.grid(8, n):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)

@@ -291,7 +291,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' has 2 inputs and 1 outputs, the intrinsic 1 and 1}}
+# expected-error@+1 {{inputs and outputs of 'B' are 2 and 1, the intrinsic's 1 and 1}}
 def f(A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -346,7 +346,7 @@ def f(
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' computes something else than the intrinsic}}
+# expected-error@+1 {{'B' computes (A[vi, vj] * T.float32(3)), the intrinsic (A[vi] * T.float32(2))}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

@@ -211,6 +211,86 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{puts several elements of 'B' (8, 8) at the same place}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.transform_layout(B, 0, lambda i, j: (max(i, 3) - 3, j))",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{puts several elements of 'B' (8, 8) at the same place}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.transform_layout(B, 0, lambda i, j: (min(i, 3), j))",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-error@+1 {{'k' is no index made of i, j}}
+def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "sch.transform_layout(B, 0, lambda i, j: (i, j, k))",
+            ]
+        }
+    )
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
 # expected-error@+1 {{lambda i: (i%64,) puts several elements of 'B' (A.shape[0]) at the same place}}
 def f(a: T.handle, c: T.handle):
     T.func_attr(
@@ -234,35 +314,3 @@ def f(a: T.handle, c: T.handle):
         with T.block("C"):
             vi = T.axis.spatial(n, i)
             C[vi] = B[vi] * B[vi]
-
-
-# -----
-
-
-@T.prim_func
-# expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{takes too long to try: say assume_injective_transform=True where it does}}
-def f(a: T.handle, c: T.handle):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'B = sch.get_block("B")',
-                "sch.transform_layout(B, 0, lambda i, j, k: (i // 97, j // 89, k, i % 97, j % 89))",
-            ]
-        }
-    )
-    m = T.int64()
-    n = T.int64()
-    k = T.int64()
-    A = T.match_buffer(a, (m, n, k), "float32")
-    C = T.match_buffer(c, (m, n, k), "float32")
-    B = T.alloc_buffer((m, n, k), "float32")
-    for i, j, l in T.grid(m, n, k):
-        with T.block("B"):
-            vi, vj, vk = T.axis.remap("SSS", [i, j, l])
-            B[vi, vj, vk] = A[vi, vj, vk] + A[vi, vj, vk]
-    for i, j, l in T.grid(m, n, k):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSS", [i, j, l])
-            C[vi, vj, vk] = B[vi, vj, vk] * B[vi, vj, vk]

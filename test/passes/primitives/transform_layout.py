@@ -264,3 +264,42 @@ class Module:
             with T.block("C"):
                 vi = T.axis.spatial(7, i)
                 C[vi] = B[vi] + T.float32(1)
+
+    # Before all that writes it.
+    # CHECK-LABEL: def written_twice(
+    # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(2):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[i, j] = 5.0
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         v1 = A[i]
+    # CHECK-NEXT:         v0[arith.divui(i, 4), arith.remui(i, 4)] = v1 * v1
+    # CHECK-NEXT:     for i in range(3):
+    # CHECK-NEXT:         v0[0, i] = A[i] + 1.0
+    # CHECK-NEXT:     for i in range(7):
+    # CHECK-NEXT:         C[i] = v0[arith.divui(i, 4), arith.remui(i, 4)] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def written_twice(A: T.Buffer((7,), "float32"), C: T.Buffer((7,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.transform_layout(B, 0, lambda i: (i // 4, i % 4), pad_value=5)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((7,), "float32")
+        for i in range(7):
+            with T.block("B"):
+                vi = T.axis.spatial(7, i)
+                B[vi] = A[vi] * A[vi]
+        for i in range(3):
+            with T.block("part"):
+                vi = T.axis.spatial(3, i)
+                B[vi] = A[vi] + T.float32(1)
+        for i in range(7):
+            with T.block("C"):
+                vi = T.axis.spatial(7, i)
+                C[vi] = B[vi] + T.float32(1)

@@ -28,15 +28,36 @@ N, M = make_variable("n"), make_variable("m")
         (lambda i, j: (i * 100 + j,), (3, 101), False),
         (lambda i, j: (i * 100 + j,), (3, N), False),
         (lambda i, j: (i * 100 + j,), (N, 100), True),
-        (lambda i, j: (i * 5000 + j,), (4000, 5001), None),
+        (lambda i, j: (i * 5000 + j,), (4000, 5001), False),
         (lambda i, j: (j, i), (N, M), True),
         (lambda i, j: (j // 16, i, j % 16), (N, 5000), True),
         (lambda i, j: (i + j,), (N, M), False),
         (lambda i: (i // 2,), (0,), True),
-        (lambda i, j: (i // 2003, j // 1999, i % 2003, j % 1999), (N, M), None),
+        (lambda i, j: (i // 2003, j // 1999, i % 2003, j % 1999), (N, M), True),
+        (lambda i: (i // 4, i % 4), (10,), True),
+        (lambda i: (i // 4, i % 3), (10,), False),
+        (lambda i, j: (j, i), (3, 4), True),
+        (lambda i, j: (i + j,), (1, 4), True),
+        (lambda i, j: (i + j,), (2, 4), False),
+        (lambda i, j: (i * 4 + j,), (3, 4), True),
+        (lambda i, j: (i * 4 + j,), (3, 5), False),
+        (lambda i, j: (i, 0), (3, 1), True),
+        (lambda i, j: (i, 0), (3, 2), False),
+        (lambda i, j: (i, j), (0, 4), True),
+        # Of many elements those far along each dimension are tried as well.
+        (lambda i, j: (i % 64, j), (4096, 2048), False),
+        (lambda i, j: (i, j % 2047), (4096, 2048), False),
+        (lambda i, j: (i * 2047 + j,), (4096, 2048), False),
+        (lambda i, j: (i * 2048 + j,), (4096, 2048), True),
+        (lambda i, j: (i // 64, j, i % 64), (4096, 2048), True),
+        (lambda i: (i % 5000,), (1 << 22,), False),
+        # Of open sizes some.
+        (lambda i: (i % 64,), (N,), False),
+        (lambda i: (i // 64, i % 64), (N,), True),
+        (lambda i, j: (i, j % 4), (N, 5), False),
     ],
 )
-def test_injective(function: Callable[..., Any], shape: tuple[Any, ...], expected: bool | None) -> None:
+def test_injective(function: Callable[..., Any], shape: tuple[Any, ...], expected: bool) -> None:
     assert IndexMap.of(function).is_injective(shape) is expected
 
 

@@ -143,6 +143,7 @@ def test_several_functions() -> None:
         sch.reorder(i, sch.get_loops(sch.get_block("same", "double"))[0])
     again = rx.Schedule(rx.Module.from_script(TWO), trace=sch.trace)
     assert again.trace == sch.trace
+    assert "i_more, j_more = sch.get_loops(same_more)" in sch.trace.splitlines(), "handles of one name are told apart"
     x = np.ones((4, 8), "float32")
     np.testing.assert_array_equal(rx.compile(again.mod)["main"](x), x * 3)
 
@@ -220,6 +221,20 @@ def test_code_is_counted_where_it_is_asked_for() -> None:
     sch.unroll(j), sch.unroll(k)
     with pytest.raises(rx.RelaxError, match=r"vectorize\(i\): it comes to .* operations of code"):
         sch.vectorize(i)
+
+
+def test_refusals_show_the_loops_that_they_are_about() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    loop = sch.get_loops(sch.get_block("C"))[0]
+    for step in (
+        lambda: sch.split(loop, [0]),
+        lambda: sch.rfactor(loop, 0),
+        lambda: sch.compute_at(sch.get_block("C"), loop),
+    ):
+        with pytest.raises(rx.RelaxError) as error:
+            step()
+        shown = str(error.value).partition("the loops as they stand:\n")[2]
+        assert shown.count("T.block") == 1 and 'T.block("C")' in shown
 
 
 def test_unknown_steps_are_told_apart() -> None:
