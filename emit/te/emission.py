@@ -34,14 +34,14 @@ class Emission:
         self._symbols: dict[str, Number] = {}
         self._taken: list[Value] = []
 
-    def emit(self, outputs: Sequence[Tensor], targets: Sequence[Value]) -> list[Value]:
-        """The values of tensors, made in these."""
+    def emit(self, outputs: Sequence[Tensor], targets: Sequence[Value]) -> list[Value] | None:
+        """The values of tensors, made in these; None where that is memory."""
         self._targets = dict(zip(outputs, targets, strict=True))
         for tensor in ordered(outputs):
             self._make(tensor)
         for memref in self._taken:
             ir.Operation.create("memref.dealloc", operands=[memref])
-        return [self._values[output] for output in outputs]
+        return None if self._on_memory else [self._values[output] for output in outputs]
 
     def value(self, tensor: Tensor) -> Value:
         return self._values[tensor]

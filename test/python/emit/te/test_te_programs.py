@@ -151,19 +151,45 @@ def test_blocks_by_the_names_of_tensors() -> None:
         np.testing.assert_allclose(np.from_dlpack(given), [expected] * 5, rtol=1e-5)
 
 
-def test_rules_are_told_what_is_wrong() -> None:
-    own = rx.Dialect("teprograms")
-    own.op("twice", "x", infer=lambda call: call.x, doc="2 * x")
+OWN = rx.Dialect("teprograms")
+OWN.op("same", "x", infer=lambda call: call.x, doc="x")
+FUNCTIONS: list[Any] = []
 
-    @rx.register_legalize("teprograms.twice")
-    def twice(op: Any, operands: Any, builder: Any) -> Any:
-        return builder.call_te(lambda x: te.compute(x.shape, lambda *at: x(*at) * "a", name="twice"))
 
+@rx.register_legalize("teprograms.same")
+def same_by_te(op: Any, operands: Any, builder: Any) -> Any:
+    return builder.call_te(FUNCTIONS[-1])
+
+
+def in_a_rule(function: Any) -> Any:
+    FUNCTIONS.append(function)
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n", 3))}) as f:
-        f.returns(own.twice(*f))
-    with pytest.raises(rx.RelaxError, match=r"(?s)test_te_programs.py.*expected a number, got str 'a'"):
-        rx.compile(module)
+        f.returns(OWN.same(*f))
+    return rx.compile(module)["main"](np.arange(6, dtype="float32").reshape(2, 3))
+
+
+def test_rules_of_memory() -> None:
+    found = in_a_rule(lambda x: te.extern(x.shape, [x], lambda ins, outs: rx.loops.copy(ins[0], outs[0])))
+    np.testing.assert_array_equal(np.from_dlpack(found), np.arange(6).reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: te.compute(x.shape, lambda *at: x(*at) * "a"), r"test_te_programs.py.*expected a number, got str 'a'"),
+        (lambda x: None, "the function gives tensors of te, not None"),
+        (lambda x: 1 // 0, "the function that is given to call_te: ZeroDivisionError"),
+        (lambda x: [x, x], "the function gives 2 tensors, the operator has 1 results"),
+        (lambda x: te.compute((x.shape[0],), lambda i: x[i, 0]), r"test_te_programs.py.*name='compute'.*is no tensor"),
+        (lambda x: te.compute((x.shape[0], 2), lambda i, j: x[i, j]), r"test_te_programs.py.*is no tensor<\?x3xf32"),
+        (lambda x: te.compute(x.shape, lambda i, j: x[i, j].astype("int32")), r"dtype='i32'\) is no tensor"),
+        (lambda x: te.compute(x.shape, lambda i, j: X[i]), "test_te_programs.py.*'X' is needed, and not given"),
+    ],
+)
+def test_rules_are_told_what_is_wrong(function: Any, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=f"(?s){message}"):
+        in_a_rule(function)
 
 
 def test_random_order_of_what_is_given() -> None:
