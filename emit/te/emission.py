@@ -126,7 +126,7 @@ class Emission:
 
     def _filled(self, trace: Traced, outputs: Sequence[Value]) -> list[Value]:
         """With what a reduction starts from."""
-        starts = trace.recording.replay(trace.starts, None)
+        starts = trace.recording.replay(trace.starts, None, whole=False)
         if not self._on_memory:
             return [linalg.fill(start, output) for start, output in zip(starts, outputs, strict=True)]
         for start, output in zip(starts, outputs, strict=True):
@@ -196,7 +196,7 @@ class Emission:
                 for value, target in zip(made, targets, strict=True):
                     loops.store(value, target, *at)
 
-            for start, target in zip(trace.recording.replay(trace.starts, None), targets, strict=False):
+            for start, target in zip(trace.recording.replay(trace.starts, None, whole=False), targets, strict=False):
                 loops.store(start, target, *at)
             loops.nest(self.sizes([axis.extent for _, axis in trace.reduced]), write)
 
