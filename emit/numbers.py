@@ -80,7 +80,7 @@ def as_index(value: int | Value) -> Number:
     """A number or an integer value as an index, signed."""
     if not isinstance(value, Value):
         return constant(value, ir.IndexType.get())
-    return number(value) if isinstance(value.type, ir.IndexType) else _index_cast(value, ir.IndexType.get())
+    return number(value) if isinstance(value.type, ir.IndexType) else _as_index(value)
 
 
 def as_i64(value: int | Value) -> Number:
@@ -88,11 +88,11 @@ def as_i64(value: int | Value) -> Number:
     i64 = ir.IntegerType.get_signless(64)
     if not isinstance(value, Value):
         return constant(value, i64)
-    return number(value) if value.type == i64 else _index_cast(value, i64)
+    return number(value) if value.type == i64 else number(value).to("i64")
 
 
-def _index_cast(value: Value, type_: Type) -> Number:
-    return operation("arith.index_cast", [value], type_)
+def _as_index(value: Value) -> Number:
+    return operation("arith.index_cast", [value], ir.IndexType.get())
 
 
 def select(condition: Any, yes: Value | float, no: Value | float) -> Number:

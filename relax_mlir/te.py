@@ -380,8 +380,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
                 ir.BlockArgument(value).set_location(ir.Location.name(tensor.name, tensor.place.location))
             given = dict(zip(inputs, values, strict=False))
             emission = Emission(given, on_memory=on_memory)
-            made = emission.emit(outputs, values[len(inputs) :])
-            return None if on_memory else made
+            return emission.emit(outputs, values[len(inputs) :])
 
         with ir.Location.name(symbol, place.location):
             attributes = {"sym_visibility": ir.StringAttr.get("private")}

@@ -34,14 +34,14 @@ class Emission:
         self._symbols: dict[str, Number] = {}
         self._taken: list[Value] = []
 
-    def emit(self, outputs: Sequence[Tensor], targets: Sequence[Value]) -> list[Value]:
-        """The values of tensors, made in these."""
+    def emit(self, outputs: Sequence[Tensor], targets: Sequence[Value]) -> list[Value] | None:
+        """The values of tensors, made in these; None where that is memory."""
         self._targets = dict(zip(outputs, targets, strict=True))
         for tensor in ordered(outputs):
             self._make(tensor)
         for memref in self._taken:
             ir.Operation.create("memref.dealloc", operands=[memref])
-        return [self._values[output] for output in outputs]
+        return None if self._on_memory else [self._values[output] for output in outputs]
 
     def value(self, tensor: Tensor) -> Value:
         return self._values[tensor]
@@ -126,7 +126,7 @@ class Emission:
 
     def _filled(self, trace: Traced, outputs: Sequence[Value]) -> list[Value]:
         """With what a reduction starts from."""
-        starts = trace.recording.replay(trace.starts, None)
+        starts = trace.recording.replay(trace.starts, None, whole=False)
         if not self._on_memory:
             return [linalg.fill(start, output) for start, output in zip(starts, outputs, strict=True)]
         for start, output in zip(starts, outputs, strict=True):
@@ -196,7 +196,7 @@ class Emission:
                 for value, target in zip(made, targets, strict=True):
                     loops.store(value, target, *at)
 
-            for start, target in zip(trace.recording.replay(trace.starts, None), targets, strict=False):
+            for start, target in zip(trace.recording.replay(trace.starts, None, whole=False), targets, strict=False):
                 loops.store(start, target, *at)
             loops.nest(self.sizes([axis.extent for _, axis in trace.reduced]), write)
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.mlir import as_list
+from ...dialects.core.infos import describe
 from ...dialects.core.symbols_expr import Size, make_variable, terms_of
 from ...dialects.core.symbols_terms import bounds
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, blaming
 from .places import place_of_caller
 from .tensors import Computation, Computed, Placeholder, Recurrence, Scanned, Tensor, Written
 
@@ -52,6 +54,22 @@ def placeholder_of(shape: Sequence[Any], dtype: str, number: int) -> Placeholder
         for axis, size in enumerate(shape)
     )  # fmt: skip
     return Placeholder(known, name, place_of_caller(), dtype)
+
+
+def called(function: Callable[..., Any], given: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
+    """The tensors that a rule's function gives, of such types. Raises RelaxError."""
+    with blaming("the function that is given to call_te"):
+        made = as_list(function(*given))
+    if len(made) != len(infos):
+        raise RelaxError(f"call_te: the function gives {len(made)} tensors, the operator has {len(infos)} results")
+    for tensor, info in zip(made, infos, strict=True):
+        if not isinstance(tensor, Tensor):
+            raise RelaxError(f"call_te: the function gives tensors of te, not {tensor!r}")
+        pairs = zip(tensor.shape, info.shape, strict=False)
+        differs = any(isinstance(x, int) and isinstance(y, int) and x != y for x, y in pairs)
+        if tensor.ndim != len(info.shape) or differs or tensor.dtype != info.dtype:
+            raise tensor.place.problem(f"call_te: {tensor!r} is no {describe(info)}, which the operator's result is")
+    return made
 
 
 def needs_memory(outputs: Sequence[Tensor]) -> bool:

@@ -59,13 +59,13 @@ class Recording:
     def holds(self, value: Value) -> bool:
         return ir.Value(value) in self._known
 
-    def needed(self, results: Sequence[Value], body: Any = None) -> list[Operation]:
-        """What has to be done for these, in its order, and what does more than give a number."""
+    def needed(self, results: Sequence[Value], body: Any = None, *, whole: bool = True) -> list[Operation]:
+        """What has to be done for these, in its order, and of the whole what does more than give a number."""
         wanted = {ir.Value(result) for result in results}
         kept = []
         for view in reversed(list(self.module.body.operations)):
             op = view.operation
-            if _does_more(op) or any(result in wanted for result in op.results):
+            if (whole and _does_more(op)) or any(result in wanted for result in op.results):
                 kept.append(op)
                 wanted.update(value for inner in (op, *_within(op)) for value in self._operands(inner, body))
         return kept[::-1]
@@ -75,16 +75,16 @@ class Recording:
             return []
         return list(op.operands)
 
-    def holes(self, results: Sequence[Value]) -> set[Hole]:
+    def holes(self, results: Sequence[Value], *, whole: bool = True) -> set[Hole]:
         """Those that are needed."""
-        inner = (each for op in self.needed(results) for each in (op, *_within(op)))
+        inner = (each for op in self.needed(results, whole=whole) for each in (op, *_within(op)))
         return {self._holes[each.results[0]] for each in inner if each.name == _HOLE}
 
-    def replay(self, results: Sequence[Value], body: Any) -> list[Value]:
+    def replay(self, results: Sequence[Value], body: Any, *, whole: bool = True) -> list[Value]:
         """The results, made at the insertion point."""
         self._body, self._context = body, ir.Context.current
         values: dict[Value, Value] = {}
-        for op in self.needed(results, body):
+        for op in self.needed(results, body, whole=whole):
             self._do(op, values)
         return [values[ir.Value(result)] for result in results]
 

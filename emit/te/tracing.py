@@ -270,7 +270,7 @@ def _combined(reduction: Reduction, tracing: Tracing) -> tuple[list[str], list[S
 
 def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
     """What a reduction starts from is made before its loops."""
-    if any(not recording.holds(start) for start in starts) or recording.holes(starts):
+    if any(not recording.holds(start) for start in starts) or recording.holes(starts, whole=False):
         raise RelaxError("what a reduction starts from is a constant")
 
 

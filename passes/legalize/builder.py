@@ -180,11 +180,11 @@ class RuleBuilder:
         Inputs default to the operation's operands; sizes that only the program knows are symbols of their shapes.
         """
         from ...emit.te.emission import Emission  # long to load, and few rules ask
-        from ...emit.te.graphs import needs_memory, placeholder_of
+        from ...emit.te.graphs import called, needs_memory, placeholder_of
 
         values = self.operands if inputs is None else list(inputs)
         given = [placeholder_of(self.shape(value), self.dtype(value), n) for n, value in enumerate(values)]
-        outputs = as_list(function(*given))
+        outputs = called(function, given, self.result_infos)
 
         def body(*parameters: Value) -> Any:
             emission = Emission(dict(zip(given, parameters, strict=False)), on_memory=on_memory)

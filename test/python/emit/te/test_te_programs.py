@@ -151,19 +151,45 @@ def test_blocks_by_the_names_of_tensors() -> None:
         np.testing.assert_allclose(np.from_dlpack(given), [expected] * 5, rtol=1e-5)
 
 
-def test_rules_are_told_what_is_wrong() -> None:
-    own = rx.Dialect("teprograms")
-    own.op("twice", "x", infer=lambda call: call.x, doc="2 * x")
+OWN = rx.Dialect("teprograms")
+OWN.op("same", "x", infer=lambda call: call.x, doc="x")
+FUNCTIONS: list[Any] = []
 
-    @rx.register_legalize("teprograms.twice")
-    def twice(op: Any, operands: Any, builder: Any) -> Any:
-        return builder.call_te(lambda x: te.compute(x.shape, lambda *at: x(*at) * "a", name="twice"))
 
+@rx.register_legalize("teprograms.same")
+def same_by_te(op: Any, operands: Any, builder: Any) -> Any:
+    return builder.call_te(FUNCTIONS[-1])
+
+
+def in_a_rule(function: Any) -> Any:
+    FUNCTIONS.append(function)
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n", 3))}) as f:
-        f.returns(own.twice(*f))
-    with pytest.raises(rx.RelaxError, match=r"(?s)test_te_programs.py.*expected a number, got str 'a'"):
-        rx.compile(module)
+        f.returns(OWN.same(*f))
+    return rx.compile(module)["main"](np.arange(6, dtype="float32").reshape(2, 3))
+
+
+def test_rules_of_memory() -> None:
+    found = in_a_rule(lambda x: te.extern(x.shape, [x], lambda ins, outs: rx.loops.copy(ins[0], outs[0])))
+    np.testing.assert_array_equal(np.from_dlpack(found), np.arange(6).reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: te.compute(x.shape, lambda *at: x(*at) * "a"), r"test_te_programs.py.*a number, got str 'a'"),
+        (lambda x: None, "the function gives tensors of te, not None"),
+        (lambda x: 1 // 0, "the function that is given to call_te: ZeroDivisionError"),
+        (lambda x: [x, x], "the function gives 2 tensors, the operator has 1 results"),
+        (lambda x: te.compute((x.shape[0],), lambda i: x[i, 0]), r"test_te_programs.py.*name='compute'.*is no tensor"),
+        (lambda x: te.compute((x.shape[0], 2), lambda i, j: x[i, j]), r"test_te_programs.py.*is no tensor<\?x3xf32"),
+        (lambda x: te.compute(x.shape, lambda i, j: x[i, j].astype("int32")), r"dtype='i32'\) is no tensor"),
+        (lambda x: te.compute(x.shape, lambda i, j: X[i]), "test_te_programs.py.*'X' is needed, and not given"),
+    ],
+)
+def test_rules_are_told_what_is_wrong(function: Any, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=f"(?s){message}"):
+        in_a_rule(function)
 
 
 def test_random_order_of_what_is_given() -> None:
@@ -174,3 +200,32 @@ def test_random_order_of_what_is_given() -> None:
     found = run([second, y, X, first], array, FIVE)
     np.testing.assert_allclose(found[0], (FIVE - array) * array, rtol=1e-6)
     np.testing.assert_allclose(found[1], FIVE - array, rtol=1e-6)
+
+
+def test_loops_and_checks_in_a_function() -> None:
+    at, k = te.placeholder((5,), "int32", name="at"), te.reduce_axis((0, 5), name="k")
+
+    def checked(i: Any) -> Any:
+        rx.loops.require(at[i] < 5, "IndexError", "too far: {}", at[i])
+        return rx.loops.for_range(0, 5, lambda j, total: total + X[j], X[at[i]])[0]
+
+    def summed(_: Any) -> Any:
+        rx.loops.require(at[k] < 5, "IndexError", "too far: {}", at[k])
+        return te.sum(X[at[k]], axis=k, init=1)
+
+    for function, expected in ((checked, [10, 11, 12, 13, 14]), (summed, [11] * 5)):
+        main = rx.compile(te.create_prim_func([X, at, te.compute((5,), function)]))["main"]
+        places = np.arange(5, dtype="int32")
+        assert np.from_dlpack(main(FIVE, places)).tolist() == expected
+        with pytest.raises(IndexError, match=r"test_te_programs.py:\d+: too far: 9"):
+            main(FIVE, np.array([0, 1, 2, 3, 9], "int32"))
+
+
+def test_an_index_too_long_to_be_kept_as_text() -> None:
+    def far(at: Any) -> Any:
+        for j in range(1, 60):
+            at = (at * 3 + j) // 2 + (at % (j + 7)) * (at // (j + 1))
+        return at % 5
+
+    y = te.compute((5,), lambda i: X[far(i)], name="y")
+    np.testing.assert_array_equal(run([X, y], FIVE), far(np.arange(5)))
