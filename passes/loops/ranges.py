@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, make, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
-from .tree import Access, Block, Loop
+from .tree import SPATIAL, Access, Block, Loop
 
 
 class Range(NamedTuple):
@@ -109,6 +109,34 @@ def _joined(ranges: Sequence[Range], size: Size) -> Range:
     if isinstance(extent, int) and isinstance(size, int) and extent >= size:
         return whole
     return Range(start, extent)
+
+
+def spatial_bindings(block: Block) -> list[Size]:
+    return [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
+
+
+def keeps_apart(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
+    """Whether a block's points are known to be others at each step of a loop, whatever the loops inside do."""
+    for index in _told_by(spatial_bindings(block)):
+        factor = factor_of(index, loop.name)
+        reached = range_of(without(index, loop.name), inner)
+        if factor and reached is not None and isinstance(reached.extent, int) and reached.extent <= abs(factor):
+            return True
+    return False
+
+
+def _told_by(indices: Sequence[Size]) -> list[Size]:
+    """These, and what they tell of: of what is known how often a number goes into it, and what is left, it is known."""
+    found = list(indices)
+    for each in list(indices) * len(indices):
+        terms = terms_of(each)
+        monomial, factor = next(iter(terms.items())) if len(terms) == 1 else ((), 0)
+        if len(monomial) != 1 or factor != 1 or monomial[0].kind != "%":
+            continue
+        whole, by = monomial[0].args
+        if whole // by in found and whole not in found:
+            found.append(whole)
+    return found
 
 
 class Guard(NamedTuple):

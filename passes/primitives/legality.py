@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ...dialects.core.symbols_expr import variables_of
-from ..loops.tree import REDUCE, SERIAL, SPATIAL, Block, Loop, blocks_in
+from ..loops.ranges import inner_extents, keeps_apart
+from ..loops.tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Block, Loop, blocks_in
 from .registry import Edit
 
 
@@ -88,6 +89,18 @@ def check_apart(edit: Edit, loop: Loop, what: str) -> None:
             if not _is_private(edit, inside, access.buffer):
                 same = f"the same elements of '{access.buffer.name}' at each step of '{loop.name}'"
                 edit.refuse(f"block '{block.name}' writes {same}")
+
+
+def check_lanes(edit: Edit) -> None:
+    """Lanes add to sums of their own: they take turns at each step of the loops inside."""
+    for loop in edit.tree.loops():
+        if loop.kind != VECTORIZED or loop.extent == 1:
+            continue
+        for block in blocks_in([loop]):
+            around = edit.tree.around(block.name)
+            inner = inner_extents(around[[each.name for each in around].index(loop.name) + 1 :])
+            if block.is_reduction and not keeps_apart(block, loop, inner):
+                edit.refuse(f"'{block.name}' adds to the same elements in several lanes of '{loop.name}'")
 
 
 def _is_private(edit: Edit, inside: Sequence[Block], buffer: object) -> bool:

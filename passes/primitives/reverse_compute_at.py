@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, LoopRV
-from ..loops.ranges import Range, ranges_of
-from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in
-from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
+from ..loops.ranges import Range
+from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, mapped
+from .legality import check_lanes
+from .made import left_out, made_of
+from .moving import check_moves, check_passes, in_loops, is_reduced_by, order_of, written_by
 from .registry import Edit, register_primitive
 
 
@@ -43,9 +45,13 @@ def reverse_compute_at(
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=made)
     node = in_loops(edit, found, _made(edit, found, around, inside, made), keep_units=preserve_unit_loops)
+    (moved,) = blocks_in([node])
+    where = left_out(edit, moved, around, inside, made)
+    (node,) = mapped([node], lambda each: replace(each, where=where))
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)
     edit.replace(around.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
+    check_lanes(edit)
 
 
 def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
@@ -64,10 +70,9 @@ def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
 
 def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> dict[str, Range]:
     """The points of its iters whose elements one step of the loop has made."""
-    inner, ranges = inside_of(around), dict[str, Range]()
+    ranges = dict[str, Range]()
     for buffer in made:
-        writes = [writer.placed(each) for writer in inside for each in writer.writes_of(buffer)]
-        reached = ranges_of(writes, inner, buffer.shape)
+        reached = made_of(edit, found, around, inside, buffer)
         for access in found.reads:
             if access.buffer is not buffer:
                 continue

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks that move compute what is there, no more: what they would go over beyond is another step's."""
+
+from __future__ import annotations
+
+from schedule_kernels import check, kernel
+
+import relax_mlir as rx
+
+
+def test_what_a_step_leaves_out_is_left_out_by_its_reader() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    i, _ = sch.get_loops(sch.get_block("B"))
+    outer, inner = sch.split(i, [2, 8])
+    sch.split(inner, [None, 3])
+    sch.reverse_compute_at(sch.get_block("C"), outer)
+    assert "ax0 < 8" in sch.show()
+    check(kernel("chain"), sch)
+
+
+def test_lines_that_a_step_makes_whole() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    outer, _ = sch.split(sch.fuse(*sch.get_loops(sch.get_block("B"))), [None, 60])
+    sch.reverse_compute_at(sch.get_block("C"), outer)
+    check(kernel("chain"), sch)
