@@ -77,9 +77,9 @@ class State:
     memory: Mapping[Buffer, tuple[Value, Place]] = field(default_factory=dict)
     #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
     stack: IrBlock | None = None
-    #: In a kernel: which thread of its block it is, by the axes of threads; those whose loops are around.
+    #: In a kernel: which thread of its block it is, by the axes of threads; whether only those are here that do this.
     threads: Mapping[str, Number] | None = None
-    entered: frozenset[str] = frozenset()
+    is_chosen: bool = False
 
     def with_known(self, name: str, value: Value | int) -> State:
         return replace(self, known={**self.known, name: value})
