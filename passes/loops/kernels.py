@@ -19,9 +19,13 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
 from .intrins import TENSORIZED
 from .memory import Place
+from .ranges import is_multiple, without
 from .sharing import BLOCKS, THREADS, Sharing
-from .tree import PARALLEL, SERIAL, VECTORIZED, Block, Buffer, Loop, Node, loops_in
+from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
 from .writing import State, Writer, part_of
+
+#: Bytes that a thread loads or stores at once.
+_MOST_AT_ONCE = 16
 
 
 class KernelWriter(Writer):
@@ -110,6 +114,21 @@ class KernelWriter(Writer):
         starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in place.sizes)]
         kept = range(len(along), len(starts))
         return part_of(self._taken[buffer], starts, kept, [int(size) for size in place.sizes]), False  # type: ignore[arg-type]
+
+    def _alignment(self, access: Access, state: State) -> int | None:
+        """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""
+        if state.threads is None or state.lanes is None:
+            return None
+        memory, place = state.memory[access.buffer]
+        lanes, width = state.lanes.count, getattr(access.buffer.element, "width", 0)
+        strides, _ = memory.type.get_strides_and_offset()
+        starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
+        known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]
+        # In front of a thread's part in the block's memory are those of others.
+        apart = not self._sharing.along(access.buffer) or is_multiple(math.prod(map(int, place.sizes)), lanes)  # type: ignore[arg-type]
+        if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
+            return None
+        return min(lanes * width // 8, _MOST_AT_ONCE)
 
 
 def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:

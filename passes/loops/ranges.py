@@ -36,6 +36,15 @@ def without(index: Size, name: str) -> Size:
     return substituted(index, {name: 0})
 
 
+def is_multiple(index: Size, number: int) -> bool:
+    """Whether an index is known to be a multiple of a number, whatever its variables are."""
+    for monomial, coefficient in terms_of(index).items():
+        rest = [atom for atom in monomial if atom.kind == "%" and all(is_multiple(each, number) for each in atom.args)]
+        if coefficient % number and not rest:
+            return False
+    return True
+
+
 def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
     """Where an index goes while these variables take all values; None where that cannot be told."""
     start: Size = make({m: c for m, c in terms_of(index).items() if not _has(m, inner)})
@@ -129,13 +138,13 @@ def _told_by(indices: Sequence[Size]) -> list[Size]:
     """These, and what they tell of: of what is known how often a number goes into it, and what is left, it is known."""
     found = list(indices)
     for each in list(indices) * len(indices):
-        terms = terms_of(each)
-        monomial, factor = next(iter(terms.items())) if len(terms) == 1 else ((), 0)
-        if len(monomial) != 1 or factor != 1 or monomial[0].kind != "%":
-            continue
-        whole, by = monomial[0].args
-        if whole // by in found and whole not in found:
-            found.append(whole)
+        for monomial, factor in terms_of(each).items():
+            if len(monomial) != 1 or monomial[0].kind != "%":
+                continue
+            (whole, by), rest = monomial[0].args, each - make({monomial: factor})
+            if whole // by in found and is_never_negative(rest) and is_below(rest, factor):
+                found.append(whole * factor + rest)
+                found.append(whole)
     return found
 
 

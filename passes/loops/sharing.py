@@ -119,6 +119,10 @@ class Sharing:
 
     # ---- whose ----
 
+    def along(self, buffer: Buffer) -> tuple[Loop, ...]:
+        """The loops over threads of which each step has a part of the block's memory."""
+        return self.memory[buffer].along if buffer in self.memory else ()
+
     def _whose(self, buffers: Sequence[Buffer]) -> dict[Buffer, Memory]:
         found = {buffer: self._memory(buffer) for buffer in buffers}
         while (seen := next((each for each in found if self._is_seen(each, found)), None)) is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 from ...bindings.ir import Type
+from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
 from .scalars import Expr
 
@@ -258,7 +259,7 @@ def rebound(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ..
 
     def change(block: Block) -> Block:
         where = tuple((substituted(index, values), limit) for index, limit in block.where)
-        return replace(block, bindings=_substituted(block.bindings, values), where=where)
+        return replace(block, bindings=tuple(map(regrouped, _substituted(block.bindings, values))), where=where)
 
     return mapped(nodes, change)
 

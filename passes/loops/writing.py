@@ -321,6 +321,11 @@ class Writer:
         memory, place = state.memory[access.buffer]
         return memory, [self._size(index, state) for index in place.inside(access.indices)]
 
+    def _alignment(self, access: Access, state: State) -> int | None:
+        """The bytes of which lanes' neighbours are known to begin at a multiple, where the target has to be told."""
+        del access, state
+        return None
+
     def _moves(self, access: Access, state: State) -> list[int]:
         """By how much each index moves from lane to lane."""
         assert state.lanes is not None
@@ -338,7 +343,7 @@ class Writer:
             return loops.load(memory, *at)
         if moves[-1] == 1 and not any(moves[:-1]):
             memory, at = self._at(access, first)
-            return _vector_load(memory, at, state.lanes.count, mask)
+            return _vector_load(memory, at, state.lanes.count, mask, self._alignment(access, state))
         return self._gathered(access, state, mask)
 
     def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:
@@ -369,7 +374,7 @@ class Writer:
         moves = self._moves(access, state)
         if moves[-1:] == [1] and not any(moves[:-1]):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
-            _vector_store(value, memory, at, mask)
+            _vector_store(value, memory, at, mask, self._alignment(access, state))
             return
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
@@ -436,19 +441,27 @@ def _load_where(condition: Number, memref: Value, at: Sequence[Any]) -> Value:
     return read
 
 
-def _vector_load(memref: Value, at: Sequence[Any], lanes: int, mask: Value | None) -> Value:
+def _vector_load(
+    memref: Value, at: Sequence[Any], lanes: int, mask: Value | None, alignment: int | None = None
+) -> Value:
     type_ = ir.VectorType.get([lanes], memref.type.element_type)
     indices = list(map(as_index, at))
     if mask is None:
-        return result_of("vector.load", [memref, *indices], type_)
+        return result_of("vector.load", [memref, *indices], type_, **_aligned(alignment))
     nothing = spread(constant(0, memref.type.element_type), lanes)
     return result_of("vector.maskedload", [memref, *indices, mask, nothing], type_)
 
 
-def _vector_store(value: Value, memref: Value, at: Sequence[Any], mask: Value | None) -> None:
+def _aligned(alignment: int | None) -> dict[str, Any]:
+    return {} if alignment is None else {"alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)}
+
+
+def _vector_store(
+    value: Value, memref: Value, at: Sequence[Any], mask: Value | None, alignment: int | None = None
+) -> None:
     indices = list(map(as_index, at))
     if mask is None:
-        ir.Operation.create("vector.store", operands=[value, memref, *indices])
+        ir.Operation.create("vector.store", operands=[value, memref, *indices], attributes=_aligned(alignment))
     else:
         ir.Operation.create("vector.maskedstore", operands=[memref, *indices, mask, value])
 
