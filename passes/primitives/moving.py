@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...dialects.core.symbols_expr import Size
+from ...dialects.core.indices import is_below
+from ...dialects.core.symbols_expr import Size, substituted, terms_of
 from ..loops.ranges import Range
-from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, variable
+from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
 from .registry import Edit
 
 
@@ -63,10 +64,34 @@ def in_loops(
         (name,) = [edit.new_name(f"ax{len(loops)}", [*taken, *(name for name, _ in loops)])]
         loops.append((name, reached.extent))
         bindings.append(reached.start + variable(name, reached.extent))
-    node: Node = replace(block, bindings=tuple(bindings), where=())
+    where = _moved_guards(block, dict(zip((each.name for each in block.iters), bindings, strict=True)))
+    node: Node = replace(block, bindings=tuple(bindings), where=where)
     for name, extent in reversed(loops):
         node = Loop(name, extent, (node,))
     return node
+
+
+def _moved_guards(block: Block, values: Mapping[str, Size]) -> tuple[tuple[Size, Size], ...]:
+    """Where there is no point of a block, by its iters. What loops alone left out is not left out by others."""
+    found: list[tuple[Size, Size]] = []
+    for index, limit in block.where:
+        moved = _by_iters(block, index)
+        if moved is not None and not is_below(moved, limit):
+            found.append((substituted(moved, values), limit))
+    return tuple(found)
+
+
+def _by_iters(block: Block, index: Size) -> Size | None:
+    """An index of loops as a sum of multiples of iters, where it is one."""
+    found: Size = 0
+    for each, binding in zip(block.iters, block.bindings, strict=True):
+        for monomial, factor in terms_of(binding).items():
+            there = terms_of(index).get(monomial, 0)
+            if monomial and there and there % factor == 0:
+                found = found + there // factor * iter_variable(each)
+                index = index - there // factor * binding
+                break
+    return found + index if isinstance(index, int) else None
 
 
 def order_of(edit: Edit) -> dict[str, int]:

@@ -46,7 +46,7 @@ def reverse_compute_at(
     check_passes(edit, found, inside, between=made)
     node = in_loops(edit, found, _made(edit, found, around, inside, made), keep_units=preserve_unit_loops)
     (moved,) = blocks_in([node])
-    where = left_out(edit, moved, around, inside, made)
+    where = (*moved.where, *left_out(edit, moved, around, inside, made))
     (node,) = mapped([node], lambda each: replace(each, where=where))
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)

@@ -73,6 +73,13 @@ def _set_scope(rng: random.Random, sch: rx.Schedule) -> object:
     return sch.set_scope(a_block(rng, sch), 0, rng.choice(("global", "local", "shared")))
 
 
+def _unroll(rng: random.Random, sch: rx.Schedule) -> object:
+    """Few steps: LLVM takes long for code with loops in it that is there often."""
+    loop = a_loop(rng, sch)
+    extent = next(each.extent for tree in sch.trees() for each in tree.loops() if each.name == loop.name)
+    return sch.unroll(loop) if isinstance(extent, int) and extent <= 4 else None
+
+
 GPU_STEPS: dict[str, Step] = {
     **STEPS,
     "bind": _bind,
@@ -81,6 +88,7 @@ GPU_STEPS: dict[str, Step] = {
     "tile for threads": _tile,
     "fetch": _fetch,
     "share": _share_any,
+    "unroll": _unroll,
     "write back": _write_back,
 }
 #: How often a step is drawn; others once.
