@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from ...bindings.ir import Block as IrBlock
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
@@ -205,6 +205,8 @@ class Writer:
         if not self._depends(block, lanes):
             return True
         types = [access.buffer.element for access in block.accesses]
+        if any(map(_is_bit, types)):
+            return False
         exprs = [*block.results, *(block.inits or ())]
         is_row = partial(self._is_row, block, lanes)
         if not all(runs_on_vectors(expr, types.__getitem__, is_row) for expr in exprs):
@@ -218,7 +220,7 @@ class Writer:
 
     def _is_row(self, block: Block, lanes: _Lanes, load: Load) -> bool:
         """Whether lanes load neighbours, at places that are computed but for the last dimension."""
-        if not load.indices or not is_storable(load.buffer.element):
+        if not load.indices or not is_storable(load.buffer.element) or _is_bit(load.buffer.element):
             return False
         point, (*others, last) = block.point(), load.indices
         if not isinstance(last, Index) or factor_of(substituted(last.value, point), lanes.name) != 1:
@@ -417,6 +419,11 @@ def _equal(one: Number | int, other: Number | int) -> Number | bool:
 
 
 # ---- vectors ----
+
+
+def _is_bit(element: Type) -> bool:
+    """Truth values are bytes in memory, and bits in vectors."""
+    return isinstance(element, ir.IntegerType) and element.width < 8
 
 
 def _from_elements(elements: Sequence[Value]) -> Value:
