@@ -20,7 +20,7 @@ from ...emit.numbers import Number, as_index, number
 from .intrins import TENSORIZED
 from .memory import Place
 from .ranges import is_multiple, without
-from .sharing import BLOCKS, THREADS, Sharing
+from .sharing import BLOCKS, THREADS, Sharing, independent_steps
 from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
 from .writing import State, Writer, part_of
 
@@ -35,15 +35,19 @@ class KernelWriter(Writer):
     _sharing: Sharing
     #: Its memory, which is the same in each step of a loop.
     _taken: dict[Buffer, Value]
+    #: Whether threads share a nest without bound loops, which is around.
+    _is_shared = False
 
     def _loop(self, loop: Loop, state: State) -> None:
         if state.threads is None and any(each.kind in (*BLOCKS, *THREADS, TENSORIZED) for each in loops_in([loop])):
             self._launch(loop, state)
+        elif not self._tree.around(loop.name) and (steps := independent_steps(loop)):
+            self._share(steps, state)
         elif state.threads is None and loop.kind == VECTORIZED:
-            super()._loop(replace(loop, kind=SERIAL), state)  # whoever finds threads for it looks for single elements
+            super()._loop(replace(loop, kind=SERIAL), state)  # it is one thread's, whose elements come one by one
         elif state.threads is not None and loop.kind in THREADS:
             self._within(loop.name, loop.body, state.with_known(loop.name, state.threads[loop.kind]))
-        elif state.threads is not None and loop.kind == PARALLEL:
+        elif loop.kind == PARALLEL and (state.threads is not None or self._is_shared):
             super()._loop(replace(loop, kind=SERIAL), state)
         else:
             super()._loop(loop, state)
@@ -51,24 +55,38 @@ class KernelWriter(Writer):
     def _launch(self, loop: Loop, state: State) -> None:
         self._sharing, self._taken = Sharing(self._tree, loop, self._places), {}
         chain, nodes, sizes = self._sharing.chain, self._sharing.nodes, self._sharing.sizes
-        steps: Size = 1
-        for each in chain:
-            steps = steps * each.extent
+        steps = _steps(chain)
 
         def block(index: Number) -> None:
-            known, rest = dict(state.known), index
-            for each in reversed(chain[1:]):
-                extent = as_index(self._size(each.extent, state))
-                known[each.name], rest = (rest % extent).value, rest // extent
-            if chain:
-                known[chain[0].name] = rest
-            inner = replace(state, known=known, threads=_threads(sizes), stack=ir.InsertionPoint.current.block)
+            at = self._at_step(chain, index, state)
+            inner = replace(at, threads=_threads(sizes), stack=ir.InsertionPoint.current.block)
             if chain:
                 self._within(chain[-1].name, nodes, inner)
             else:
                 self._nodes(nodes, inner)
 
         loops.for_blocks(self._size(steps, state), math.prod(sizes.values()), block)
+
+    def _share(self, steps: Sequence[Loop], state: State) -> None:
+        """A nest that has no bound loops: a thread for each step of those that may run in any order."""
+
+        def body(index: Number) -> None:
+            inner = replace(self._at_step(steps, index, state), stack=ir.InsertionPoint.current.block)
+            self._is_shared = True
+            self._within(steps[-1].name, steps[-1].body, inner)
+            self._is_shared = False
+
+        loops.for_range(0, self._size(_steps(steps), state), body, grain=0)
+
+    def _at_step(self, chain: Sequence[Loop], index: Number, state: State) -> State:
+        """Where loops are that go together, the last one fastest."""
+        known, rest = dict(state.known), index
+        for each in reversed(chain[1:]):
+            extent = as_index(self._size(each.extent, state))
+            known[each.name], rest = (rest % extent).value, rest // extent
+        if chain:
+            known[chain[0].name] = rest
+        return replace(state, known=known)
 
     def _nodes(self, nodes: Sequence[Node], state: State) -> None:
         if state.threads is None:
@@ -129,6 +147,13 @@ class KernelWriter(Writer):
         if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
             return None
         return min(lanes * width // 8, _MOST_AT_ONCE)
+
+
+def _steps(chain: Sequence[Loop]) -> Size:
+    steps: Size = 1
+    for each in chain:
+        steps = steps * each.extent
+    return steps
 
 
 def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:

@@ -18,7 +18,7 @@ from ...support.errors import RelaxError
 from .intrins import TENSORIZED
 from .memory import Place
 from .ranges import keeps_apart, spatial_bindings
-from .tree import THREAD_AXES, VECTORIZED, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, used_loops
+from .tree import PARALLEL, SERIAL, THREAD_AXES, VECTORIZED, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, used_loops
 
 BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
 #: Threads of a block, at most.
@@ -288,6 +288,25 @@ def _meet(some: frozenset[_Use], others: frozenset[_Use]) -> bool:
         for one in some
         for other in others
     )
+
+
+def independent_steps(root: Loop) -> list[Loop]:
+    """The outermost loops of a nest of one block that may run in any order: each step makes elements of its own."""
+    found: list[Loop] = []
+    node: Node = root
+    block, *others = blocks_in([root])
+    inner = {loop.name: loop.extent for loop in loops_in([root])}
+    written = {access.buffer: access.indices for access in block.writes}
+    moved = [access for access in block.reads if written.get(access.buffer, access.indices) != access.indices]
+    if others or moved or any(buffer in written for buffer in block.loaded()):
+        return []
+    while isinstance(node, Loop) and node.kind in (SERIAL, PARALLEL, VECTORIZED) and len(node.body) == 1:
+        inner = {name: extent for name, extent in inner.items() if name != node.name}
+        if node.extent != 1 and not keeps_apart(block, node, inner):
+            break
+        found.append(node)
+        node = node.body[0]
+    return found
 
 
 def _moves(block: Block, loop: Loop) -> bool:

@@ -76,7 +76,8 @@ def test_what_is_not_bound_runs_too() -> None:
     sch = rx.Schedule(kernel("chain").module())
     sch.vectorize(sch.split(sch.get_loops(sch.get_block("C"))[1], [None, 4])[1])
     sch.parallel(sch.get_loops(sch.get_block("B"))[0])
-    run(sch, "chain")
+    executable = run(sch, "chain")
+    assert set(threads_of(executable)) == {"256, 1, 1"}, "a thread for each element"
 
 
 def test_blocks_inside_of_loops_are_refused() -> None:
