@@ -41,7 +41,7 @@ class KernelWriter(Writer):
     def _loop(self, loop: Loop, state: State) -> None:
         if state.threads is None and any(each.kind in (*BLOCKS, *THREADS, TENSORIZED) for each in loops_in([loop])):
             self._launch(loop, state)
-        elif not self._tree.around(loop.name) and (steps := independent_steps(loop)):
+        elif state.threads is None and not self._tree.around(loop.name) and (steps := independent_steps(loop)):
             self._share(steps, state)
         elif state.threads is None and loop.kind == VECTORIZED:
             super()._loop(replace(loop, kind=SERIAL), state)  # it is one thread's, whose elements come one by one

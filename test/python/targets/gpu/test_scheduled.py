@@ -64,6 +64,12 @@ def test_a_row_for_each_thread() -> None:
     run(sch, "softmax")
 
 
+def test_threads_in_a_loop_of_one_block() -> None:
+    sch = rx.Schedule(kernel("transpose").module())
+    sch.bind(sch.get_loops(sch.get_block("B"))[1], "threadIdx.x")
+    assert threads_of(run(sch, "transpose")) == ["14, 1, 1"]
+
+
 def test_open_sizes() -> None:
     sch = rx.Schedule(kernel("rows").module())
     blocks, threads = sch.split(sch.get_loops(sch.get_block("B"))[0], [None, 8])
