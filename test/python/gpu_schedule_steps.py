@@ -65,6 +65,28 @@ def _write_back(rng: random.Random, sch: rx.Schedule) -> object:
     return sch.reverse_compute_at(copy, rng.choice(sch.get_loops(block)))
 
 
+def _panels(rng: random.Random, sch: rx.Schedule) -> object:
+    """Tiles, with sums in registers and copies of what is read that all threads fetch at steps of a reduction."""
+    block = a_block(rng, sch)
+    i, j, *inner = sch.get_loops(block)
+    i, rows, row = sch.split(i, [None, rng.choice((2, 3, 4)), rng.choice((1, 2, 3))])
+    j, columns, column = sch.split(j, [None, rng.choice((2, 4, 5)), rng.choice((1, 2, 4))])
+    k, step = sch.split(inner[0], [None, rng.choice((2, 4, 7, 8))])
+    sch.reorder(i, j, rows, columns, k, step, row, column)
+    for loop, axis in ((i, "blockIdx.y"), (j, "blockIdx.x"), (rows, "threadIdx.y"), (columns, "threadIdx.x")):
+        sch.bind(loop, axis)
+    if rng.random() < 0.7:
+        sch.reverse_compute_at(sch.cache_write(block, 0, rng.choice(("local", "shared"))), columns)
+    for buffer in range(2):
+        if rng.random() < 0.7:
+            copy = sch.cache_read(block, buffer, rng.choice(("shared", "shared", "local")))
+            sch.compute_at(copy, rng.choice((k, k, step, columns)))
+            _share(rng, sch, copy.name)
+    if rng.random() < 0.5:
+        sch.decompose_reduction(block, rng.choice((k, rows, i)))
+    return sch.unroll(row)
+
+
 def _share_any(rng: random.Random, sch: rx.Schedule) -> object:
     return _share(rng, sch, rng.choice(block_names(sch)))
 
@@ -87,6 +109,7 @@ GPU_STEPS: dict[str, Step] = {
     "set_scope": _set_scope,
     "tile for threads": _tile,
     "fetch": _fetch,
+    "panels": _panels,
     "share": _share_any,
     "unroll": _unroll,
     "write back": _write_back,
@@ -100,7 +123,8 @@ def random_gpu_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule
     """A schedule of so many steps that were tried."""
     rng, sch = random.Random(seed), rx.Schedule(module)
     names = sorted(GPU_STEPS)
-    for name in rng.choices(names, [_WEIGHTS.get(each, 1) for each in names], k=count):
+    first = ["panels"] if rng.random() < 0.4 else []
+    for name in first + rng.choices(names, [_WEIGHTS.get(each, 1) for each in names], k=count):
         try:
             GPU_STEPS[name](rng, sch)
         except (rx.RelaxError, ValueError, IndexError):

@@ -23,3 +23,13 @@ def test_lines_that_a_step_makes_whole() -> None:
     outer, _ = sch.split(sch.fuse(*sch.get_loops(sch.get_block("B"))), [None, 60])
     sch.reverse_compute_at(sch.get_block("C"), outer)
     check(kernel("chain"), sch)
+
+
+def test_guards_by_iters_go_along() -> None:
+    """What rfactor's factors go too far for is beyond the buffer, wherever the block runs."""
+    sch = rx.Schedule(kernel("rows").module())
+    block = sch.get_block("B")
+    part = sch.rfactor(sch.split(sch.get_loops(block)[1], [None, 16])[1], 1)
+    sch.compute_at(part, sch.get_loops(block)[0])
+    assert "T.where(ax0_1 + 16*ax1_1 < 33)" in sch.show(), sch.show()
+    check(kernel("rows"), sch)
