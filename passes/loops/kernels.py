@@ -8,7 +8,7 @@ there; what is innermost is for those that its loops over threads name (`sharing
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...bindings.ir import Value
@@ -124,14 +124,13 @@ class KernelWriter(Writer):
         if state.threads is None:
             return super()._allocate(buffer, replace(place, on_stack=False), state)
         is_own, along = self._sharing.memory[buffer]
+        shape = _known(place.sizes)
         if buffer not in self._taken:
-            sizes = [*(loop.extent for loop in along), *place.sizes]
-            self._taken[buffer] = _taken(buffer, sizes, state, is_own)
+            self._taken[buffer] = _taken(buffer, [*_known(loop.extent for loop in along), *shape], state, is_own)
         if not along:
             return self._taken[buffer], False
-        starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in place.sizes)]
-        kept = range(len(along), len(starts))
-        return part_of(self._taken[buffer], starts, kept, [int(size) for size in place.sizes]), False  # type: ignore[arg-type]
+        starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
+        return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape), False
 
     def _alignment(self, access: Access, state: State) -> int | None:
         """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""
@@ -143,7 +142,7 @@ class KernelWriter(Writer):
         starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
         known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]
         # In front of a thread's part in the block's memory are those of others.
-        apart = not self._sharing.along(access.buffer) or is_multiple(math.prod(map(int, place.sizes)), lanes)  # type: ignore[arg-type]
+        apart = not self._sharing.along(access.buffer) or math.prod(_known(place.sizes)) % lanes == 0
         if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
             return None
         return min(lanes * width // 8, _MOST_AT_ONCE)
@@ -166,9 +165,14 @@ def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:
     return found
 
 
-def _taken(buffer: Buffer, sizes: Sequence[Size], state: State, is_own: bool) -> Value:
+def _known(sizes: Iterable[Size]) -> list[int]:
+    """Those of memory in a kernel all are, as `Sharing` has asked for."""
+    return [size for size in sizes if isinstance(size, int)]
+
+
+def _taken(buffer: Buffer, shape: Sequence[int], state: State, is_own: bool) -> Value:
     """Memory of each thread, or of the block."""
-    type_ = ir.MemRefType.get([int(size) for size in sizes], buffer.element)  # type: ignore[arg-type]
+    type_ = ir.MemRefType.get(list(shape), buffer.element)
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
     with ir.InsertionPoint.at_block_begin(state.stack):
         name = "memref.alloca" if is_own else "memref.alloc"

@@ -18,7 +18,20 @@ from ...support.errors import RelaxError
 from .intrins import TENSORIZED
 from .memory import Place
 from .ranges import keeps_apart, spatial_bindings
-from .tree import PARALLEL, SERIAL, THREAD_AXES, VECTORIZED, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, used_loops
+from .tree import (
+    PARALLEL,
+    SERIAL,
+    THREAD_AXES,
+    VECTORIZED,
+    Block,
+    Buffer,
+    Loop,
+    Node,
+    Tree,
+    blocks_in,
+    loops_in,
+    used_loops,
+)
 
 BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
 #: Threads of a block, at most.
@@ -28,7 +41,7 @@ _MOST_OF_THREAD = 64 << 10
 
 
 class Memory(NamedTuple):
-    """Whose memory a buffer is: each thread's, or the block's, with a part for each step of these loops over threads."""
+    """Whose memory a buffer is: each thread's, or the block's, with a part for each step of some loops over threads."""
 
     is_own: bool
     along: tuple[Loop, ...] = ()
@@ -94,7 +107,7 @@ class Sharing:
     # ---- who ----
 
     def limits(self, node: Node) -> dict[str, int] | None:
-        """The threads that a node is for: those below a number on some axes. None: not the same for all that is in it."""
+        """The threads that a node is for: those below a number on some axes; None where parts of it are for others."""
         found = [self._limits(leaf) for leaf in self._within(node)]
         waits = any(each.name in self.waits for each in _inside(node) if each is not node)
         return found[0] if found and not waits and all(each == found[0] for each in found) else None
@@ -168,7 +181,7 @@ class Sharing:
         return tuple(found)
 
     def _threads_around(self, buffer: Buffer) -> list[Loop]:
-        """The loops over threads in one step of which a buffer lives, of more than one thread, innermost of each axis."""
+        """The loops over several threads in one step of which a buffer lives, innermost of each axis."""
         where, _ = self._places[buffer]
         around = next((leaf.around for leaf in self._users(buffer)), ())
         names = [loop.name for loop in around]
@@ -189,7 +202,7 @@ class Sharing:
         for node in nodes:
             if node.name in self.waits:
                 pending = frozenset()
-            elif _meet(pending, self._uses(node)):
+            elif _meet(pending, self._uses(node)) and not self._begins_with_wait(node):
                 self.waits.add(node.name)
                 pending = frozenset()
             if isinstance(node, Block) or node.kind == TENSORIZED:
@@ -202,6 +215,12 @@ class Sharing:
             if not isinstance(node.extent, int) or node.extent == 0:
                 pending |= before
         return pending
+
+    def _begins_with_wait(self, node: Node) -> bool:
+        if node.name in self.waits:
+            return True
+        runs = isinstance(node, Loop) and node.kind != TENSORIZED and isinstance(node.extent, int) and node.extent > 0
+        return runs and self._begins_with_wait(node.body[0])  # type: ignore[union-attr]
 
     def _uses(self, node: Node) -> frozenset[_Use]:
         found = set()
@@ -261,7 +280,8 @@ class Sharing:
         threads = [loop for axis in self._axes if (loop := leaf.thread_loop(axis)) is not None and loop not in own]
         for loop in (*chain, *threads):
             if loop.extent != 1 and loop.name not in used_loops(block):
-                self._refuse(f"'{block.name}' writes the same elements of '{buffer.name}' at each step of '{loop.name}'")
+                same = f"the same elements of '{buffer.name}' at each step of '{loop.name}'"
+                self._refuse(f"'{block.name}' writes {same}")
 
     def _check_memory(self, buffer: Buffer, memory: Memory) -> None:
         _, place = self._places[buffer]

@@ -79,7 +79,7 @@ def check_apart(edit: Edit, loop: Loop, what: str) -> None:
     for block in inside:
         for each, binding in zip(block.iters, block.bindings, strict=True):
             if each.kind == REDUCE and loop.name in variables_of(binding):
-                hint = "rfactor it, whose block has a loop for it that adds to elements of its own, or choose another loop"
+                hint = "rfactor it, whose block has a loop that adds to elements of its own, or choose another loop"
                 problem = f"steps that are {what} would add to the same elements"
                 edit.refuse(f"'{loop.name}' reduces in block '{block.name}' ({each.name}): {problem}; {hint}")
         spatial = [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]

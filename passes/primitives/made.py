@@ -32,9 +32,7 @@ def _box(writer: Block, buffer: Buffer, inner: Mapping[str, Size]) -> list[Range
         return None
     indices = writer.placed(write).indices
     reached = [range_of(index, inner) for index in indices]
-    box = [
-        Range(0, size) if each is None else each for each, size in zip(reached, buffer.shape, strict=True)
-    ]  # fmt: skip
+    box = [Range(0, size) if each is None else each for each, size in zip(reached, buffer.shape, strict=True)]
     used = [variables_of(index) & inner.keys() for index in indices]
     apart = sum(map(len, used)) == len(set[str]().union(*used))
     if apart and all(_is_dense(index, inner) for index in indices):
@@ -43,7 +41,7 @@ def _box(writer: Block, buffer: Buffer, inner: Mapping[str, Size]) -> list[Range
     points = [inner[name] for name in sorted(set[str]().union(*used))]
     sizes = [each.extent for each in box]
     known = all(isinstance(each, int) for each in (*points, *sizes))
-    return box if known and prod(points) == prod(sizes) else None  # type: ignore[arg-type]
+    return box if known and prod(points) == prod(sizes) else None
 
 
 def _is_dense(index: Size, inner: Mapping[str, Size]) -> bool:

@@ -5,6 +5,7 @@ threads of a block make together."""
 from __future__ import annotations
 
 import random
+from math import prod
 
 from relax_mlir.passes.loops.handles import LoopRV
 from schedule_steps import STEPS, Step, a_block, a_loop, block_names
@@ -130,3 +131,10 @@ def random_gpu_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule
         except (rx.RelaxError, ValueError, IndexError):
             continue  # what is refused is refused; a step may find too few loops
     return sch
+
+
+def steps_of(sch: rx.Schedule) -> int:
+    """How many steps one thread does at most, one after the other."""
+    paths = [tree.around(block.name) for tree in sch.trees() for block in tree.blocks()]
+    serial = [[loop.extent for loop in path if loop.kind not in AXES] for path in paths]
+    return max(prod(extent for extent in extents if isinstance(extent, int)) for extents in serial)

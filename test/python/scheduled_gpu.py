@@ -21,9 +21,7 @@ def run_kernel(sch: rx.Schedule, kernel: Kernel) -> rx.runtime.Executable:
     return executable
 
 
-def check_kernel(
-    executable: Any, sch: rx.Schedule, kernel: Kernel, seed: int = 0, order: str = "forward"
-) -> None:
+def check_kernel(executable: Any, sch: rx.Schedule, kernel: Kernel, seed: int = 0, order: str = "forward") -> None:
     """It computes what numpy computes; `order`: of the blocks."""
     arrays = kernel.arrays(seed)
     # What is read before it is written is not used: LLVM loads sums before it asks whether they are the first.

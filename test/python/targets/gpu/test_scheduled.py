@@ -107,7 +107,7 @@ def test_what_no_loop_is_for_all_threads_of_is_done_by_the_first() -> None:
 
 def test_more_threads_than_a_block_has_are_refused() -> None:
     sch = rx.Schedule(kernel("chain").module())
-    i, j = sch.get_loops(sch.get_block("D"))
+    i, _ = sch.get_loops(sch.get_block("D"))
     sch.compute_at(sch.get_block("C"), i)
     for name, axes in (("C", ("threadIdx.y", "threadIdx.z")), ("D", ("threadIdx.x",))):
         fused = sch.get_loops(sch.get_block(name))[-1]

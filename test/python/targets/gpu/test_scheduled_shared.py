@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What threads of a block do together: copies in shared memory, parts of sums; where they have to wait, and where not."""
+"""What threads of a block do together: copies in shared memory, parts of sums; where they wait, and where not."""
 
 from __future__ import annotations
 
