@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which points of a block are others at each step of a loop."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_mlir as rx
+from relax_mlir.dialects.core.symbols_expr import bounded_variable
+from relax_mlir.passes.loops.ranges import is_multiple, keeps_apart
+
+_COPY = """
+from relax_mlir.script import tir as T
+
+@T.prim_func
+def copy(A: T.Buffer((12, 30), "float32"), B: T.Buffer((12, 30), "float32")):
+    for i, j in T.grid(12, 30):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+"""
+
+
+@pytest.mark.parametrize("factors", [[None, 4], [None, 3, 4], [None, 16, 1]], ids=str)
+def test_steps_of_loops_that_were_split_and_fused(factors: list[int | None]) -> None:
+    sch = rx.Schedule(rx.Module.from_script(_COPY))
+    sch.split(sch.fuse(*sch.get_loops(sch.get_block("B"))), factors)
+    (tree,) = sch.trees()
+    loops = tree.loops()
+    for number, loop in enumerate(loops):
+        assert keeps_apart(tree.block("B"), loop, {each.name: each.extent for each in loops[number + 1 :]})
+    assert not keeps_apart(tree.block("B"), loops[0], {**tree.extents(), loops[-1].name: 1000})
+
+
+def test_multiples() -> None:
+    x, y = bounded_variable("x", 9), bounded_variable("y", 9)
+    assert is_multiple(4 * x + 8 * y + 12, 4) and is_multiple(8 * ((4 * x) % 12), 4) and is_multiple(0, 4)
+    assert not is_multiple(4 * x + 2, 4) and not is_multiple(x, 4)
