@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, make, substituted, terms_of
+from ...dialects.core.symbols_expr import Size, make, substituted, terms_of, variables_of
 from ...dialects.core.symbols_terms import Atom
 from .tree import SPATIAL, Access, Block, Loop
+
+#: Of which what an index reaches is gone through one by one.
+_MOST_STEPS = 1 << 12
 
 
 class Range(NamedTuple):
@@ -132,6 +135,25 @@ def keeps_apart(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
         if factor and reached is not None and isinstance(reached.extent, int) and reached.extent <= abs(factor):
             return True
     return False
+
+
+def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
+    """Whether some of a block's points are known to be the same at several steps of a loop, while loops inside run."""
+    spatial = spatial_bindings(block)
+    moving = [at for at in spatial if loop.name in variables_of(at)]
+    if block.where or len(moving) != 1 or not isinstance(loop.extent, int):
+        return False
+    names = variables_of(moving[0]) & inner.keys()
+    if any(at is not moving[0] and not variables_of(at).isdisjoint(names) for at in spatial):
+        return False
+    apart = {0}
+    for name in names:
+        factor, extent = factor_of(moving[0], name), inner[name]
+        if factor is None or not isinstance(extent, int) or len(apart) * extent > _MOST_STEPS:
+            return False
+        apart = {each + factor * step for each in apart for step in range(1 - extent, extent)}
+    by = factor_of(moving[0], loop.name)
+    return by is not None and any(by * step in apart for step in range(1, loop.extent))
 
 
 def _told_by(indices: Sequence[Size]) -> list[Size]:

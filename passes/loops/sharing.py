@@ -17,7 +17,7 @@ from ...dialects.core.symbols_expr import variables_of
 from ...support.errors import RelaxError
 from .intrins import TENSORIZED
 from .memory import Place
-from .ranges import keeps_apart, spatial_bindings
+from .ranges import keeps_apart, overlaps, spatial_bindings
 from .tree import (
     PARALLEL,
     SERIAL,
@@ -279,7 +279,9 @@ class Sharing:
         chain = [] if buffer in self.memory else self.chain
         threads = [loop for axis in self._axes if (loop := leaf.thread_loop(axis)) is not None and loop not in own]
         for loop in (*chain, *threads):
-            if loop.extent != 1 and loop.name not in used_loops(block):
+            path = (*self.chain, *leaf.around)
+            inner = {each.name: each.extent for each in path[path.index(loop) + 1 :]}
+            if loop.extent != 1 and (loop.name not in used_loops(block) or overlaps(block, loop, inner)):
                 same = f"the same elements of '{buffer.name}' at each step of '{loop.name}'"
                 self._refuse(f"'{block.name}' writes {same}")
 

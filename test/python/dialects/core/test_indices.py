@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from relax_mlir.dialects.core.indices import regrouped
 from relax_mlir.dialects.core.symbols_expr import bounded_variable, substituted
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-
-import relax_mlir as rx
 from relax_mlir.dialects.core.symbols_expr import bounded_variable
 from relax_mlir.passes.loops.ranges import is_multiple, keeps_apart
+
+import relax_mlir as rx
 
 _COPY = """
 from relax_mlir.script import tir as T

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from schedule_kernels import Kernel, kernel
-from scheduled_gpu import barriers_of, code_of, run_kernel, threads_of
+from scheduled_gpu import TARGET, barriers_of, code_of, run_kernel, threads_of
 
 import relax_mlir as rx
 
@@ -156,3 +156,16 @@ def test_shared_memory_that_all_threads_fill_on_a_cpu() -> None:
     arrays = _PRODUCT.arrays(0)
     result = rx.compile(sch.mod)["main"](*arrays)
     assert abs(result - _PRODUCT.expected(*arrays)).max() < 1e-4
+
+
+def test_elements_that_several_threads_would_write_are_refused() -> None:
+    sch = rx.Schedule(kernel("blur").module())
+    block = sch.get_block("B")
+    copy = sch.cache_read(block, "A", "shared")
+    i, j = sch.get_loops(block)
+    sch.compute_at(copy, j)
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+    sch.transform_layout(copy, ("write", 0), lambda i, j: (j // 8, i, j % 8), pad_value=0)
+    with pytest.raises(rx.RelaxError, match="'A_shared' writes the same elements of 'A_shared' at each step of 'j'"):
+        rx.compile(sch.mod, TARGET)
