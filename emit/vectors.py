@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..bindings.ir import Type, Value
+from ..bindings.ir import Attribute, Type, Value
 from ..bindings.mlir import ir
 from .arithmetic import result_of
 from .numbers import Number, Size, as_index, constant, number
@@ -15,21 +15,26 @@ def vector_of(lanes: int, element: Type) -> Type:
     return ir.VectorType.get([lanes], element)
 
 
-def load(type_: Type, memref: Value, *at: Size, mask: Value | None = None) -> Number:
-    """Neighbours in a memref from a place on; with a mask zeros where a lane has none."""
+def load(type_: Type, memref: Value, *at: Size, mask: Value | None = None, alignment: int | None = None) -> Number:
+    """Neighbours in a memref from a place on; with a mask zeros where a lane has none. `alignment`: of how many bytes
+    that is known to be a multiple."""
     indices = list(map(as_index, at))
     if mask is None:
-        return number(result_of("vector.load", [memref, *indices], type_))
+        return number(result_of("vector.load", [memref, *indices], type_, **_aligned(alignment)))
     nothing = spread(type_, constant(0, type_.element_type))
     return number(result_of("vector.maskedload", [memref, *indices, mask, nothing], type_))
 
 
-def store(value: Value, memref: Value, *at: Size, mask: Value | None = None) -> None:
+def store(value: Value, memref: Value, *at: Size, mask: Value | None = None, alignment: int | None = None) -> None:
     indices = list(map(as_index, at))
     if mask is None:
-        ir.Operation.create("vector.store", operands=[value, memref, *indices])
+        ir.Operation.create("vector.store", operands=[value, memref, *indices], attributes=_aligned(alignment))
     else:
         ir.Operation.create("vector.maskedstore", operands=[memref, *indices, mask, value])
+
+
+def _aligned(alignment: int | None) -> dict[str, Attribute]:
+    return {} if alignment is None else {"alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)}
 
 
 def first_lanes(count: Size, lanes: int, mask: Value | None = None) -> Value:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping
+from math import gcd
 from typing import Any
 
-from .symbols_expr import Size, SymExpr, substituted, terms_of, variables_of
-from .symbols_terms import bounds
+from .symbols_expr import Size, SymExpr, make, substituted, terms_of, variables_of
+from .symbols_terms import Atom, bounds
 
 
 def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool:
@@ -25,6 +26,31 @@ def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool
 
 def is_never_negative(index: Size) -> bool:
     return _is_at_least(index, 0)
+
+
+def regrouped(index: Size) -> Size:
+    """With x//2 for (4*x + y)//8 and 4*(x%2) + y for (4*x + y)%8 where y is below 4: so it goes up with y."""
+    total: Size = 0
+    for monomial, coefficient in terms_of(index).items():
+        term: Size = coefficient
+        for atom in monomial:
+            term = term * _regrouped_atom(atom)
+        total = total + term
+    return total
+
+
+def _regrouped_atom(atom: Atom) -> Size:
+    whole = make({(atom,): 1})
+    if atom.kind not in ("//", "%") or not isinstance(atom.args[1], int) or atom.args[1] < 1:
+        return whole
+    inner, by = regrouped(atom.args[0]), atom.args[1]
+    for size in sorted({gcd(by, coefficient) for coefficient in terms_of(inner).values()}, reverse=True):
+        parts = {monomial: each for monomial, each in terms_of(inner).items() if each % size == 0}
+        rest = inner - make(parts)
+        if size > 1 and parts and is_never_negative(rest) and is_below(rest, size):
+            groups = make({monomial: each // size for monomial, each in parts.items()})
+            return groups // (by // size) if atom.kind == "//" else groups % (by // size) * size + rest
+    return whole
 
 
 def _is_at_least(size: Size, least: int) -> bool:

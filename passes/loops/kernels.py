@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A tree as IR for a device with threads: a nest of bound loops is what each thread of a kernel does.
 
-Loops over blocks are outermost. What stands in them and has no loop over threads around is for all threads of a block:
-the first one does it. Threads wait for each other between such parts. Memory that is needed across these is the
-block's, all other a thread's own.
+Loops over blocks are outermost. All threads of a block run the other loops alike, so that they can wait for each other
+there; what is innermost is for those that its loops over threads name (`sharing.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -19,55 +17,49 @@ from ...dialects.core.symbols_expr import Size
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
-from ...support.errors import RelaxError
 from .intrins import TENSORIZED
 from .memory import Place
-from .tree import SERIAL, THREAD_AXES, VECTORIZED, Block, Buffer, Loop, Node, blocks_in, loops_in
-from .writing import State, Writer
+from .ranges import is_multiple, without
+from .sharing import BLOCKS, THREADS, Sharing, independent_steps
+from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
+from .writing import State, Writer, part_of
 
-_BLOCKS, _THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
+#: Bytes that a thread loads or stores at once.
+_MOST_AT_ONCE = 16
 
 
 class KernelWriter(Writer):
     """Writes bound nests as kernels; all others as ever."""
 
-    #: How many threads each axis has, in the kernel that is written.
-    _sizes: Mapping[str, int] = {}
+    #: Of the kernel that is written.
+    _sharing: Sharing
+    #: Its memory, which is the same in each step of a loop.
+    _taken: dict[Buffer, Value]
+    #: Whether threads share a nest without bound loops, which is around.
+    _is_shared = False
 
     def _loop(self, loop: Loop, state: State) -> None:
-        if state.threads is None and (_axes_in([loop]) or any(each.kind == TENSORIZED for each in loops_in([loop]))):
+        if state.threads is None and any(each.kind in (*BLOCKS, *THREADS, TENSORIZED) for each in loops_in([loop])):
             self._launch(loop, state)
+        elif state.threads is None and not self._tree.around(loop.name) and (steps := independent_steps(loop)):
+            self._share(steps, state)
         elif state.threads is None and loop.kind == VECTORIZED:
-            super()._loop(replace(loop, kind=SERIAL), state)  # whoever finds threads for it looks for single elements
-        elif state.threads is not None and loop.kind in _THREADS:
-            self._thread(loop, state)
+            super()._loop(replace(loop, kind=SERIAL), state)  # it is one thread's, whose elements come one by one
+        elif state.threads is not None and loop.kind in THREADS:
+            self._within(loop.name, loop.body, state.with_known(loop.name, state.threads[loop.kind]))
+        elif loop.kind == PARALLEL and (state.threads is not None or self._is_shared):
+            super()._loop(replace(loop, kind=SERIAL), state)
         else:
             super()._loop(loop, state)
 
     def _launch(self, loop: Loop, state: State) -> None:
-        chain, nodes = _chain(loop)
-        inside = next((each for each in loops_in(nodes) if each.kind in _BLOCKS), None)
-        if inside is not None:
-            problem = f"'{inside.name}' is {inside.kind}: loops over blocks have to be outermost, one in another"
-            raise RelaxError(f"@{self._tree.name}: {problem}, to be a kernel")
-        sizes = self._sizes = {axis: _size_of(axis, nodes) for axis in _THREADS}
-        steps: Size = 1
-        for each in chain:
-            steps = steps * each.extent
+        self._sharing, self._taken = Sharing(self._tree, loop, self._places), {}
+        chain, nodes, sizes = self._sharing.chain, self._sharing.nodes, self._sharing.sizes
+        steps = _steps(chain)
 
         def block(index: Number) -> None:
-            known, rest = dict(state.known), index
-            for each in reversed(chain[1:]):
-                extent = as_index(self._size(each.extent, state))
-                known[each.name], rest = (rest % extent).value, rest // extent
-            if chain:
-                known[chain[0].name] = rest
-            x = ir.Attribute.parse("#gpu<dim x>")
-            thread = number(result_of("gpu.thread_id", [], ir.IndexType.get(), dimension=x))
-            threads: dict[str, Number] = {}
-            for axis, size in sizes.items():
-                threads[axis], thread = thread % size, thread // size
-            inner = replace(state, known=known, threads=threads, stack=ir.InsertionPoint.current.block)
+            at = self._at_step(chain, index, state)
+            inner = replace(at, threads=_threads(sizes), stack=ir.InsertionPoint.current.block)
             if chain:
                 self._within(chain[-1].name, nodes, inner)
             else:
@@ -75,43 +67,52 @@ class KernelWriter(Writer):
 
         loops.for_blocks(self._size(steps, state), math.prod(sizes.values()), block)
 
-    def _thread(self, loop: Loop, state: State) -> None:
-        assert state.threads is not None and isinstance(loop.extent, int)
-        own = state.threads[loop.kind]
-        inner = replace(state.with_known(loop.name, own), entered=state.entered | {loop.kind})
-        if loop.extent == self._sizes[loop.kind]:
-            self._within(loop.name, loop.body, inner)
-        else:
-            loops.when(own < loop.extent, lambda: self._within(loop.name, loop.body, inner))
+    def _share(self, steps: Sequence[Loop], state: State) -> None:
+        """A nest that has no bound loops: a thread for each step of those that may run in any order."""
+
+        def body(index: Number) -> None:
+            inner = replace(self._at_step(steps, index, state), stack=ir.InsertionPoint.current.block)
+            self._is_shared = True
+            self._within(steps[-1].name, steps[-1].body, inner)
+            self._is_shared = False
+
+        loops.for_range(0, self._size(_steps(steps), state), body, grain=0)
+
+    def _at_step(self, chain: Sequence[Loop], index: Number, state: State) -> State:
+        """Where loops are that go together, the last one fastest."""
+        known, rest = dict(state.known), index
+        for each in reversed(chain[1:]):
+            extent = as_index(self._size(each.extent, state))
+            known[each.name], rest = (rest % extent).value, rest // extent
+        if chain:
+            known[chain[0].name] = rest
+        return replace(state, known=known)
 
     def _nodes(self, nodes: Sequence[Node], state: State) -> None:
         if state.threads is None:
             return super()._nodes(nodes, state)
         for node in nodes:
-            self._node(node, state)
-            if not state.entered and (len(nodes) > 1 or self._is_repeated(node)):
+            if node.name in self._sharing.waits:
                 ir.Operation.create("gpu.barrier")
+            self._node(node, state)
         return None
-
-    def _is_repeated(self, node: Node) -> bool:
-        """Whether a loop that is none over blocks is around."""
-        return any(each.kind not in _BLOCKS for each in self._tree.around(node.name))
 
     def _node(self, node: Node, state: State) -> None:
-        """By the threads that its loops name. Where others of the block are there, too, the first does what all see."""
+        """By the threads that it is for, which are asked for around as much as is for the same ones."""
+        limits = None if state.is_chosen else self._sharing.limits(node)
+        if limits is None:
+            self._emitted(node, state)
+            return
         assert state.threads is not None
-        named = state.entered | _axes_in([node])
-        missing = [axis for axis in _THREADS if axis not in named and self._sizes[axis] > 1]
-        if not missing or (state.entered and not self._writes_for_all(node, state)):
-            return self._emitted(node, state)
-        if state.entered:
-            problem = f"'{node.name}' writes what all threads see, and no loop around or in it is {missing[0]}"
-            raise RelaxError(f"@{self._tree.name}: {problem}, to be a kernel")
-        is_first = state.threads[missing[0]] == 0
-        for axis in missing[1:]:
-            is_first = is_first & (state.threads[axis] == 0)
-        loops.when(is_first, lambda: self._emitted(node, replace(state, entered=state.entered | set(missing))))
-        return None
+        conditions = [state.threads[axis] < limit for axis, limit in limits.items()]
+        chosen = replace(state, is_chosen=True)
+        if not conditions:
+            self._emitted(node, chosen)
+            return
+        both = conditions[0]
+        for each in conditions[1:]:
+            both = both & each
+        loops.when(both, lambda: self._emitted(node, chosen))
 
     def _emitted(self, node: Node, state: State) -> None:
         if isinstance(node, Block):
@@ -119,46 +120,60 @@ class KernelWriter(Writer):
         else:
             self._loop(node, state)
 
-    def _writes_for_all(self, node: Node, state: State) -> bool:
-        written = {access.buffer for block in blocks_in([node]) for access in block.writes}
-        return any(buffer.is_given or not _is_own(state.memory.get(buffer)) for buffer in written)
-
     def _allocate(self, buffer: Buffer, place: Place, state: State) -> tuple[Value, bool]:
         if state.threads is None:
             return super()._allocate(buffer, replace(place, on_stack=False), state)
-        if not all(isinstance(size, int) for size in place.sizes):
-            shown = ", ".join(map(str, place.sizes))
-            problem = f"a kernel needs memory for '{buffer.name}' of known sizes, not ({shown})"
-            raise RelaxError(f"@{self._tree.name}: {problem}")
-        if state.entered:
-            return super()._allocate(buffer, replace(place, on_stack=True), state)
-        type_ = ir.MemRefType.get([int(size) for size in place.sizes], buffer.element)  # type: ignore[arg-type]
-        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-        return result_of("memref.alloc", [], type_, alignment=alignment, **linalg.segments(0, 0)), False
+        is_own, along = self._sharing.memory[buffer]
+        shape = _known(place.sizes)
+        if buffer not in self._taken:
+            self._taken[buffer] = _taken(buffer, [*_known(loop.extent for loop in along), *shape], state, is_own)
+        if not along:
+            return self._taken[buffer], False
+        starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
+        return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape), False
+
+    def _alignment(self, access: Access, state: State) -> int | None:
+        """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""
+        if state.threads is None or state.lanes is None:
+            return None
+        memory, place = state.memory[access.buffer]
+        lanes, width = state.lanes.count, getattr(access.buffer.element, "width", 0)
+        strides, _ = memory.type.get_strides_and_offset()
+        starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
+        known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]
+        # In front of a thread's part in the block's memory are those of others.
+        apart = not self._sharing.along(access.buffer) or math.prod(_known(place.sizes)) % lanes == 0
+        if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
+            return None
+        return min(lanes * width // 8, _MOST_AT_ONCE)
 
 
-def _is_own(memory: tuple[Value, Place] | None) -> bool:
-    """Whether memory is a thread's; None: it is taken further inside."""
-    if memory is None:
-        return True
-    owner: Any = memory[0].owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloca"
+def _steps(chain: Sequence[Loop]) -> Size:
+    steps: Size = 1
+    for each in chain:
+        steps = steps * each.extent
+    return steps
 
 
-def _chain(loop: Loop) -> tuple[list[Loop], Sequence[Node]]:
-    """The loops over blocks, outermost first, and what is in them."""
-    chain: list[Loop] = []
-    nodes: Sequence[Node] = [loop]
-    while len(nodes) == 1 and isinstance(nodes[0], Loop) and nodes[0].kind in _BLOCKS:
-        chain.append(nodes[0])
-        nodes = nodes[0].body
-    return chain, nodes
+def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:
+    """Which thread it is on each axis."""
+    x = ir.Attribute.parse("#gpu<dim x>")
+    rest = number(result_of("gpu.thread_id", [], ir.IndexType.get(), dimension=x))
+    found = {}
+    for axis, size in sizes.items():
+        found[axis], rest = rest % size, rest // size
+    return found
 
 
-def _axes_in(nodes: Sequence[Node]) -> set[str]:
-    return {loop.kind for loop in loops_in(nodes) if loop.kind in THREAD_AXES}
+def _known(sizes: Iterable[Size]) -> list[int]:
+    """Those of memory in a kernel all are, as `Sharing` has asked for."""
+    return [size for size in sizes if isinstance(size, int)]
 
 
-def _size_of(axis: str, nodes: Sequence[Node]) -> int:
-    extents = [loop.extent for loop in loops_in(nodes) if loop.kind == axis]
-    return max([1, *(extent for extent in extents if isinstance(extent, int))])
+def _taken(buffer: Buffer, shape: Sequence[int], state: State, is_own: bool) -> Value:
+    """Memory of each thread, or of the block."""
+    type_ = ir.MemRefType.get(list(shape), buffer.element)
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+    with ir.InsertionPoint.at_block_begin(state.stack):
+        name = "memref.alloca" if is_own else "memref.alloc"
+        return result_of(name, [], type_, alignment=alignment, **linalg.segments(0, 0))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from ...dialects.core.symbols_expr import Size
 from .ranges import ranges_of
-from .tree import UNROLLED, VECTORIZED, Access, Buffer, Loop, Tree
+from .tree import THREAD_AXES, UNROLLED, VECTORIZED, Access, Buffer, Loop, Tree, loops_of
 
+_THREADS = THREAD_AXES[3:]
 #: Elements that memory on the stack holds at most.
 _MOST_ON_STACK = 1 << 14
 
@@ -44,8 +45,10 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, Place]:
     if any(buffer in block.loaded() for block in users):
         return _owner(shared), Place((), buffer.shape, _is_small(buffer.shape))
     inner = {loop.name: loop.extent for path in paths for loop in path[len(shared) :]}
-    # Lanes run together, each with an element of its own.
-    inner.update({loop.name: loop.extent for loop in shared if loop.kind == VECTORIZED})
+    # Lanes run together, each with an element of its own; threads do where all of them make what each one needs.
+    used = {name for block in users if block.writes_of(buffer) for name in loops_of(block)}
+    together = [loop for loop in shared if loop.kind == VECTORIZED or (loop.kind in _THREADS and loop.name not in used)]
+    inner.update({loop.name: loop.extent for loop in together})
     accesses: list[Access] = []
     for block in users:
         point = block.point()

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import NamedTuple
 
-from ...dialects.core.indices import evaluated, is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, make, substituted, terms_of, variables_of
+from ...dialects.core.indices import is_below, is_never_negative
+from ...dialects.core.symbols_expr import Size, make, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
 from .tree import Access, Block
 
@@ -35,6 +34,15 @@ def factor_of(index: Size, name: str) -> int | None:
 def without(index: Size, name: str) -> Size:
     """The index where a variable stands at 0."""
     return substituted(index, {name: 0})
+
+
+def is_multiple(index: Size, number: int) -> bool:
+    """Whether an index is known to be a multiple of a number, whatever its variables are."""
+    for monomial, coefficient in terms_of(index).items():
+        rest = [atom for atom in monomial if atom.kind == "%" and all(is_multiple(each, number) for each in atom.args)]
+        if coefficient % number and not rest:
+            return False
+    return True
 
 
 def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
@@ -110,58 +118,6 @@ def _joined(ranges: Sequence[Range], size: Size) -> Range:
     if isinstance(extent, int) and isinstance(size, int) and extent >= size:
         return whole
     return Range(start, extent)
-
-
-#: So many places are looked at one by one.
-_MOST_PLACES = 1 << 20
-
-
-def box_of(access: Access, inner: Mapping[str, Size]) -> list[Range] | None:
-    """What an access reaches while these variables take all values, by dimension, where it reaches all of that; None
-    where it does not, or that cannot be told."""
-    start = [substituted(index, dict.fromkeys(inner, 0)) for index in access.indices]
-    moves = [index - first for index, first in zip(access.indices, start, strict=True)]
-    moving = {name: inner.get(name) for move in moves for name in variables_of(move)}
-    if None in moving.values():  # it moves otherwise at other steps of loops around
-        return None
-    known = {name: extent for name, extent in moving.items() if isinstance(extent, int)}
-    if len(known) == len(moving) and 0 < prod(known.values()) <= _MOST_PLACES:
-        reached = _box_of_places(moves, known)
-    else:
-        reached = _box_of_sums(moves, inner)
-    return None if reached is None else [Range(s + r.start, r.extent) for s, r in zip(start, reached, strict=True)]
-
-
-def _box_of_places(moves: Sequence[Size], extents: Mapping[str, int]) -> list[Range] | None:
-    """By looking at each place."""
-    import numpy
-
-    sizes = list(extents.values())
-    grid = numpy.indices(sizes).reshape(len(sizes), prod(sizes))
-    points = dict(zip(extents, grid, strict=True))
-    place, found = numpy.zeros(prod(sizes), "int64"), []
-    for move in moves:
-        index = numpy.broadcast_to(evaluated(move, points), place.shape)
-        low, high = int(index.min()), int(index.max())
-        found.append(Range(low, high - low + 1))
-        place = place * (high - low + 1) + index - low
-    return found if len(numpy.unique(place)) == prod(each.extent for each in found) else None
-
-
-def _box_of_sums(moves: Sequence[Size], extents: Mapping[str, Size]) -> list[Range] | None:
-    """By sums of variables whose factors leave no gap, each in one dimension alone."""
-    found: list[Range] = []
-    seen: set[str] = set()
-    for move in moves:
-        reach: Size = 1
-        for monomial, factor in sorted(terms_of(move).items(), key=lambda term: term[1]):
-            (name,) = map(str, monomial) if len(monomial) == 1 and monomial[0].kind == "variable" else ("",)
-            if not name or name in seen or not isinstance(reach, int) or not 0 < factor <= reach:
-                return None
-            seen.add(name)
-            reach = factor * (extents[name] - 1) + reach
-        found.append(Range(0, reach))
-    return found
 
 
 class Guard(NamedTuple):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 from ...bindings.ir import Type
+from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
 from .scalars import Expr
 
@@ -217,10 +218,6 @@ def unique(wanted: str, known: Iterable[str]) -> str:
     return name
 
 
-def loop_variable(loop: Loop) -> Size:
-    return variable(loop.name, loop.extent)
-
-
 def variable(name: str, extent: Size) -> Size:
     """What counts from 0 to before an extent."""
     return bounded_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
@@ -262,7 +259,7 @@ def rebound(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ..
 
     def change(block: Block) -> Block:
         where = tuple((substituted(index, values), limit) for index, limit in block.where)
-        return replace(block, bindings=_substituted(block.bindings, values), where=where)
+        return replace(block, bindings=tuple(map(regrouped, _substituted(block.bindings, values))), where=where)
 
     return mapped(nodes, change)
 
@@ -281,10 +278,10 @@ def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
     return replace(block, results=results, inits=inits)
 
 
-def loops_of(block: Block, kind: str) -> set[str]:
-    """The loops by which its iters of a kind move."""
+def loops_of(block: Block, kind: str = "") -> set[str]:
+    """The loops by which its iters move, all or those of a kind."""
     pairs = zip(block.iters, block.bindings, strict=True)
-    return {name for each, binding in pairs if each.kind == kind for name in variables_of(binding)}
+    return {name for each, binding in pairs if kind in ("", each.kind) for name in variables_of(binding)}
 
 
 def _path(nodes: Sequence[Node], name: str) -> list[Loop] | None:

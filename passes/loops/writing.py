@@ -85,9 +85,9 @@ class State:
     memory: Mapping[Buffer, tuple[Value, Place]] = field(default_factory=dict)
     #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
     stack: IrBlock | None = None
-    #: In a kernel: which thread of its block it is, by the axes of threads; those whose loops are around.
+    #: In a kernel: which thread of its block it is, by the axes of threads; whether only those are here that do this.
     threads: Mapping[str, Number] | None = None
-    entered: frozenset[str] = frozenset()
+    is_chosen: bool = False
     #: Where reductions have no step at all: only what they start from is written.
     only_starts: bool = False
 
@@ -282,6 +282,11 @@ class Writer:
         memory, place = state.memory[access.buffer]
         return memory, [self._size(index, state) for index in place.inside(access.indices)]
 
+    def _alignment(self, access: Access, state: State) -> int | None:
+        """The bytes of which lanes' neighbours are known to begin at a multiple, where the target has to be told."""
+        del access, state
+        return None
+
     def _load(self, access: Access, state: State, mask: Value | None) -> Value:
         if state.lanes is None:
             memory, at = self._at(access, state)
@@ -293,7 +298,8 @@ class Writer:
             return loops.load(memory, *at)
         if is_row_of(moves):
             memory, at = self._at(access, first)
-            return vectors.load(_row(memory, state.lanes), memory, *at, mask=mask)
+            row = vectors.vector_of(state.lanes.count, memory.type.element_type)
+            return vectors.load(row, memory, *at, mask=mask, alignment=self._alignment(access, state))
         return self._gathered(access, state, mask)
 
     def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:
@@ -323,7 +329,7 @@ class Writer:
         value = spread(value, state.lanes.count)
         if is_row_of(moves_of(access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
-            vectors.store(value, memory, *at, mask=mask)
+            vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
             return
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))

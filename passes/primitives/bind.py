@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+from ...dialects.core.symbols_expr import variables_of
 from ...support.suggest import suggest
 from ..loops.handles import LoopRV
-from ..loops.tree import THREAD_AXES, Loop, loops_in
+from ..loops.tree import THREAD_AXES, Loop, blocks_in, loops_in, loops_of
 from .legality import check_apart, check_serial
 from .registry import Edit, register_primitive
 
@@ -24,22 +26,41 @@ def bind(edit: Edit, loop: LoopRV, thread_axis: str) -> None:
         known = f"{suggest(str(thread_axis), THREAD_AXES)} (there are {', '.join(THREAD_AXES)})"
         edit.refuse(f"'{thread_axis}' is no axis of threads{hint}{known}")
     check_serial(edit, [found])
-    nested = [*edit.tree.around(found.name), *loops_in(found.body)]
-    same = next((each for each in nested if each.kind == thread_axis), None)
-    if same is not None:
-        edit.refuse(f"'{same.name}', which '{found.name}' is nested with, is {thread_axis} already")
+    around, inside = edit.tree.around(found.name), loops_in(found.body)
+    for other in around:
+        _check_together(edit, thread_axis, other, found, other)
+    for other in inside:
+        _check_together(edit, thread_axis, found, other, other)
     check_apart(edit, found, "threads")
     if thread_axis.startswith("threadIdx"):
-        _check_threads(edit, found, nested)
+        _check_threads(edit, found, thread_axis, [*around, *inside])
     edit.replace(found.name, [replace(found, kind=thread_axis)])
 
 
-def _check_threads(edit: Edit, loop: Loop, nested: list[Loop]) -> None:
+def _check_together(edit: Edit, axis: str, outer: Loop, inner: Loop, bound: Loop) -> None:
+    """Loops in one another may be of one axis where the inner one does for all threads what each step of the outer one
+    needs."""
+    if bound.kind != axis:
+        return
+    what = f"'{outer.name}'" if bound is outer else f"'{inner.name}'"
+    other = inner if bound is outer else outer
+    problem = f"{what}, which '{other.name}' is nested with, is {axis} already"
+    if axis.startswith("blockIdx"):
+        edit.refuse(problem)
+    for block in blocks_in([inner]):
+        used = loops_of(block).union(*(variables_of(index) for index, _ in block.where))
+        if outer.name in used:
+            hint = "bind it before compute_at moves what all threads share into it"
+            edit.refuse(f"{problem}, and '{block.name}' depends on '{outer.name}': {hint}")
+
+
+def _check_threads(edit: Edit, loop: Loop, axis: str, nested: list[Loop]) -> None:
     if not isinstance(loop.extent, int):
         edit.refuse(f"'{loop.name}' goes {loop.extent} times: split it by a number of threads first, [None, 128]")
-    threads = loop.extent
+    sizes = {axis: loop.extent}
     for each in nested:
         if each.kind.startswith("threadIdx") and isinstance(each.extent, int):
-            threads *= each.extent
+            sizes[each.kind] = max(each.extent, sizes.get(each.kind, 1))
+    threads = prod(sizes.values())
     if threads > _MOST_THREADS:
         edit.refuse(f"these are {threads} threads in a block, {_MOST_THREADS} at most: split '{loop.name}' first")

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.ranges import Range, ranges_of
 from ..loops.tree import Block, Buffer, Loop, Node, blocks_in
+from .legality import check_lanes
 from .moving import check_moves, check_passes, in_loops, inside_of, order_of, plain_iter
 from .registry import Edit, register_primitive
 
@@ -35,9 +38,11 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
     passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] < first]
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=written(found))
-    node = in_loops(edit, found, _needed(found, around, inside), keep_units=preserve_unit_loops)
+    together = _threads_around(edit, found, around)
+    node = in_loops(edit, found, _needed(found, around, inside, together), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
     edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])
+    check_lanes(edit)
 
 
 def written(block: Block) -> list[Buffer]:
@@ -62,9 +67,17 @@ def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
     return index
 
 
-def _needed(found: Block, around: Loop, inside: list[Block]) -> dict[str, Range]:
-    """What of each of its iters one step of the loop needs."""
-    inner, ranges = inside_of(around), dict[str, Range]()
+def _threads_around(edit: Edit, found: Block, around: Loop) -> dict[str, Size]:
+    """The loops over threads whose steps need it together: what a GPU's threads share is for all of them."""
+    if any(access.buffer.scope != "shared" for access in found.writes):
+        return {}
+    loops = [*edit.tree.around(around.name), around]
+    return {loop.name: loop.extent for loop in loops if loop.kind.startswith("threadIdx")}
+
+
+def _needed(found: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
+    """What of each of its iters one step of the loop needs, with all steps of those whose steps need it together."""
+    inner, ranges = {**inside_of(around), **together}, dict[str, Range]()
     unclear: set[str] = set()
     for access in found.writes:
         reads = [user.placed(each) for user in inside for each in user.reads_of(access.buffer)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ..loops.handles import BlockRV, LoopRV
-from ..loops.tree import REDUCE, SPATIAL, Block, Loop, Node, loops_of, variable
+from ..loops.tree import SPATIAL, Block, Loop, Node, loops_of, variable
 from .moving import is_reduced_by
 from .registry import Edit, register_primitive
 
@@ -26,7 +26,7 @@ def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
     reducing = is_reduced_by(found, outer)
     if reducing is not None:
         edit.refuse(f"'{reducing.name}' around '{before.name}' is a loop of the reduction: name that, or one around it")
-    moving = loops_of(found, SPATIAL) | loops_of(found, REDUCE)
+    moving = loops_of(found)
     again = next((loop for loop in inner if loop.name not in moving and loop.extent != 1), None)
     if again is not None:
         problem = f"'{found.name}' runs again at each step of '{again.name}', and has to start again"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ...dialects.core.symbols_expr import variables_of
-from ..loops.tree import REDUCE, SERIAL, SPATIAL, Block, Loop, blocks_in, loops_of
+from ..loops.apart import keeps_apart
+from ..loops.tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Block, Loop, blocks_in, loops_of
 from .registry import Edit
 
 
@@ -76,7 +77,7 @@ def check_apart(edit: Edit, loop: Loop, what: str) -> None:
     for block in inside:
         for each, binding in zip(block.iters, block.bindings, strict=True):
             if each.kind == REDUCE and loop.name in variables_of(binding):
-                hint = "rfactor it, or decompose the reduction and choose another loop"
+                hint = "rfactor it, whose block has a loop that adds to elements of its own, or choose another loop"
                 problem = f"steps that are {what} would add to the same elements"
                 edit.refuse(f"'{loop.name}' reduces in block '{block.name}' ({each.name}): {problem}; {hint}")
         if loop.name in loops_of(block, SPATIAL):
@@ -85,6 +86,18 @@ def check_apart(edit: Edit, loop: Loop, what: str) -> None:
             if not _is_private(edit, inside, access.buffer):
                 same = f"the same elements of '{access.buffer.name}' at each step of '{loop.name}'"
                 edit.refuse(f"block '{block.name}' writes {same}")
+
+
+def check_lanes(edit: Edit) -> None:
+    """Lanes add to sums of their own: they take turns at each step of the loops inside."""
+    for loop in edit.tree.loops():
+        if loop.kind != VECTORIZED or loop.extent == 1:
+            continue
+        for block in blocks_in([loop]):
+            around = edit.tree.around(block.name)
+            inner = {each.name: each.extent for each in around[around.index(loop) + 1 :]}
+            if block.is_reduction and not keeps_apart(block, loop, inner):
+                edit.refuse(f"'{block.name}' adds to the same elements in several lanes of '{loop.name}'")
 
 
 def _is_private(edit: Edit, inside: Sequence[Block], buffer: object) -> bool:

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, variables_of
+from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
-from ..loops.ranges import Range, box_of, guards
+from ..loops.ranges import Range, guards
 from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable, loops_of
+from .legality import check_lanes
 from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
 from .registry import Edit, register_primitive
+
+_Ranges = dict[str, Range]
+_Limits = tuple[tuple[Size, Size], ...]
 
 
 @register_primitive
@@ -44,12 +49,12 @@ def reverse_compute_at(
     passed = [each for each in edit.tree.blocks() if last < order[each.name] < order[found.name]]
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=made)
-    where = _inherited(edit, found, around, [each for each in inside if any(map(each.writes_of, made))])
-    ranges = _made(edit, found, around, inside, made)
+    ranges, where = _made(edit, found, around, inside, made)
     node = in_loops(edit, found, ranges, keep_units=preserve_unit_loops, where=where)
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)
     edit.replace(around.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
+    check_lanes(edit)
 
 
 def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
@@ -66,32 +71,38 @@ def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
     return index
 
 
-def _inherited(edit: Edit, found: Block, around: Loop, writers: Sequence[Block]) -> tuple[tuple[Size, Size], ...]:
-    """What holds at steps of the loops around at which there is something to go on with."""
-    inner, extents = inside_of(around).keys(), edit.tree.extents()
-    kept: dict[tuple[Size, Size], None] = {}
-    for writer in writers:
-        ends = list(zip(writer.bindings, (each.extent for each in writer.iters), strict=True))
-        for guard in guards(writer, extents):
-            used = variables_of(guard.at)
-            if guard.of_steps or (guard.at, guard.limit) in ends or used <= loops_of(writer, REDUCE):
-                continue
-            if not used.isdisjoint(inner):
-                problem = f"'{writer.name}' leaves out points where {guard.at} is not below {guard.limit}"
-                edit.refuse(f"{problem}, '{found.name}' could not: split loops in '{around.name}' by factors that fit")
-            kept[guard.at, guard.limit] = None
-    return tuple(kept)
+def _left_out(edit: Edit, found: Block, writer: Block, inner: Collection[str]) -> tuple[_Limits, _Limits]:
+    """What must be below what where a writer has a point: by loops around, and by those in the loop."""
+    ends = list(zip(writer.bindings, (each.extent for each in writer.iters), strict=True))
+    outside, inside = [], []
+    for guard in guards(writer, edit.tree.extents()):
+        used = variables_of(guard.at)
+        if guard.of_steps or (guard.at, guard.limit) in ends or used <= loops_of(writer, REDUCE):
+            continue
+        if used <= set(inner) and isinstance(guard.limit, int):
+            inside.append((guard.at, guard.limit))
+        elif used.isdisjoint(inner):
+            outside.append((guard.at, guard.limit))
+        else:
+            problem = f"'{writer.name}' leaves out points where {guard.at} is not below {guard.limit}"
+            edit.refuse(f"{problem}, '{found.name}' could not: split loops by factors that fit")
+    return tuple(outside), tuple(inside)
 
 
-def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> dict[str, Range]:
-    """The points of its iters whose elements one step of the loop has made."""
-    inner, ranges = inside_of(around), dict[str, Range]()
+def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
+    """The points of its iters whose elements one step of the loop has made, and at which steps there are any."""
+    inner, ranges, where = inside_of(around), dict[str, Range](), dict[tuple[Size, Size], None]()
     for buffer in made:
-        boxes = [box_of(writer.placed(each), inner) for writer in inside for each in writer.writes_of(buffer)]
+        boxes = []
+        for writer in (each for each in inside if each.writes_of(buffer)):
+            outer, within = _left_out(edit, found, writer, inner)
+            where.update(dict.fromkeys(outer))
+            boxes += [box_of(writer.placed(each), inner, within) for each in writer.writes_of(buffer)]
         box = boxes[0]
         if box is None or any(each != box for each in boxes):
             problem = f"what one step of '{around.name}' makes of '{buffer.name}' is no range of each dimension"
-            edit.refuse(f"{problem}, which '{found.name}' could go on with")
+            hint = "name a loop whose steps make whole lines of it"
+            edit.refuse(f"{problem}, which '{found.name}' could go on with: {hint}")
         for access in found.reads:
             if access.buffer is not buffer:
                 continue
@@ -101,7 +112,7 @@ def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: lis
                 name, points = _points(edit, found, at, each, around)
                 if ranges.setdefault(name, points) != points:
                     edit.refuse(f"'{found.name}' reads more of '{buffer.name}' than one step of '{around.name}' makes")
-    return ranges
+    return ranges, tuple(where)
 
 
 def _points(edit: Edit, found: Block, at: Size, reached: Range, around: Loop) -> tuple[str, Range]:

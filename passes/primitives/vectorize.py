@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..loops.handles import LoopRV
 from ..loops.intrins import TENSORIZED
 from ..loops.tree import VECTORIZED, Loop, loops_in
-from .legality import check_apart, check_serial
+from .legality import check_apart, check_lanes, check_serial
 from .registry import Edit, register_primitive
 
 #: So many lanes are code in each operation.
@@ -32,6 +32,7 @@ def vectorize(edit: Edit, loop: LoopRV) -> None:
         edit.refuse(f"'{inner.name}' in '{found.name}' is what an intrinsic computes, which has no lanes")
     check_apart(edit, found, "lanes of vectors")
     edit.replace(found.name, [replace(found, kind=VECTORIZED)])
+    check_lanes(edit)
 
 
 def _other(edit: Edit, loop: Loop) -> Loop | None:

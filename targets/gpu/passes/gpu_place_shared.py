@@ -54,7 +54,7 @@ class PlaceShared(Pass):
             return
         if total > self.most:
             text = f"kernel '{symbol_name(kernel)}' needs {total} bytes of shared memory, a block may have {self.most}"
-            raise located_error(f"{text}: a plan with fewer 'stages' or smaller 'blocks' takes less", kernel.location)
+            raise located_error(f"{text}: smaller tiles take less, and fewer 'stages' of a plan", kernel.location)
         with kernel.location:
             _declare(module, globals_)
             for get in gets:

@@ -82,7 +82,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i', which 'j' is nested with, is threadIdx.x already}}
+# expected-error@+1 {{'i', which 'j' is nested with, is threadIdx.x already, and 'C' depends on 'i': bind it before compute_at}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -179,3 +179,27 @@ def f(a: T.handle, b: T.handle):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] * A[vi, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'i', which 'j' is nested with, is blockIdx.x already}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                "i, j = sch.get_loops(B)",
+                'sch.bind(i, "blockIdx.x")',
+                'sch.bind(j, "blockIdx.x")',
+            ]
+        }
+    )
+    for i, j in T.grid(4, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)

@@ -30,35 +30,6 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
 
 
 @T.prim_func
-# expected-error@+1 {{@f: 'D' writes what all threads see, and no loop around or in it is threadIdx.y, to be a kernel}}
-def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32"), D: T.Buffer((4,), "float32")):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'C = sch.get_block("C")',
-                'D = sch.get_block("D")',
-                "i, j = sch.get_loops(C)",
-                'sch.bind(i, "threadIdx.x")',
-                'sch.bind(j, "threadIdx.y")',
-                "sch.reverse_compute_at(D, i)",
-            ]
-        }
-    )
-    for i, j in T.grid(4, 8):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = A[vi, vj] * A[vi, vj]
-    for i in range(4):
-        with T.block("D"):
-            vi = T.axis.spatial(4, i)
-            D[vi] = C[vi, 0] + T.float32(1)
-
-
-# -----
-
-
-@T.prim_func
 # expected-error@+1 {{@f: a kernel needs memory for 'B' of known sizes, not (1, A.shape[1])}}
 def f(a: T.handle, c: T.handle):
     T.func_attr(

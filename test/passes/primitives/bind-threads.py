@@ -75,15 +75,14 @@ class Module:
     # CHECK-LABEL: def shared_by_threads(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
-    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
-    # CHECK-NEXT:             v1 = arith.remui(v0, 8)
-    # CHECK-NEXT:             v2 = arith.divui(v0, 8)
-    # CHECK-NEXT:             v3 = memref.alloc(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
-    # CHECK-NEXT:             v4 = A[arg0, v1]
-    # CHECK-NEXT:             v3[0, v1] = v4 * v4
+    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v2 = arith.remui(v1, 8)
+    # CHECK-NEXT:             v3 = arith.divui(v1, 8)
+    # CHECK-NEXT:             v4 = A[arg0, v2]
+    # CHECK-NEXT:             v0[0, v2] = v4 * v4
     # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
-    # CHECK-NEXT:             C[arg0, v1] = v3[0, v1 * -1 + 7] + 1.0
-    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             C[arg0, v2] = v0[0, v2 * -1 + 7] + 1.0
     # CHECK-NEXT:             scf.yield_()
     # CHECK-NEXT:     return
     @T.prim_func
@@ -118,16 +117,15 @@ class Module:
     # CHECK-LABEL: def fewer_threads(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
-    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
-    # CHECK-NEXT:             v1 = arith.remui(v0, 8)
-    # CHECK-NEXT:             v2 = arith.divui(v0, 8)
-    # CHECK-NEXT:             v3 = memref.alloc(T.Buffer((1, 3), "float32"), alignment=64, segments=(0, 0))
-    # CHECK-NEXT:             if v1 < 3:
-    # CHECK-NEXT:                 v4 = A[arg0, v1]
-    # CHECK-NEXT:                 v3[0, v1] = v4 * v4
+    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((1, 3), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v2 = arith.remui(v1, 8)
+    # CHECK-NEXT:             v3 = arith.divui(v1, 8)
+    # CHECK-NEXT:             if v2 < 3:
+    # CHECK-NEXT:                 v4 = A[arg0, v2]
+    # CHECK-NEXT:                 v0[0, v2] = v4 * v4
     # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
-    # CHECK-NEXT:             C[arg0, v1] = v3[0, arith.divui(v1, 3)] + 1.0
-    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             C[arg0, v2] = v0[0, arith.divui(v2, 3)] + 1.0
     # CHECK-NEXT:             scf.yield_()
     # CHECK-NEXT:     return
     @T.prim_func
@@ -161,16 +159,15 @@ class Module:
     # CHECK-LABEL: def of_the_first_thread(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
-    # CHECK-NEXT:             v0 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
-    # CHECK-NEXT:             v1 = arith.remui(v0, 8)
-    # CHECK-NEXT:             v2 = arith.divui(v0, 8)
-    # CHECK-NEXT:             v3 = memref.alloc(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
-    # CHECK-NEXT:             if v1 == 0:
+    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
+    # CHECK-NEXT:             v2 = arith.remui(v1, 8)
+    # CHECK-NEXT:             v3 = arith.divui(v1, 8)
+    # CHECK-NEXT:             if v2 < 1:
     # CHECK-NEXT:                 v4 = A[arg0, 0]
-    # CHECK-NEXT:                 v3[0] = v4 * v4
+    # CHECK-NEXT:                 v0[0] = v4 * v4
     # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
-    # CHECK-NEXT:             C[arg0, v1] = v3[0] + A[arg0, v1]
-    # CHECK-NEXT:             gpu.barrier(scope=I.attr("#gpu.barrier_scope<workgroup>"))
+    # CHECK-NEXT:             C[arg0, v2] = v0[0] + A[arg0, v2]
     # CHECK-NEXT:             scf.yield_()
     # CHECK-NEXT:     return
     @T.prim_func
@@ -236,13 +233,16 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # Nests without bound loops stay loops.
+    # Nests that nothing binds are shared by threads as well.
     # CHECK-LABEL: def not_bound(
     # CHECK:     v0 = memref.alloc(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
-    # CHECK-NEXT:     for i in range(4):
-    # CHECK-NEXT:         for j in range(4):
-    # CHECK-NEXT:             v1 = A[i, j]
-    # CHECK-NEXT:             v0[i, j] = v1 * v1
+    # CHECK-NEXT:     with scf.for_(T.index(0), T.index(16), T.index(1), attrs={"tir.parallel": 0}):
+    # CHECK-NEXT:         def bb0(arg0: T.index):
+    # CHECK-NEXT:             v1 = arith.remui(arg0, 4)
+    # CHECK-NEXT:             v2 = arith.divui(arg0, 4)
+    # CHECK-NEXT:             v3 = A[v2, v1]
+    # CHECK-NEXT:             v0[v2, v1] = v3 * v3
+    # CHECK-NEXT:             scf.yield_()
     # CHECK-NEXT:     with scf.for_(T.index(0), T.index(1), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 4}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
     # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))

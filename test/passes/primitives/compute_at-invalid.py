@@ -320,3 +320,36 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
         with T.block("update"):
             vi, vj = T.axis.remap("SS", [i, j])
             A[vi, vj] = C[vi, vj] + T.float32(3)
+
+
+# -----
+
+
+# Lanes take turns at each k: sums would be started again in the middle.
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'Y' adds to the same elements in several lanes of 'j_1'}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'Y = sch.get_block("Y")',
+                'C = sch.get_block("C")',
+                "i_1, j_1 = sch.get_loops(C)",
+                "sch.vectorize(j_1)",
+                "sch.compute_at(Y, j_1)",
+            ]
+        }
+    )
+    Y = T.alloc_buffer((4,), "float32")
+    for i, k in T.grid(4, 8):
+        with T.block("Y"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + A[vi, vk]
+    for i, j in T.grid(4, 32):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = Y[vi] + B[vi, vj]

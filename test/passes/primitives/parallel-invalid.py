@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, tir as T
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{parallel(k): 'k' reduces in block 'C' (vk): steps that are shared by threads would add to the same elements; rfactor it, or decompose the reduction and choose another loop}}
+# expected-error@+1 {{parallel(k): 'k' reduces in block 'C' (vk): steps that are shared by threads would add to the same elements; rfactor it, whose block has a loop that adds to elements of its own, or choose another loop}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

@@ -343,3 +343,67 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+# A step makes a part of a line, and not where another one begins.
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{what one step of 'i_j_fused_0' makes of 'B' is no range of each dimension, which 'C' could go on with}}
+def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(B)",
+                "i_j_fused = sch.fuse(i, j)",
+                "i_j_fused_0, i_j_fused_1 = sch.split(i_j_fused, [None, 4])",
+                "sch.reverse_compute_at(C, i_j_fused_0)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((12, 30), "float32")
+    for i, j in T.grid(12, 30):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(12, 30):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+# -----
+
+
+# A step makes every tenth element.
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{what one step of 'j_1_1' makes of 'B' is no range of each dimension, which 'C' could go on with}}
+def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(B)",
+                "j_0, j_1 = sch.split(j, [None, 10])",
+                "sch.reorder(j_1, j_0)",
+                "sch.reverse_compute_at(C, j_1)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((12, 30), "float32")
+    for i, j in T.grid(12, 30):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(12, 30):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)

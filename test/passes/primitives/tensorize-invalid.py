@@ -182,8 +182,8 @@ def f(A: T.Buffer((4, 7), "float32"), B: T.Buffer((7, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'vi' is (4*i_j_fused_0 + i_j_fused_1)//8, which does not go step by step inside of the loop}}
-def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+# expected-error@+1 {{'vi' is (8*i_j_fused_0 + i_j_fused_1)//12, which does not go step by step inside of the loop}}
+def f(A: T.Buffer((8, 12), "float32"), B: T.Buffer((8, 12), "float32")):
     T.func_attr(
         {
             "tir.schedule": [
@@ -191,12 +191,12 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
                 'B = sch.get_block("B")',
                 "i, j = sch.get_loops(B)",
                 "f = sch.fuse(i, j)",
-                "f_0, f_1 = sch.split(f, [None, 4])",
+                "f_0, f_1 = sch.split(f, [None, 8])",
                 'sch.tensorize(f_1, "lit.row")',
             ]
         }
     )
-    for i, j in T.grid(8, 8):
+    for i, j in T.grid(8, 12):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] * T.float32(2)

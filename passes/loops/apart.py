@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether the points of a block are others at each step of a loop around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...dialects.core.indices import is_below, is_never_negative
+from ...dialects.core.symbols_expr import Size, make, terms_of, variables_of
+from .ranges import factor_of, range_of, without
+from .tree import SPATIAL, Block, Loop
+
+#: Of which what an index reaches is gone through one by one.
+_MOST_STEPS = 1 << 12
+
+
+def spatial_bindings(block: Block) -> list[Size]:
+    return [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
+
+
+def keeps_apart(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
+    """Whether a block's points are known to be others at each step of a loop, whatever the loops inside do."""
+    for index in _told_by(spatial_bindings(block)):
+        factor = factor_of(index, loop.name)
+        reached = range_of(without(index, loop.name), inner)
+        if factor and reached is not None and isinstance(reached.extent, int) and reached.extent <= abs(factor):
+            return True
+    return False
+
+
+def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
+    """Whether some of a block's points are known to be the same at several steps of a loop, while loops inside run."""
+    spatial = spatial_bindings(block)
+    moving = [at for at in spatial if loop.name in variables_of(at)]
+    if block.where or len(moving) != 1 or not isinstance(loop.extent, int):
+        return False
+    names = variables_of(moving[0]) & inner.keys()
+    if any(at is not moving[0] and not variables_of(at).isdisjoint(names) for at in spatial):
+        return False
+    apart = {0}
+    for name in names:
+        factor, extent = factor_of(moving[0], name), inner[name]
+        if factor is None or not isinstance(extent, int) or len(apart) * extent > _MOST_STEPS:
+            return False
+        apart = {each + factor * step for each in apart for step in range(1 - extent, extent)}
+    by = factor_of(moving[0], loop.name)
+    return by is not None and any(by * step in apart for step in range(1, loop.extent))
+
+
+def _told_by(indices: Sequence[Size]) -> list[Size]:
+    """These, and what they tell of: of what is known how often a number goes into it, and what is left, it is known."""
+    found = list(indices)
+    for each in list(indices) * len(indices):
+        for monomial, factor in terms_of(each).items():
+            if len(monomial) != 1 or monomial[0].kind != "%":
+                continue
+            (whole, by), rest = monomial[0].args, each - make({monomial: factor})
+            if whole // by in found and is_never_negative(rest) and is_below(rest, factor):
+                found.append(whole * factor + rest)
+                found.append(whole)
+    return found

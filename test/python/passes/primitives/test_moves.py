@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks that move compute what is there, no more: what they would go over beyond is another step's."""
+
+from __future__ import annotations
+
+from schedule_kernels import check, kernel
+
+import relax_mlir as rx
+
+
+def test_what_a_step_leaves_out_is_left_out_by_its_reader() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    i, _ = sch.get_loops(sch.get_block("B"))
+    outer, inner = sch.split(i, [2, 8])
+    sch.split(inner, [None, 3])
+    sch.reverse_compute_at(sch.get_block("C"), outer)
+    assert "for ax0, ax1 in T.grid(8, 30)" in sch.show()
+    check(kernel("chain"), sch)
+
+
+def test_lines_that_a_step_makes_whole() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    outer, _ = sch.split(sch.fuse(*sch.get_loops(sch.get_block("B"))), [None, 60])
+    sch.reverse_compute_at(sch.get_block("C"), outer)
+    check(kernel("chain"), sch)
+
+
+def test_guards_by_iters_go_along() -> None:
+    """What rfactor's factors go too far for is beyond the buffer, wherever the block runs."""
+    sch = rx.Schedule(kernel("rows").module())
+    block = sch.get_block("B")
+    part = sch.rfactor(sch.split(sch.get_loops(block)[1], [None, 16])[1], 1)
+    sch.compute_at(part, sch.get_loops(block)[0])
+    assert "if ax0_1 + 16*ax1_1 < 33:" in sch.show(), sch.show()
+    check(kernel("rows"), sch)
