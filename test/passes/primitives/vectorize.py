@@ -409,3 +409,25 @@ class Module:
             with T.block("B"):
                 vi = T.axis.spatial(2, i)
                 B[vi] = A[vi] * A[vi]
+
+    # Where rows are others from lane to lane, lanes run one after the other.
+    # CHECK-LABEL: def places_that_move(
+    # CHECK:     B[0] = A[arith.index_cast(arith.maxsi(I_1[0], 0), T.index), 0] * 2.0
+    # CHECK-NEXT:     B[1] = A[arith.index_cast(arith.maxsi(I_1[1], 0), T.index), 1] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def places_that_move(A: T.Buffer((8, 2), "float32"), I: T.Buffer((2,), "int64"), B: T.Buffer((2,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "sch.vectorize(i)",
+                ]
+            }
+        )
+        for i in range(2):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                B[vi] = A[T.max(I[vi], T.int64(0)), vi] * T.float32(2)

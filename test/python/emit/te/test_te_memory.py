@@ -73,7 +73,10 @@ def test_scan_of_two_first_steps(steps: int) -> None:
     m = te.var("m")
     x, state = te.placeholder((m,), "int32", name="X"), te.placeholder((m,), "int32", name="S")
     update = te.compute((m,), lambda t: state[t - 1] + state[te.max(t - 2, 0)], name="next")
-    states = te.scan(te.compute((2,), lambda t: 1, name="first"), update, state)
+    first = te.compute((2,), lambda t: 1, name="first")
+    states = te.scan(first, update, state)
+    plain = te.scan(first, te.compute((m,), lambda t: 2), state)
+    assert "arith.minsi" in str(te.create_prim_func([x, plain]))  # of the first steps those that there are
     assert run([x, states], np.zeros(steps, "int32")).tolist() == [1, 1, 2, 3, 5, 8, 13][:steps]
 
 

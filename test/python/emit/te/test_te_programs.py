@@ -86,11 +86,12 @@ def test_guards_of_loops_of_one_step_or_none() -> None:
 
 def test_nothing_to_reduce_gives_the_identity() -> None:
     n = te.var("n")
-    x, empty, open_axis = te.placeholder((n, 4), name="x"), te.reduce_axis((0, 0), "e"), te.reduce_axis((0, n), "o")
-    strided = te.compute((2,), lambda i: te.sum(x[0, 2 * empty + i], axis=empty), name="strided")
+    x, fixed = te.placeholder((n, 4), name="x"), te.placeholder((4,), name="fixed")
+    empty, open_axis = te.reduce_axis((0, 0), "e"), te.reduce_axis((0, n), "o")
+    strided = te.compute((2,), lambda i: te.sum(fixed[2 * empty + i], axis=empty), name="strided")
     lowest = te.compute((4,), lambda j: te.max(x[open_axis, j], axis=open_axis), name="lowest")
     start = te.compute((4,), lambda j: te.min(x[open_axis, j], axis=open_axis, init=7.5), name="start")
-    found = run([x, strided, lowest, start], np.zeros((0, 4), "float32"))
+    found = run([x, fixed, strided, lowest, start], np.zeros((0, 4), "float32"), FIVE[:4])
     assert [each.tolist() for each in found] == [[0, 0], [-np.inf] * 4, [7.5] * 4]
 
 
@@ -219,6 +220,22 @@ def test_loops_and_checks_in_a_function() -> None:
         assert np.from_dlpack(main(FIVE, places)).tolist() == expected
         with pytest.raises(IndexError, match=r"test_te_programs.py:\d+: too far: 9"):
             main(FIVE, np.array([0, 1, 2, 3, 9], "int32"))
+
+
+def test_places_known_to_be_inside_are_operands() -> None:
+    x = te.placeholder((9,), name="x")
+    places: list[Any] = [
+        lambda i: 8 - i,
+        lambda i: 2 * i,
+        lambda i: i * 2,
+        lambda i: (i + 7) // 2,
+        lambda i: (i - 4) % 9,
+    ]
+    for place in places:
+        y = te.compute((5,), lambda i: x[place(i)], name="y")  # noqa: B023  # it is called at once
+        assert "tensor.extract" not in str(te.create_prim_func([x, y]))
+        array = np.arange(9, dtype="float32")
+        np.testing.assert_array_equal(run([x, y], array), place(np.arange(5)))
 
 
 def test_an_index_too_long_to_be_kept_as_text() -> None:
