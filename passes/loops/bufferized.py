@@ -6,7 +6,16 @@ from __future__ import annotations
 from ...bindings.ir import Module as MlirModule
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, functions_in, has_body, made_by, operations_of, parent_of, symbol_name
+from ...bindings.navigation import (
+    body_of,
+    functions_in,
+    has_body,
+    made_by,
+    operations_in,
+    operations_of,
+    parent_of,
+    symbol_name,
+)
 from ...dialects.tir.prim_func import SCHEDULE
 from ...emit import linalg
 from ..core.pipeline import Pipeline
@@ -54,7 +63,8 @@ def _keep_apart(function: Operation) -> None:
 
 def _is_filling(op: Operation) -> bool:
     """Whether it makes a tensor of nothing, but for numbers."""
-    return all(not isinstance(operand.type, ir.RankedTensorType) for operand in _inputs(op))
+    reads = any(inner.name == "tensor.extract" for inner in operations_in(op))
+    return not reads and all(not isinstance(operand.type, ir.RankedTensorType) for operand in _inputs(op))
 
 
 def _inputs(op: Operation) -> list[Value]:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
-from ...support.registry import NamedRegistry
+from ...support.registry import Named, NamedRegistry
 from .bufferized import Scratch
 from .ranges import guards, range_of
 from .scalars import Compute, Element, Expr
@@ -74,6 +74,11 @@ def register_tensor_intrin(name: str, description: Any) -> Callable[[Callable[..
         return emit
 
     return register
+
+
+def all_intrins() -> list[Named[TensorIntrin]]:
+    """Every one, sorted by name, with its place."""
+    return _INTRINS.all()
 
 
 def find_intrin(name: str) -> TensorIntrin:

@@ -72,8 +72,10 @@ def _check(edit: Edit, block: Block, grown: set[str]) -> None:
         problem = f"'{block.name}' adds up no products, to which zeros would add nothing"
         edit.refuse(f"{problem}: pad no iter of its reduction")
     for name in reduced:
-        if not any(name in map(str, block.accesses[number].indices) for number in factors):
-            edit.refuse(f"no factor goes along '{name}', so that zeros behind its end would not be there")
+        other = [block.accesses[number] for number in factors if name not in map(str, block.accesses[number].indices)]
+        if other:
+            problem = f"'{other[0].buffer.name}' does not go along '{name}': 0 times what it holds, behind the end"
+            edit.refuse(f"{problem}, is no 0 where that is infinite")
 
 
 def _factors(expr: Expr) -> list[int] | None:

@@ -150,6 +150,17 @@ def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
     return [schedule for schedules in found for schedule in sorted(schedules, key=lambda each: each.is_own)]
 
 
+def all_schedules(target: str | None = None) -> list[Schedule]:
+    """Every schedule, sorted by what it is for; with a target those that it tries, in their order for each subject."""
+    if target is None:
+        load_schedules(all_targets())
+        return _SCHEDULES.all()
+    chain = schedules_chain(target)
+    load_schedules(chain)
+    found = (_SCHEDULES.tried(subject, [(step.name,)]) for subject in sorted(_SCHEDULES.entries) for step in chain)
+    return [schedule for schedules in found for schedule in sorted(schedules, key=lambda each: each.is_own)]
+
+
 def schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
     """The schedules to try for a PrimFunc."""
     pattern = op_pattern(function)

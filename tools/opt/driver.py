@@ -219,9 +219,12 @@ def _information(arguments: Arguments) -> str | None:
         return told
     if arguments["list-passes"]:
         return listing.passes_text()
+    if arguments["list-primitives"]:
+        return listing.primitives_text()
     for option, table in (
         ("list-legalizations", listing.legalizations_text),
         ("list-intrinsics", listing.intrinsics_text),
+        ("list-schedules", listing.schedules_text),
     ):
         if arguments[option] is not None:
             return table(arguments[option] or None)

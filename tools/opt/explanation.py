@@ -17,7 +17,7 @@ from ...passes.intrinsics.registry import all_intrinsic_rules
 from ...passes.layout.registry import find_layout_rule
 from ...passes.legalize.rules import all_rules
 from ...passes.relax_canonicalize import Canonicalize
-from ...passes.schedule.registry import all_plan_rules
+from ...passes.schedule.registry import all_plan_rules, all_schedules
 from ...support.errors import RelaxError
 from ...support.registry import place_of, table
 from ...support.suggest import suggest
@@ -134,5 +134,8 @@ def _rules(row: Operator) -> Iterator[tuple[str, str, str]]:
         if intrinsic.op == name:
             words = [intrinsic.target, intrinsic.kind, "fast-math" * intrinsic.fast_math, *intrinsic.dtypes]
             yield "intrinsic", " ".join(filter(None, words)), intrinsic.place
+    for schedule in all_schedules():
+        if schedule.subject == name:
+            yield "schedule", schedule.target, schedule.place
     for plan in all_plan_rules() if rules else ():
         yield "plans of its loops", f"{plan.target} {plan.name}", plan.place

@@ -17,6 +17,7 @@ from ...passes.core.options import describe_type, format_value, option_fields
 from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
+from ...passes.schedule.registry import all_schedules
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .. import command_line
@@ -111,6 +112,30 @@ def legalizations_text(target: str | None) -> str:
 def intrinsics_text(target: str | None) -> str:
     """The same for the rules of intrinsics."""
     return intrinsics_table(target).rstrip("\n") + "\n"
+
+
+def schedules_text(target: str | None) -> str:
+    """What schedules are for, whose they are, and where; for a target those that it tries, the first one first."""
+    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target)]
+    return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
+
+
+def primitives_text() -> str:
+    """The steps of rx.Schedule as they are called, and the intrinsics that tensorize takes."""
+    from ...passes.loops.intrins import all_intrins  # seldom asked for, and all that schedules need with it
+    from ...passes.primitives.registry import find_primitive, primitive_names
+
+    lines = ["Steps of schedules:"]
+    for name in primitive_names():
+        primitive = find_primitive(name)
+        plain = primitive.signature.replace(return_annotation=primitive.signature.empty, parameters=[
+            each.replace(annotation=each.empty) for each in primitive.signature.parameters.values()
+        ])  # fmt: skip
+        told = " ".join((primitive.function.__doc__ or "").partition("\n\n")[0].split())
+        lines.append(_row(f"{name}{plain}", told, 2))
+    lines += ["", "Intrinsics that tensorize takes:"]
+    lines += [_row(intrin.name, intrin.place, 2) for intrin in all_intrins()] or ["  none"]
+    return "\n".join(lines) + "\n"
 
 
 def irdl_text(name: str) -> str:

@@ -59,6 +59,8 @@ OPTIONS: dict[str, Option] = {
     "explain-op": Option("text", _LIST, "tell all that is known of an operator, of a dialect written in Python or of ONNX: arguments, what passes know of it, where its inference, gradient and rules are written", "operator"),
     "list-legalizations": Option("text", _LIST, "list which operator has a rule that lowers it, for which target, written where; with a target, the rule that it tries first", "target", bare=""),
     "list-intrinsics": Option("text", _LIST, "the same for scalar functions inside of kernels, as tir.exp", "target", bare=""),
+    "list-schedules": Option("text", _LIST, "list for which operators, structures (@) and patterns there is a schedule, for which target, written where; with a target in the order in which they are tried", "target", bare=""),
+    "list-primitives": Option("flag", _LIST, "list the steps of rx.Schedule, and the intrinsics that tensorize takes", default=False),
     "dump-irdl": Option("text", _LIST, "print a dialect written in Python as IRDL, for --irdl-file of mlir-opt", "dialect"),
     **COMMON_OPTIONS,
 }  # fmt: skip

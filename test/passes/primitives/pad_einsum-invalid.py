@@ -229,7 +229,7 @@ def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{no factor goes along 'vj', so that zeros behind its end would not be there}}
+# expected-error@+1 {{'A' does not go along 'vj': 0 times what it holds, behind the end, is no 0 where that is infinite}}
 def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
     T.func_attr(
         {
