@@ -33,23 +33,6 @@
 // HELP-NEXT: top-down=true {{ *}}Seed the worklist
 // HELP: max-iterations=10 {{ *}}Max. iterations
 
-// RUN: relax-opt --list-schedules=llvm --load-plugin=%S/../../examples/conv_relu.py | FileCheck %s --check-prefix=SCHEDULES
-// SCHEDULES: out_ewise_fusable {{ +}}llvm {{ +}}llvm/schedule.py:
-// SCHEDULES: own.conv_relu {{ +}}llvm {{ +}}{{.*}}conv_relu.py:
-// RUN: relax-opt --list-schedules | FileCheck %s --check-prefix=ALL
-// ALL: elemwise {{ +}}gpu {{ +}}gpu/schedule.py:
-// ALL: elemwise {{ +}}llvm {{ +}}llvm/schedule.py:
-// RUN: not relax-opt --list-schedules=llvn 2>&1 | FileCheck %s --check-prefix=NO-TARGET
-// NO-TARGET: relax-opt: error: unknown target 'llvn'; did you mean 'llvm'?
-
-// RUN: relax-opt --list-primitives --load-plugin=%S/../passes/primitives/Inputs/tensor_intrins.py | FileCheck %s --check-prefix=PRIMITIVES
-// PRIMITIVES: Steps of schedules:
-// PRIMITIVES: bind(loop, thread_axis) {{ +}}Has blocks of
-// PRIMITIVES: split(loop, factors, preserve_unit_iters=True)
-// PRIMITIVES-NEXT: Makes several loops of one
-// PRIMITIVES: Intrinsics that tensorize takes:
-// PRIMITIVES: lit.tile {{ +}}{{.*}}tensor_intrins.py:
-
 // RUN: relax-opt -h > %t.short
 // RUN: relax-opt --help > %t.long
 // RUN: cmp %t.short %t.long
