@@ -57,14 +57,24 @@ def _free_released() -> None:
         except IndexError:  # another thread was faster
             return
         forget()
-        context = owner.context
-        # Two are this function's own; each of our modules has one; everything else is somebody's handle.
-        if handed_out and sys.getrefcount(context) - 2 > _owners[id(context)]:
+        if handed_out and _is_used(owner):
             _released.append((owner, forget, handed_out))
             continue
+        context = owner.context
         _owners[id(context)] -= 1
         if not _owners[id(context)]:
             del _owners[id(context)]
+
+
+def _is_used(owner: Module) -> bool:
+    """Whether somebody has a handle of a module's context, or a block or region of the module itself."""
+    context = owner.context
+    # Two are this function's own; each of our modules has one; everything else is somebody's handle.
+    if sys.getrefcount(context) - 2 > _owners[id(context)]:
+        return True
+    # Blocks hold the operation that they are in, and handles that are made of them later nothing.
+    operation = owner.operation
+    return sys.getrefcount(operation) - 2 > isinstance(owner, OpView)
 
 
 class Handles:

@@ -77,6 +77,19 @@ def test_a_handle_keeps_its_module_in_memory(way: str) -> None:
     assert shown(handle) == before
 
 
+@pytest.mark.parametrize("way", ["body", "module operation"])
+def test_what_is_made_of_a_handle_later_keeps_the_module_in_memory(way: str) -> None:
+    """Blocks of the module itself hold its operation, not its context."""
+    handle = WAYS[way](rx.Module.parse(TEXT))
+    fill_memory()
+    function = (handle if way == "body" else handle.regions[0].blocks[0]).operations[0]
+    del handle
+    owners = [owner for owner, _, _ in handles._released]
+    assert any(owner.context is function.operation.context for owner in owners)
+    fill_memory()
+    assert "relax.exp" in str(function)
+
+
 def test_values_of_a_builder_keep_their_module_in_memory() -> None:
     values = twice_exp()[1]
     gc.collect()
