@@ -171,7 +171,11 @@ def _known(sizes: Iterable[Size]) -> list[int]:
 
 
 def _taken(buffer: Buffer, shape: Sequence[int], state: State, is_own: bool) -> Value:
-    """Memory of each thread, or of the block."""
+    """Memory of each thread, or of the block: as many lines as LLVM may load at once where it needs fewer elements."""
+    if shape and not is_own:
+        line = math.prod(shape[1:]) * max(getattr(buffer.element, "width", 64) // 8, 1)
+        least = _MOST_AT_ONCE // math.gcd(_MOST_AT_ONCE, line) if line else 1
+        shape = [-(-shape[0] // least) * least, *shape[1:]]
     type_ = ir.MemRefType.get(list(shape), buffer.element)
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
     with ir.InsertionPoint.at_block_begin(state.stack):

@@ -117,7 +117,7 @@ class Module:
     # CHECK-LABEL: def fewer_threads(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
-    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((1, 3), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((4, 3), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
     # CHECK-NEXT:             v2 = arith.remui(v1, 8)
     # CHECK-NEXT:             v3 = arith.divui(v1, 8)
@@ -159,7 +159,7 @@ class Module:
     # CHECK-LABEL: def of_the_first_thread(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
-    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:             v0 = memref.alloc(T.Buffer((4,), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:             v1 = gpu.thread_id(T.index, dimension=I.attr("#gpu<dim x>"))
     # CHECK-NEXT:             v2 = arith.remui(v1, 8)
     # CHECK-NEXT:             v3 = arith.divui(v1, 8)

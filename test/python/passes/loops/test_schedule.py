@@ -93,6 +93,19 @@ def test_any_name_can_stand_in_a_text(name: str) -> None:
     assert rx.Schedule(module, trace=sch.trace).show() == sch.show()
 
 
+def test_what_has_two_readers_is_one_block() -> None:
+    """Also where all that it reads is read at places that are computed."""
+    a = te.placeholder((6,), name="A")
+    b = te.compute((6,), lambda i: te.if_then_else(i >= 1, a[i - 1], 0.0), name="B")
+    c = te.compute((6,), lambda i: b[i] * 2.0, name="C")
+    d = te.compute((6,), lambda i: b[i] + c[i], name="D")
+    sch = rx.Schedule(te.create_prim_func([a, d]))
+    assert [block.name for tree in sch.trees() for block in tree.blocks()] == ["B", "C", "D"]
+    array = np.arange(6, dtype="float32")
+    result = np.from_dlpack(rx.compile(sch.mod)["main"](array))
+    np.testing.assert_array_equal(result, 3 * np.concatenate([[0], array[:-1]]))
+
+
 def test_a_script_keeps_the_schedule() -> None:
     sch, _, (i, *_) = product()
     sch.split(i, [None, 4])
