@@ -47,11 +47,11 @@ def _box_of_places(moves: Sequence[Size], extents: Mapping[str, int], where: Lim
     points = dict(zip(extents, grid[:, is_there], strict=True))
     place, found = numpy.zeros(int(is_there.sum()), "int64"), []
     for move in moves if len(place) else ():
-        index = numpy.broadcast_to(evaluated(move, points), place.shape)
-        low, high = int(index.min()), int(index.max())
+        at = numpy.broadcast_to(evaluated(move, points), place.shape)
+        low, high = int(at.min()), int(at.max())
         found.append(Range(low, high - low + 1))
-        place = place * (high - low + 1) + index - low
-    whole = prod(each.extent for each in found)  # type: ignore[misc]  # numbers
+        place = place * (high - low + 1) + at - low
+    whole = prod(each.extent for each in found)
     return found if len(place) and len(numpy.unique(place)) == whole else None
 
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
@@ -28,7 +28,8 @@ _TRAPPING = frozenset(
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
 
-class Lanes(NamedTuple):
+@dataclass(frozen=True)
+class Lanes:
     """The loop whose steps run at once."""
 
     name: str

@@ -259,8 +259,9 @@ class Writer:
             at = substituted(last.value, point)
             if state.lanes.name not in variables_of(at):
                 return loops.load(memory, *indices)
+            others = map(number, indices[:-1])
             first = self._size(at, state.with_known(state.lanes.name, 0))
-            return vectors.load(_row(memory, state.lanes), memory, *indices[:-1], first, mask=mask)
+            return vectors.load(_row(memory, state.lanes), memory, *others, first, mask=mask)
 
         lanes = state.lanes.count if state.lanes else 0
         evaluation = Evaluation(elements, index, load, lanes, contract=block.is_reduction)
