@@ -12,8 +12,8 @@ from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 
 #: Operations that a function may come to; more take LLVM minutes.
 MOST_OPERATIONS = 1 << 14
-#: Those that a function like exp becomes.
-_OF_FUNCTION = 128
+#: Those that a function like exp becomes, and what a loop costs.
+_OF_FUNCTION, _OF_LOOP = 128, 16
 
 
 def code_size(tree: Tree) -> int:
@@ -28,8 +28,9 @@ def _of_nodes(nodes: Sequence[Node], lanes: Lanes | None, extents: Mapping[str, 
         elif node.kind == VECTORIZED and isinstance(node.extent, int):
             total += _of_nodes(node.body, Lanes(node.name, node.extent), extents)
         else:
-            again = node.extent if node.kind == UNROLLED and isinstance(node.extent, int) else 1
-            total += again * _of_nodes(node.body, lanes, extents)
+            inner = _of_nodes(node.body, lanes, extents)
+            is_unrolled = node.kind == UNROLLED and isinstance(node.extent, int)
+            total += inner * int(node.extent) if is_unrolled else inner + _OF_LOOP  # type: ignore[arg-type]
     return total
 
 

@@ -230,6 +230,11 @@ def test_code_is_counted_where_it_is_asked_for() -> None:
     sch.unroll(j)
     with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): it comes to .* operations of code, 16384 at most"):
         sch.unroll(i)
+    sch, _, (i, j, _) = product()
+    sch.unroll(j)
+    many = sch.split(i, [1, 32])[1]
+    with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): it comes to .* operations of code"):
+        sch.unroll(many)  # so many loops
     sch, _, (i, j, k) = product()
     sch.unroll(j), sch.unroll(k)
     with pytest.raises(rx.RelaxError, match=r"vectorize\(i\): it comes to .* operations of code"):
