@@ -175,12 +175,13 @@ class Schedule:
         bound = self._bound(primitive, arguments, options)
         shown = self._shown(primitive, bound)
         function = self._chosen(primitive, bound, shown)
-        edit = Edit(self._tree(function), self._gone.setdefault(function, {}))
-        before = _names(edit.tree)
+        tree = self._tree(function)
+        edit = Edit(tree, self._gone.setdefault(function, {}))
         try:
             made = self._changed(primitive, edit, bound, shown)
-            _check_size(edit, self._tree(function), self._most_operations)
+            _check_size(edit, tree, self._most_operations)
         except Refused as refusal:
+            edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
             shown_loops = "the loops as they stand:\n" + "\n".join(f"    {line}" for line in at)
             raise located_error(
@@ -188,7 +189,7 @@ class Schedule:
             ) from None
         self._check_tensorized(function, edit, shown)
         self._trees[function] = edit.tree
-        for name in before - _names(edit.tree):
+        for name in _names(tree) - _names(edit.tree):
             self._gone[function][name] = f"{shown} took it away"
         results = tuple(made) if isinstance(made, (list, tuple)) else (made,) if made is not None else ()
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)

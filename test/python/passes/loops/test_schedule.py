@@ -255,6 +255,17 @@ def test_refusals_show_the_loops_that_they_are_about() -> None:
         assert shown.count("T.block") == 1 and 'T.block("C")' in shown
 
 
+def test_refusals_show_the_loops_as_they_were() -> None:
+    """Also where what a step would make of them is the reason."""
+    sch, _, (i, j, _) = product()
+    before = sch.show()
+    sch.unroll(j)
+    with pytest.raises(rx.RelaxError) as error:
+        sch.unroll(sch.split(i, [1, 64])[1])
+    assert "for i_0, i_1 in T.grid(1, 64):" in str(error.value) and "T.unroll(64)" not in str(error.value)
+    assert before != sch.show()
+
+
 def test_unknown_steps_are_told_apart() -> None:
     sch, *_ = product()
     with pytest.raises(AttributeError, match="a schedule has no 'splitt'; did you mean 'split'"):
