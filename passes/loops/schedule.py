@@ -227,7 +227,7 @@ class Schedule:
         try:
             bound = primitive.signature.bind(*arguments, **options)
         except TypeError as error:
-            raise RelaxError(f"{primitive.name}{primitive.signature}: {error}") from None
+            raise RelaxError(f"{primitive.usage}: {error}") from None
         for name, value in bound.arguments.items():
             expected = primitive.signature.parameters[name].annotation
             bound.arguments[name] = self._argument(f"{primitive.name}: '{name}'", expected, value)

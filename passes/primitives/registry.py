@@ -34,6 +34,16 @@ class Primitive(NamedTuple):
     #: Without the edit.
     signature: inspect.Signature
 
+    @property
+    def usage(self) -> str:
+        """How it is called: `split(loop, factors, preserve_unit_iters=True)`."""
+        parameters = [each.replace(annotation=each.empty) for each in self.signature.parameters.values()]
+        return f"{self.name}{inspect.Signature(parameters)}"
+
+    @property
+    def summary(self) -> str:
+        return " ".join((self.function.__doc__ or "").partition("\n\n")[0].split())
+
 
 class Refused(Exception):
     """Why a step cannot be done."""

@@ -128,11 +128,7 @@ def primitives_text() -> str:
     lines = ["Steps of schedules:"]
     for name in primitive_names():
         primitive = find_primitive(name)
-        plain = primitive.signature.replace(return_annotation=primitive.signature.empty, parameters=[
-            each.replace(annotation=each.empty) for each in primitive.signature.parameters.values()
-        ])  # fmt: skip
-        told = " ".join((primitive.function.__doc__ or "").partition("\n\n")[0].split())
-        lines.append(_row(f"{name}{plain}", told, 2))
+        lines.append(_row(primitive.usage, primitive.summary, 2))
     lines += ["", "Intrinsics that tensorize takes:"]
     lines += [_row(intrin.name, intrin.place, 2) for intrin in all_intrins()] or ["  none"]
     return "\n".join(lines) + "\n"
