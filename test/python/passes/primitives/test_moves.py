@@ -18,6 +18,18 @@ def test_what_a_step_leaves_out_is_left_out_by_its_reader() -> None:
     check(kernel("chain"), sch)
 
 
+def test_steps_at_which_nothing_is_made_are_left_out() -> None:
+    """Else a reader would go on with rows of a later step, which other threads may be at."""
+    sch = rx.Schedule(kernel("chain").module())
+    i, _ = sch.get_loops("B")
+    outer, inner = sch.split(i, [None, 4])
+    _, last = sch.split(inner, [None, 3])
+    sch.reverse_compute_at("C", last)
+    assert sch.show().count("T.where(3*i_1_1_0 + i_1_1_1 < 4") == 2
+    sch.parallel(outer)
+    check(kernel("chain"), sch)
+
+
 def test_lines_that_a_step_makes_whole() -> None:
     sch = rx.Schedule(kernel("chain").module())
     outer, _ = sch.split(sch.fuse(*sch.get_loops(sch.get_block("B"))), [None, 60])
