@@ -74,7 +74,9 @@ def _is_used(owner: Module) -> bool:
         return True
     # Blocks hold the operation that they are in, and handles that are made of them later nothing.
     operation = owner.operation
-    return sys.getrefcount(operation) - 2 > isinstance(owner, OpView)
+    # Two are this function's own; a view of an operation has one, where MLIR's modules make a new one.
+    own = 3 if isinstance(owner, OpView) else 2
+    return sys.getrefcount(operation) > own
 
 
 class Handles:

@@ -299,8 +299,8 @@ class Writer:
             return loops.load(memory, *at)
         if is_row_of(moves):
             memory, at = self._at(access, first)
-            row = vectors.vector_of(state.lanes.count, memory.type.element_type)
-            return vectors.load(row, memory, *at, mask=mask, alignment=self._alignment(access, state))
+            row, alignment = _row(memory, state.lanes), self._alignment(access, state)
+            return vectors.load(row, memory, *at, mask=mask, alignment=alignment)
         return self._gathered(access, state, mask)
 
     def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:

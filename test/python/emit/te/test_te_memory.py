@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm_ffi
 from te_running import random, run
 
 import relax_mlir as rx
@@ -120,7 +121,6 @@ def test_extern_of_several_types() -> None:
 
 
 def test_extern_of_a_packed_function() -> None:
-    tvm_ffi = pytest.importorskip("tvm_ffi", reason="packed functions are tvm-ffi's")
 
     def fill(source: Any, target: Any) -> None:
         np.from_dlpack(target)[:] = np.from_dlpack(source)[::-1]
