@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, OpView, Value
+from ...bindings.navigation import is_used_once
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.symbols import Dim, dim_sub
 from ...dialects.relax.infer.sizes import at_least
@@ -48,11 +49,15 @@ def _is_empty(tensor: Value, axis: int) -> bool:
 
 
 def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """concat(a, concat(b, c)) along one axis is concat(a, b, c)."""
+    """concat(a, concat(b, c)) along one axis is concat(a, b, c), where nobody else reads the inner one.
+
+    Else both would copy b and c: of concats in a row that take the one before each, the last would have all pieces.
+    """
     parts: list[Value] = []
     for tensor in op.tensors:
         inner = defining_op(tensor, "relax.concat")
-        parts += inner.tensors if inner is not None and _same_axis(op.axis, inner.axis, tensor) else [tensor]
+        is_own = inner is not None and is_used_once(tensor) and _same_axis(op.axis, inner.axis, tensor)
+        parts += inner.tensors if is_own else [tensor]
     return _concat(op, parts) if len(parts) > len(op.tensors) else None
 
 

@@ -30,7 +30,7 @@ from .plan import Plan, points_of_step
 from .vector_access import divided, least, values
 
 if TYPE_CHECKING:
-    from .vector_nest import Step
+    from .vector_step import Step
 
 #: Where more steps than these share weights, the first one's waiting is not worth an instruction in each.
 _MOST_STEPS = 64

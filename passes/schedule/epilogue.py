@@ -17,6 +17,9 @@ from .plan import Plan
 from .vector_access import is_lanewise
 from .vector_body import check_body
 
+#: A longer epilogue takes more instructions than it takes to store a vector and to load it again, by far.
+_LONG = 16
+
 
 @dataclass(frozen=True)
 class Epilogue:
@@ -107,6 +110,18 @@ def check_lanes(op: StructuredOp, vector: int) -> None:
     """Raises Decline where what the epilogue reads besides would be fetched lane by lane."""
     if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
         raise Decline("what it reads besides lies across the vectors")
+
+
+def is_long(epilogue: Epilogue) -> bool:
+    """Whether it computes so much that its code matters: a sigmoid, not a bias or a bound."""
+    computed = sum(inner.name != "arith.constant" for inner in operations_of(epilogue.op.block))
+    return computed > _LONG
+
+
+def reads_where_it_writes(op: StructuredOp, epilogue: Epilogue) -> bool:
+    """Whether an input of it goes along with the results, so that these may be written over it, one by one."""
+    places = op.accesses[op.output_start]
+    return any(operand is not None and op.accesses[operand] == places for operand in epilogue.operands)
 
 
 # ---- before ----

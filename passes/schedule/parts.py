@@ -7,12 +7,15 @@ axes. The tensor that it is a part of has none: its axes are joined first, and t
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import constant_of, made_by, users_of
-from ...emit.structured import DYNAMIC
+from ...emit import linalg
+from ...emit.structured import DYNAMIC, StructuredOp
 from ..lower_calls.memrefs import Extent, times
 
 _SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
@@ -105,3 +108,39 @@ def _changed(value: Value) -> Value | None:
     if (generic := made_by(value, "linalg.generic")) is not None:
         return generic.operands[len(generic.operands) - len(generic.results) + value.result_number]
     return None
+
+
+def fills_border(op: StructuredOp) -> bool:
+    """Whether it fills a part of known size where the tensor has none: less than what lies inside."""
+    slices = [made_by(output, _SLICE) for output in op.outputs]
+    is_fill = all(not shape for shape in op.shapes[: op.input_count]) and not op.reductions
+    return is_fill and all(slice_ is not None and _is_known_part(slice_) for slice_ in slices)
+
+
+def _is_known_part(slice_: Operation) -> bool:
+    place, shape = Place.of(slice_), slice_.operands[0].type.shape
+    return any(known == DYNAMIC and isinstance(size, int) for size, known in zip(place.sizes, shape, strict=True))
+
+
+def loop_size(op: StructuredOp, dim: int) -> Extent:
+    """A loop's size as it was computed, so that factors of it show: rows of whole vectors have no part of one."""
+    known = op.sizes[dim]
+    if known is not None:
+        return known
+    operand, axis = op.places_of(dim)[0]
+    return _extent(op.operands[operand], axis)
+
+
+def _extent(value: Value, axis: int) -> Extent:
+    known = value.type.shape[axis]
+    if known != DYNAMIC:
+        return int(known)
+    maker = made_by(value, _SLICE, "tensor.collapse_shape")
+    if maker is None or maker.name == _SLICE and maker.operands[0].type.rank != value.type.rank:
+        return linalg.size(value, axis).value
+    if maker.name == _SLICE:
+        return Place.of(maker).sizes[axis]
+    group = [int(each.value) for each in maker.attributes["reassociation"][axis]]
+    extents = [_extent(maker.operands[0], each) for each in group]
+    dynamic = [extent for extent in extents if not isinstance(extent, int)]
+    return times(functools.reduce(times, dynamic), math.prod(each for each in extents if isinstance(each, int)))

@@ -24,6 +24,7 @@ from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from ..lower_calls.memrefs import Extent
 from .fitting import can_be_shared
+from .parts import fills_border
 from .plan import Parallel, Plan, points_of_step
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
@@ -50,7 +51,7 @@ def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
 
 def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
     """How many grains there are, and the plan, if threads share a loop; None where that is not worth it."""
-    if not can_be_shared(op, dim) or dim in dict(plan.blocks):
+    if not can_be_shared(op, dim) or dim in dict(plan.blocks) or fills_border(op):
         return None
     around = [each for each in plan.order[: plan.order.index(dim)] if op.sizes[each] != 1]
     # Steps of a reduction would be as many regions: a loop around them is shared instead.

@@ -29,7 +29,8 @@ from .state import State
 from .tiles import outer_sums, size_of_sum
 from .vector_access import divided, least, less, transposed, values
 from .vector_body import hoisted_zero, read_vector, write_vector
-from .vector_nest import Nest, Ranges, Step
+from .vector_nest import Nest, Ranges
+from .vector_step import Step
 
 #: The memory that the loops take with them, in the order in which they do.
 _COLUMNS, _ROWS, _SUMS = "columns", "rows", "sums"

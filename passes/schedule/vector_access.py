@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
+from ...bindings.navigation import constant_of, made_by
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index, constant, select
@@ -354,7 +355,21 @@ def floor_to(size: Extent, step: int) -> Extent:
     """The largest multiple of step that is not above the size."""
     if isinstance(size, int):
         return size - size % step
-    return size if step == 1 else less(size, _binary("arith.remui", size, step))
+    return size if _is_multiple(size, step) else less(size, _binary("arith.remui", size, step))
+
+
+def in_steps(size: Extent, step: int) -> Extent:
+    """A size that is known to be a multiple of step, written as one: `floor_to` sees it."""
+    if isinstance(size, int) or step == 1:
+        return size
+    return _binary("arith.muli", _binary("arith.divui", size, step), step)
+
+
+def _is_multiple(size: Value, step: int) -> bool:
+    """Whether a size is written as a multiple of step."""
+    product = made_by(size, "arith.muli")
+    factor = None if product is None else constant_of(product.operands[1])
+    return step == 1 or (factor is not None and factor % step == 0)
 
 
 def divided(size: Extent, divisor: int) -> Extent:

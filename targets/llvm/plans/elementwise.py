@@ -7,6 +7,7 @@ from ....bindings.ir import Value
 from ....bindings.navigation import made_by
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
+from ....passes.schedule.parts import fills_border
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise, is_transposed, loop_between
 from ....passes.schedule.vector_body import widest_bits
@@ -42,6 +43,8 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
         is_scattered = any(is_lanewise(op, vector, operand) for operand in range(op.output_start, len(op.operands)))
         tile, lanes = 1, min(lanes, _MOST_LANES_SCATTERED if is_scattered else MOST_LANES_ONE_BY_ONE)
+    if fills_border(op):
+        tile = 1  # it takes no time, and compiling it does
     return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
 
 
