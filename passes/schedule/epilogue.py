@@ -118,12 +118,6 @@ def is_long(epilogue: Epilogue) -> bool:
     return computed > _LONG
 
 
-def reads_where_it_writes(op: StructuredOp, epilogue: Epilogue) -> bool:
-    """Whether an input of it goes along with the results, so that these may be written over it, one by one."""
-    places = op.accesses[op.output_start]
-    return any(operand is not None and op.accesses[operand] == places for operand in epilogue.operands)
-
-
 # ---- before ----
 
 

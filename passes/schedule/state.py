@@ -28,8 +28,8 @@ class State(NamedTuple):
     #: What rows of zeros would add, where that is taken away from the sums; `is_of_zeros` where it is computed.
     of_zeros: Mapping[Point, Value] | None = None
     is_of_zeros: bool = False
-    #: Whether results are written before the epilogue, which goes over them afterwards.
-    is_unfinished: bool = False
+    #: Where the epilogue waits for several steps, the rows of results that are kept for it before this one.
+    kept_before: Extent | None = None
 
     def at(self, dim: int, start: Extent, count: int, position: Extent) -> State:
         starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)

@@ -32,8 +32,17 @@ class Nest(Computation):
     def emit(self) -> list[Value]:
         """The values of the outputs, computed before the operation."""
         ranges = [(0, loop_size(self.op, dim)) for dim in self.op.dims]
-        results = self._block(0, ranges, [*self.op.outputs, *self._new_panel(None)])
+        results = self._block(0, ranges, [*self.op.outputs, *self._new_results(None), *self._new_panel(None)])
         return results[: len(self.op.outputs)]
+
+    def _new_results(self, dim: int | None) -> list[Value]:
+        """Memory for what an epilogue goes over, if it is new in this loop, or (None) around all of them.
+
+        It goes through the loops inside between the outputs and the panel.
+        """
+        parallel = self.plan.parallel
+        is_new = self.finish_dim is not None and dim == (None if parallel is None else parallel.dim)
+        return [self.new_results()] if is_new else []
 
     def _new_panel(self, dim: int | None) -> list[Value]:
         """The panel, if it is new in this loop, or (None) around all of them.
@@ -88,11 +97,13 @@ class Nest(Computation):
         return run_steps(0, size, grain, share, outputs, 1)
 
     def _each(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
-        dim = self.plan.order[level]
+        dim, count = self.plan.order[level], len(self.op.outputs)
 
         def inside(new: State, carried: list[Value]) -> list[Value]:
-            new, values = self._entered(dim, ranges, new, [*carried, *self._new_panel(dim)])
-            return self._loop(level + 1, ranges, new, values)[: len(carried)]
+            kept, panel = self._new_results(dim), self._new_panel(dim)
+            new, values = self._entered(dim, ranges, new, [*carried[:count], *kept, *carried[count:], *panel])
+            after = self._loop(level + 1, ranges, new, values)
+            return [*after[:count], *after[count + len(kept) :][: len(carried) - count]]
 
         return self._steps(dim, ranges[dim], state, inside, outputs)
 
@@ -100,7 +111,7 @@ class Nest(Computation):
         """What the loops inside of a step begin with."""
         if dim != self.plan.vector:
             return state, values
-        values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, state, values)]
+        values = self._fill_panel(ranges, state, values)
         if self.dots is not None and self.dots.is_turned and self._shares_columns():
             state = state._replace(of_zeros=self._of_zeros(ranges, state, values))
         return state, values
@@ -117,7 +128,7 @@ class Nest(Computation):
         start, size = range_
         segments = self.segments(dim, size)
         # What whole tiles leave is little: one loop finishes the results of all shorter ones.
-        shorter = segments[1:] if self.is_finished_along(dim) and len(segments) > 2 else []
+        shorter = segments[1:] if len(segments) > 2 and self._is_finished_along(dim, state) else []
         for segment in segments:
 
             def inside(
@@ -125,7 +136,7 @@ class Nest(Computation):
             ) -> list[Value]:
                 new = state.at(dim, plus(start, position), points, position)
                 if segment in shorter:
-                    new = new._replace(is_unfinished=True)
+                    new = new._replace(kept_before=less(position, shorter[0].start))
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, segment.left(size, position) if segment.rest else None)
                 elif self.plan.tiles is not None and dim == self.plan.tiles.dim:
@@ -142,8 +153,16 @@ class Nest(Computation):
             grain = self._grain(dim, segment.step) if is_shared else None
             values = run_steps(segment.start, segment.stop, segment.step, inside, values, grain)
         if shorter:
-            values = Step(self, state.at(dim, start, 1, 0)).finish_along(dim, shorter[0].start, size, values)
+            first = shorter[0].start
+            rest = Step(self, state.at(dim, plus(start, first), 1, first))
+            values = rest.finish_kept(less(size, first), values)
         return values
+
+    def _is_finished_along(self, dim: int, state: State) -> bool:
+        """Whether a long epilogue goes along it, the innermost loop around registers."""
+        around = self.plan.order[: len(self.plan.order) - self.plan.carried]
+        is_inside = self.plan.vector in around[:-1] and dim == around[-1]
+        return is_inside and dim == self.finish_dim and state.lanes == self.plan.lanes
 
     def _grain(self, dim: int, step: int) -> int | None:
         """How many steps of a loop one thread takes at a time; None where one does them all."""
@@ -152,10 +171,11 @@ class Nest(Computation):
             return None
         return parallel.grain // step
 
-    def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
+    def _fill_panel(self, ranges: Ranges, state: State, values: list[Value]) -> list[Value]:
+        """With the panel, if there is one, filled: it is the last of the values."""
         panel = self.plan.panel
         if panel is None or panel.is_packed:
-            return []
+            return values
         start, size = ranges[panel.dim]
         filled = [values[-1]]
         for segment in groups(size, 1, group_of(self.plan, panel.dim)):
@@ -166,7 +186,7 @@ class Nest(Computation):
                 return [Step(self, new).copy_to_panel(panel.operand, panels[0])]
 
             filled = run_steps(segment.start, segment.stop, segment.step, copy, filled)
-        return filled
+        return [*values[:-1], *filled]
 
     def segments(self, dim: int, size: Extent) -> list[Segment]:
         tile, group = self.plan.tile.get(dim, 1), group_of(self.plan, dim)

@@ -4,25 +4,27 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
+from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
-from ..lower_calls.memrefs import Extent, plus
+from ..lower_calls.memrefs import Extent, as_value, plus, times
 from .ahead import fetch_ahead
 from .combiner import Combiner, combiners
 from .dots import Dots, packed_operand
-from .epilogue import Epilogue, is_long, reads_where_it_writes
+from .epilogue import Epilogue, is_long
 from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
 from .segments import run_steps
 from .state import State
 from .vector_access import Access, Point, divided, loop_between
-from .vector_body import Given, Lanes, is_vector, widening_of
+from .vector_body import Given, Lanes, hoisted_zero, is_vector, read_vector, widening_of, write_vector
 
 
 class Computation:
@@ -46,26 +48,35 @@ class Computation:
         #: For each output how partial results become one; empty where lanes stay apart.
         self.combiners = list(reducing)
         self.hoisted: dict[object, Value] = {}
-        #: Whether a long epilogue goes over results that have been written as they are.
-        self.finishes_later = epilogue is not None and self._can_finish_later(epilogue)
+        self.finish_dim = self._loop_of_epilogue()
         #: What lies as panels, or groups, need it already.
         packed = packed_operand(plan, dots)
         self.packed = None if packed is None else packed_source(op.operands[packed])
         #: The loops, those last whose steps read other vectors.
         self.point_order = sorted(op.dims, key=self._changes_vectors)
 
-    def _can_finish_later(self, epilogue: Epilogue) -> bool:
-        op, place, vector = self.op, self.op.output_start, self.plan.vector
-        if not is_long(epilogue) or reads_where_it_writes(op, epilogue) or vector in op.reductions:
-            return False
-        is_kept_whole = op.block.arguments[op.input_count].type == op.element(place)
-        return is_kept_whole and loop_between(op, vector, place, self.plan.tile) is None
+    def _loop_of_epilogue(self) -> int | None:
+        """The loop along which a long epilogue goes over what registers held; None where each has code of its own.
 
-    def is_finished_along(self, dim: int) -> bool:
-        """Whether it is the innermost loop around registers, with vectors outside: results are finished along it."""
-        around = self.plan.order[: len(self.plan.order) - self.plan.carried]
-        is_inside = self.plan.vector in around[:-1] and dim == around[-1]
-        return self.finishes_later and is_inside and self.op.uses(self.op.output_start, dim)
+        A store and a load more for each vector are little beside it, and there is less code to compile and to fetch.
+        """
+        op, plan = self.op, self.plan
+        if (
+            self.epilogue is None
+            or not is_long(self.epilogue)
+            or plan.vector in op.reductions
+            or plan.tiles is not None
+        ):
+            return None
+        if loop_between(op, plan.vector, op.output_start, plan.tile) is not None:
+            return None
+        dims = [dim for dim in plan.tile if dim != plan.vector and op.uses(op.output_start, dim) and plan.tile[dim] > 1]
+        return max(dims, key=lambda dim: plan.tile[dim], default=None)
+
+    def new_results(self) -> Value:
+        """Memory for what the registers of a tile held."""
+        count = math.prod(points for dim, points in self.plan.tile.items() if dim not in self.op.reductions)
+        return linalg.empty([count, self.plan.lanes], self.op.block.arguments[self.op.input_count].type)
 
     def _changes_vectors(self, dim: int) -> bool:
         with_vectors = (operand for operand in range(self.op.input_count) if self.op.uses(operand, self.plan.vector))
@@ -265,43 +276,42 @@ class Step:
     def write(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         if self._reduces_lanes:
             return self._write_finished(self._reduced(values, outputs), outputs)
-        if not self.nest.finishes_later:
+        dim, state = self.nest.finish_dim, self.state
+        if state.kept_before is not None:
+            return self._keep(values, outputs)
+        if dim is None or state.counts[dim] == 1 or state.lanes != self.nest.plan.lanes:
             return self._write_finished(values, outputs)
-        kept = self._keep(values, outputs)
-        if self.state.is_unfinished:
-            return kept
-        dim = self._longest_loop()
-        return self.finish_along(dim, 0, self.state.counts[dim], kept)
+        return self.finish_kept(state.counts[dim], self._keep(values, outputs))
 
     def _keep(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
-        """Writes the accumulators as they are."""
-        (written,), place = outputs, self.op.output_start
+        """Puts what the registers hold where the epilogue finds it, in rows along its loop."""
+        written, place = list(outputs), len(self.op.outputs)
+        before = self.state.kept_before or 0
         for (_, point), value in zip(self._slots(), values, strict=True):
-            written = self.access.store(value, place, point, written)
-        return [written]
+            written[place] = write_vector(value, written[place], self._place_of_kept(before, point))
+        return written
 
-    def _longest_loop(self) -> int:
-        """The loop of which the step has most points, beside the vectors'."""
-        counts = [
-            0 if dim in self.op.reductions or dim == self.vector else c for dim, c in enumerate(self.state.counts)
-        ]
-        return counts.index(max(counts))
+    def _place_of_kept(self, before: Extent, point: Point) -> list[Value]:
+        """Where a point's result is kept, the rows before its tile counted."""
+        assert self.nest.finish_dim is not None
+        row, column, width = plus(before, point[self.nest.finish_dim]), 0, 1
+        for dim in self.op.parallels:
+            if dim != self.nest.finish_dim:
+                column, width = column * self.state.counts[dim] + point[dim], width * self.state.counts[dim]
+        return [as_value(plus(times(row, width), column)), as_value(0)]
 
-    def finish_along(self, dim: int, start: Extent, stop: Extent, outputs: list[Value]) -> list[Value]:
-        """Has the epilogue read what accumulators have left, along a loop from here on, and writes what it makes of it.
+    def finish_kept(self, rows: Extent, outputs: Sequence[Value]) -> list[Value]:
+        """Has the epilogue read rows of what is kept, the first of which is for this step's place."""
+        dim, state, (written, kept, *others) = self.nest.finish_dim, self.state, outputs
+        assert dim is not None
+        zero = hoisted_zero(self.op, kept.type.element_type, self.nest.hoisted)
 
-        A store and a load more for each vector are little beside a long epilogue, and it is there once in place of
-        once for each vector of the tile, and of every shorter one: less code to compile and to fetch.
-        """
-        place, state = self.op.output_start, self.state
+        def finish(row: Extent, before: Value) -> list[Value]:
+            step = Step(self.nest, state.at(dim, plus(state.starts[dim], row), 1, plus(state.positions[dim], row)))
+            places = [step._place_of_kept(row, point) for _, point in step._slots()]
+            return step._write_finished([read_vector(kept, place, state.lanes, zero) for place in places], [before])
 
-        def finish(position: Extent, before: Value) -> list[Value]:
-            there = plus(state.starts[dim], position), 1, plus(state.positions[dim], position)
-            step = Step(self.nest, state.at(dim, *there))
-            kept = [step.access.load(place, point, before) for _, point in step._slots()]
-            return step._write_finished(kept, [before])
-
-        return run_steps(start, stop, 1, finish, outputs)
+        return [*run_steps(0, rows, 1, finish, [written]), kept, *others]
 
     def _write_finished(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         """What the epilogue makes of each result, or the results themselves, in their places."""
