@@ -100,7 +100,8 @@ class Nest(Computation):
         dim, count = self.plan.order[level], len(self.op.outputs)
 
         def inside(new: State, carried: list[Value]) -> list[Value]:
-            kept, panel = self._new_results(dim), self._new_panel(dim)
+            kept = self._new_results(dim) if new.kept_before is None else []
+            panel = self._new_panel(dim)
             new, values = self._entered(dim, ranges, new, [*carried[:count], *kept, *carried[count:], *panel])
             after = self._loop(level + 1, ranges, new, values)
             return [*after[:count], *after[count + len(kept) :][: len(carried) - count]]
@@ -125,11 +126,14 @@ class Nest(Computation):
         values: list[Value],
     ) -> list[Value]:
         """A loop: `values = body(state there, values)` for each of its steps."""
-        start, size = range_
+        (start, size), count = range_, len(self.op.outputs)
         segments = self.segments(dim, size)
         # What whole tiles leave is little: one loop finishes the results of all shorter ones.
         shorter = segments[1:] if len(segments) > 2 and self._is_finished_along(dim, state) else []
+        tail_results = self._new_results(dim) if shorter else []
         for segment in segments:
+            if segment in shorter[:1]:
+                values = [*values[:count], *tail_results, *values[count:]]
 
             def inside(
                 position: Extent, *carried: Value, segment: Segment = segment, points: int = segment.points
@@ -156,6 +160,7 @@ class Nest(Computation):
             first = shorter[0].start
             rest = Step(self, state.at(dim, plus(start, first), 1, first))
             values = rest.finish_kept(less(size, first), values)
+            values = [*values[:count], *values[count + len(tail_results) :]]
         return values
 
     def _is_finished_along(self, dim: int, state: State) -> bool:

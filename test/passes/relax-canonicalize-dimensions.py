@@ -150,6 +150,20 @@ class Module:
         together = R.concat((a, b, c))
         return three, alone, with_none, whole, stacked, together
 
+    # What others read of a concat is copied once: the next one takes it whole.
+    # CHECK-LABEL: def concat_read_twice(
+    # CHECK: ) ->
+    # CHECK-NEXT: two: R.Tensor((8,), "float32") = R.concat((x, y))
+    # CHECK-NEXT: three: R.Tensor((12,), "float32") = R.concat((two, x))
+    # CHECK-NEXT: return two, three
+    @R.function
+    def concat_read_twice(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor((8,), "float32"), R.Tensor((12,), "float32")
+    ):
+        two = R.concat((x, y))
+        three = R.concat((two, x))
+        return two, three
+
     # An end of the size itself is the end, as an expression too.
     # CHECK-LABEL: def slice_up_to_symbol(
     # CHECK: ) ->
