@@ -22,6 +22,7 @@ from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals,
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.schedule.sharing import share_places
+from .unique_few import group_few
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.
 FIRSTS, COUNTS, INVERSE = "firsts", "counts", "inverse"
@@ -120,8 +121,12 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: 
         store(count.to("i64"), found, 0)
 
     def by_value(sorter: Sorter) -> None:
+        few, groups = group_few(items, dtype, (FIRSTS, COUNTS, INVERSE), results, sorter)
+        finish(when(few, lambda: groups, lambda: sort_all(sorter), [ir.IndexType.get()])[0])
+
+    def sort_all(sorter: Sorter) -> Number:
         in_order = sorter.sort(total, lambda i: [i, load(items, 0, i, 0)], lambda a, b: precedes(a[1], b[1], dtype))
-        finish(_number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results))
+        return _number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results)
 
     def by_slice(sorter: Sorter) -> None:
         order, same = slice_order(items, dtype, before, after)

@@ -105,6 +105,22 @@ def test_every_size(numbers: list[int], is_sorted: bool) -> None:
     check(ran(data, sorted=is_sorted, symbols=[("n",)], **ALL), reference(data, is_sorted=is_sorted))
 
 
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint16"])
+@pytest.mark.parametrize("distinct", [511, 512, 513])
+def test_as_many_as_a_table_has_and_more(distinct: int, dtype: str, is_sorted: bool) -> None:
+    """Up to 512 distinct elements are found by a hash table, more by sorting: alike with NaN and both zeros."""
+    random = numpy.random.default_rng(distinct)
+    data = numpy.concatenate([numpy.arange(distinct), random.integers(0, distinct, 1500)])
+    random.shuffle(data)
+    data = (data * 127 - 500).astype(dtype)
+    if dtype == "float32":
+        data[data == data.max()] = numpy.nan
+        data[::7] = numpy.where(data[::7] == data[0], -0.0, data[::7])
+    assert abs(len(numpy.unique(data)) - distinct) <= 1
+    check(ran(data, sorted=is_sorted, **ALL), reference(data, is_sorted=is_sorted))
+
+
 def test_sizes_that_nobody_knows() -> None:
     data = several("int32", (3, 9))
     check(ran(data, symbols=[(None, 9)], **ALL), reference(data))
