@@ -13,7 +13,8 @@ from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op
 from ...bindings.patterns import Outcome, Pattern, Rewriter
-from ...dialects.core.infos import is_int
+from ...dialects.core.codec import encode
+from ...dialects.core.infos import TensorInfo, is_int
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import const
 from ...dialects.relax.infer.einsum import parse_subscripts
@@ -201,12 +202,11 @@ def _is_one_along(side: Shifted, axes: Axes) -> bool:
 def _sums(op: OpView, left: Shifted, right: Shifted, axes: tuple[Axes, Axes]) -> Value | None:
     left, right = _unsigned(_signed(left)), _signed(right)
     if op.operation.name != "relax.matmul":
-        right = _subtracted_from_weights(right)
-        if right.zero_point is not None:
+        if not _is_summed_once(op):
+            right = _subtracted_from_weights(right)
+        if right.zero_point is not None and known(right.zero_point) is None:
             return None
-        left, right = _in_fours(op, left, right, axes[1])
-        data = _padded(op, left)
-        return None if data is None else _of_windows(op, data, left, right, axes[1])
+        return _of_windows(op, left, right, axes[1])
     type_ = with_dtype(op.operation.results[0], "i32")
     sums: Value | None = _again(op, left.numbers, right.numbers, {})
     for one, other, own in ((right, Shifted(left.numbers), axes[0]), (left, right, axes[1])):
@@ -286,7 +286,7 @@ def _unsigned(side: Shifted) -> Shifted:
 
 
 def _subtracted_from_weights(side: Shifted) -> Shifted:
-    """Sums of data under windows would cost as much as the convolution: weights that are no bytes have 16 bits."""
+    """Weights that are no bytes with 16 bits, where sums of data under windows would cost as much as all the rest."""
     elements = known(side.numbers)
     zero = None if side.zero_point is None else known(side.zero_point)
     if elements is None or zero is None:
@@ -294,14 +294,19 @@ def _subtracted_from_weights(side: Shifted) -> Shifted:
     return Shifted(_constant(elements.astype("int32") - zero, "int16"))
 
 
-def _in_fours(op: OpView, data: Shifted, weights: Shifted, axes: Axes) -> tuple[Shifted, Shifted]:
+def _is_summed_once(op: OpView) -> bool:
+    """Whether all output channels have the same windows, so that sums under them are the work of one channel."""
+    return op.operation.name in ("relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d") and op.groups == 1
+
+
+def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shifted]:
     """Both with channels of zeros behind where some are missing: so many bytes are multiplied at a time.
 
     A picture has three.
     """
     elements, found = known(weights.numbers), channel_axes(op)
     shape = shape_of(data.numbers)
-    if elements is None or found is None or shape is None or op.groups > 1 or weights.zero_point is not None:
+    if elements is None or found is None or shape is None or op.groups > 1:
         return data, weights
     channels, _, (_, inputs, *_) = found
     missing = -elements.shape[inputs] % _AT_A_TIME
@@ -312,7 +317,7 @@ def _in_fours(op: OpView, data: Shifted, weights: Shifted, axes: Axes) -> tuple[
     behind = [(0, missing if axis == inputs else 0) for axis in range(elements.ndim)]
     pads = [each for axis in range(len(shape)) for each in (0, missing if axis == channels else 0)]
     wider = relax["nn.pad"](data.numbers, pad_width=pads)
-    return data._replace(numbers=wider), Shifted(const(numpy.pad(elements, behind)))
+    return data._replace(numbers=wider), weights._replace(numbers=const(numpy.pad(elements, behind)))
 
 
 def _padded(op: OpView, data: Shifted) -> Value | None:
@@ -333,12 +338,48 @@ def _sides(window: object) -> tuple[int, int]:
     return (0, 0) if window is None else (window.before, window.after)  # type: ignore[attr-defined]
 
 
-def _of_windows(op: OpView, data: Value, left: Shifted, right: Shifted, axes: Axes) -> Value | None:
+def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value | None:
+    data, weights = _in_fours(op, left, right)
+    padded = _padded(op, data)
+    if padded is None:
+        return None
     padding = {} if left.zero_point is None else {"padding": ints([0] * len(op.padding))}
-    sums = _again(op, data, right.numbers, padding)
-    if left.zero_point is None:
-        return sums
+    sums: Value | None = _again(op, padded, weights.numbers, padding)
     result = op.operation.results[0]
-    by_channel = spread(_summed(right, axes, keepdims=False), axes.result, len(shape_of(result) or ()))
-    less = _negative_product(by_channel, left.zero_point)
-    return checked("relax.add", [sums, less], with_dtype(result, "i32"))
+    rank, type_ = len(shape_of(result) or ()), with_dtype(result, "i32")
+    if right.zero_point is not None:
+        # Channels that are only there to fill up fours have borders of the zero point as well: they are not summed.
+        own = padded if data is left else _padded(op, left)
+        under = None if own is None else _under_windows(op, own, right.numbers, padding)
+        less = None if under is None else _negative_product(under, _along(right.zero_point, axes, rank))
+        sums = None if less is None or sums is None else checked("relax.add", [sums, less], type_)
+    if left.zero_point is None or sums is None:
+        return sums
+    by_channel = spread(_summed(right, axes, keepdims=False), axes.result, rank)
+    return checked("relax.add", [sums, _negative_product(by_channel, left.zero_point)], type_)
+
+
+def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
+    """Constant zero points of weights where the result has their channels."""
+    elements = known(zero_point)
+    assert elements is not None
+    flat = _constant(elements.reshape(-1), "int32")
+    return _constant(elements.reshape(()), "int32") if elements.size == 1 else spread(flat, axes.result, rank)
+
+
+def _under_windows(op: OpView, data: Value, weights: Value, padding: dict[str, ir.Attribute]) -> Value | None:
+    """The sums of the data under each window: channels are added first, then what lies under it of the one that is
+    left."""
+    found, taps = channel_axes(op), shape_of(weights)
+    if found is None or taps is None:
+        return None
+    channels, place, (outputs, inputs, *_) = found
+    import numpy
+
+    added = relax["sum"](as_i32(data), axis=[channels], keepdims=True)
+    ones = numpy.ones([1 if axis in (outputs, inputs) else size for axis, size in enumerate(taps)], "int32")
+    operation, result = op.operation, op.operation.results[0]
+    attributes = {**dict(operation.attributes.items()), "out_dtype": dtype_attribute("i32", result), **padding}
+    sizes = tuple(1 if axis == place else size for axis, size in enumerate(shape_of(result) or ()))
+    type_ = encode(TensorInfo(sizes, "i32"), result.context)
+    return made(operation.name, [added, const(ones)], type_, attributes).results[0]
