@@ -53,21 +53,41 @@ class Module:
         b = R.dequantize(w, R.const(0.5, "float32"), R.const(128, "uint8"))
         return R.nn.conv2d(a, b, padding=[1, 1, 1, 1])
 
-    # Data that convolutions pad lie within their zero point; weights that are no bytes without theirs have 16 bits.
+    # Data that convolutions pad lie within their zero point. Weights that are no bytes without theirs keep it: it is
+    # taken off by what lies under each window, all channels added first.
     # CHECK-LABEL: def padded(
     # CHECK-NEXT: pad_0: {{.*}} = R.nn.pad(
     # CHECK-NEXT: x, pad_width=(0, 0, 0, 0, 1, 1, 1, 1), pad_value=7.0,
     # CHECK-NEXT: )
     # CHECK-NEXT: conv2d_0: {{.*}} = R.nn.conv2d(
-    # CHECK-NEXT: pad_0, R.const({{\[\[\[\[4\]\]\], \[\[\[205\]\]\]\]}}, "int16"), padding=(0, 0, 0, 0), out_dtype="int32",
+    # CHECK-NEXT: pad_0, R.const({{\[\[\[\[-124\]\]\], \[\[\[77\]\]\]\]}}, "int8"), padding=(0, 0, 0, 0), out_dtype="int32",
     # CHECK-NEXT: )
-    # CHECK-NEXT: {{.*}} = R.add(conv2d_0, R.const({{\[\[\[-28\]\], \[\[-1435\]\]\]}}, "int32"))
+    # CHECK-NEXT: {{.*}} = R.astype(pad_0, dtype="int32")
+    # CHECK-NEXT: {{.*}} = R.sum(astype_0, axis=(1,), keepdims=True)
+    # CHECK-NEXT: conv2d_1: {{.*}} = R.nn.conv2d(
+    # CHECK-NEXT: sum_0, R.const({{\[\[\[\[1\]\]\]\]}}, "int32"), padding=(0, 0, 0, 0), out_dtype="int32",
+    # CHECK-NEXT: )
+    # CHECK-NEXT: {{.*}} = R.multiply(conv2d_1, R.const(128, "int32"))
+    # CHECK-NEXT: {{.*}} = R.add(conv2d_0, multiply_0)
+    # CHECK-NEXT: {{.*}} = R.add(add_0, R.const({{\[\[\[-28\]\], \[\[-1435\]\]\]}}, "int32"))
     @R.function
     def padded(x: R.Tensor(("n", 1, 4, 4), "uint8")) -> R.Tensor(("n", 2, 6, 6), "float32"):
         a = R.dequantize(x, R.const(0.5, "float32"), R.const(7, "uint8"))
         w = R.const([[[[4]]], [[[205]]]], "uint8")
         b = R.dequantize(w, R.const(0.5, "float32"), R.const(0, "uint8"))
         return R.nn.conv2d(a, b, padding=[1, 1, 1, 1])
+
+    # A depthwise one would do all of its work twice: its weights have 16 bits.
+    # CHECK-LABEL: def depthwise(
+    # CHECK: R.const({{\[\[\[\[4\]\]\], \[\[\[205\]\]\]\]}}, "int16")
+    # CHECK-NOT: R.sum
+    # CHECK: return
+    @R.function
+    def depthwise(x: R.Tensor(("n", 2, 4, 4), "uint8")) -> R.Tensor(("n", 2, 4, 4), "float32"):
+        a = R.dequantize(x, R.const(0.5, "float32"), R.const(7, "uint8"))
+        w = R.const([[[[4]]], [[[205]]]], "uint8")
+        b = R.dequantize(w, R.const(0.5, "float32"), R.const(0, "uint8"))
+        return R.nn.conv2d(a, b, groups=2)
 
     # Nothing is constant here: both zero points are sums of what the other side has.
     # CHECK-LABEL: def attention(
