@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..support.argument_types import types_checked
 from ..support.callbacks import enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, error_at
@@ -97,6 +98,7 @@ class Legality:
 class Conversion:
     """Patterns and legality of one conversion. It can be run on any number of operations."""
 
+    @types_checked
     def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32, advice: str = ""):
         """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies.
 
@@ -112,6 +114,9 @@ class Conversion:
         self.is_opaque: Callable[[Operation], bool] | None = None
         #: Asked before patterns are: the values for an operation's results, of legal ones made before it, or None.
         self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<conversion {self.name}: patterns for {', '.join(sorted(self.patterns)) or 'nothing yet'}>"
 
     def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
         """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""

@@ -200,7 +200,11 @@ class NamedRegistry(Registry[Named[Thing]]):
 
 def names_of(name: str | Sequence[str]) -> list[str]:
     """One name or several, as registrations take them."""
-    return [name] if isinstance(name, str) else list(name)
+    if isinstance(name, str):
+        return [name]
+    if not isinstance(name, Sequence) or not all(isinstance(each, str) for each in name):
+        raise RelaxError(f"expected a name, or a list of names, got {type(name).__name__} {name!r}")
+    return list(name)
 
 
 def table(*rows: Sequence[str]) -> str:

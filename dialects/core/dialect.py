@@ -21,6 +21,7 @@ from ...bindings.irdl import (
     without_clashes,
 )
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
+from ...support.argument_types import types_checked
 from ...support.blaming import place_of_caller
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
@@ -280,7 +281,7 @@ def _caller_family() -> str:
 
 
 def _check_namespace(name: str) -> None:
-    if not name.isidentifier() or name != name.lower():
+    if not isinstance(name, str) or not name.isidentifier() or name != name.lower():
         raise RelaxError(f"'{name}' is no dialect name: lower-case letters, digits and '_' only")
     if name in _DIALECTS:
         raise RelaxError(f"dialect '{name}' is declared twice")
@@ -319,6 +320,7 @@ def _row(full_name: str) -> Operator | None:
     return found
 
 
+@types_checked
 def find_op(full_name: str) -> Operator:
     """The definition of an operator by its full name, `relax.nn.conv2d`."""
     found = _row(full_name)

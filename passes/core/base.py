@@ -85,7 +85,10 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
     What is raised inside leaves it as it was, unless nobody asks for that.
     """
     # A module's own, which does not count as handed out.
-    operation = getattr(target, "_owner", target).operation.operation
+    holder = getattr(target, "_owner", target)
+    if not hasattr(holder, "operation"):
+        raise RelaxError(f"passes run on a Module or an operation, got {type(target).__name__} {target!r:.60}")
+    operation = holder.operation.operation
     if anchor not in ("any", operation.name):
         raise RelaxError(f"the pipeline runs on {anchor}, but it was given a {operation.name}")
     # The passes may have come with a plug-in, after the module.

@@ -15,6 +15,7 @@ from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.verification import verify_functions
+from ...support.argument_types import types_checked
 from ...support.callbacks import enters
 from ...support.errors import RelaxError
 from ...support.plugins import plugin_problems
@@ -80,6 +81,7 @@ Step = Union[Pass, Upstream, Group]  # noqa: UP007  # Group is declared with Ste
 class Pipeline:
     """Passes in order. From text, or from pass objects and texts; checked as a whole before anything runs."""
 
+    @types_checked
     def __init__(
         self,
         passes: str | Pass | External | Iterable[Pass | External | str],

@@ -17,12 +17,14 @@ from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
 from ...bindings.rewriting import Decline, blaming_at
 from ...dialects.core.rules import OperatorRule, OperatorRules
+from ...support.argument_types import types_checked
 
 #: `definition(op, *operands)` returns a value, or one for each result.
 Function = TypeVar("Function", bound=Callable[..., Any])
 _DECOMPOSITIONS = OperatorRules("a decomposition", f"{__package__}.definitions")
 
 
+@types_checked
 def register_decomposition(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
     """Registers a function as what an operator (or several) is in terms of others; use it as a decorator.
 

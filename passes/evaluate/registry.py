@@ -20,6 +20,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info
 from ...dialects.core.opdef import Call
 from ...dialects.core.symbols import SymbolError
+from ...support.argument_types import types_checked
 from ...support.blaming import blaming
 from ...support.registry import Registry, names_of
 from .elements import NotKnown, is_symbolic, typed
@@ -51,6 +52,7 @@ _EVALUATIONS = Registry[Evaluation](
 )
 
 
+@types_checked
 def register_evaluation(op: str | Sequence[str], *, symbols: bool = False) -> Callable[[Function], Function]:
     """Registers a function as what an operator (or several) makes of known elements; use it as a decorator.
 

@@ -11,6 +11,7 @@ from ...bindings.ir import Operation, OperationBase, OpView, Value
 from ...bindings.navigation import ancestors, users_of
 from ...bindings.patterns import Pattern, Rewriter
 from ...bindings.rewriting import Outcome, blaming_at, function_name
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .compiled import matcher
@@ -30,6 +31,7 @@ Replacement = Callable[[Match], Outcome]
 _known: WeakKeyDictionary[Rewriter, KnownPrimFuncs] = WeakKeyDictionary()
 
 
+@types_checked
 def rewrite(
     pattern: GraphPattern,
     replacement: Replacement | GraphPattern,

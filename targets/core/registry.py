@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...dialects.core.dialect import all_ops
 from ...passes.core.options import option_name, split_options
 from ...passes.core.stages import Stages
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.suggest import suggest
@@ -77,6 +78,7 @@ _loaded_modules: set[str] = set()
 _asked_for: ContextVar[tuple[str, ...]] = ContextVar("_asked_for", default=())
 
 
+@types_checked
 def register_target(target: Target) -> Target:
     """Makes a target known. Refuses a taken name, parents that nobody knows, and what is no backend."""
     if not target.name.replace("_", "").replace("-", "").isalnum():
@@ -123,6 +125,7 @@ def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
     _SOURCES.append(source)
 
 
+@types_checked
 def find_target(name: str) -> Target:
     """The target of a name. Raises RelaxError with the nearest one."""
     if name not in _TARGETS:
