@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from .errors import RelaxError, told
 
 _PACKAGE = __name__.partition(".")[0]
+#: The place of all that stands in cells.
+CELL = "__main__"
 
 
 def is_ours(function: object) -> bool:
@@ -34,11 +36,14 @@ def _module_of(function: object) -> str:
 
 
 def place_of(function: Any) -> str:
-    """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name."""
+    """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name.
+
+    So is what stands in a notebook's cell: a cell that is run again is elsewhere, and declares the same things.
+    """
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code: CodeType | None = getattr(function, "__code__", None)
-    if code is None:
+    if code is None or _is_cell(str(function.__module__), code.co_filename):
         return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
     return shown_place(code.co_filename, code.co_firstlineno)
 
@@ -46,7 +51,19 @@ def place_of(function: Any) -> str:
 def place_of_caller(depth: int) -> str:
     """The same of the line that is running now: of who called the function that asks (1), of its caller (2)."""
     frame = sys._getframe(depth + 1)
+    if _is_cell(frame.f_globals.get("__name__", ""), frame.f_code.co_filename):
+        return CELL
     return shown_place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_cell(module: str, file: str) -> bool:
+    """Whether code was typed in, or is a notebook's: it has no file, or one that the notebook's kernel has made up."""
+    return module == "__main__" and ("ipykernel_" in file or not os.path.isfile(file))
+
+
+def can_be_declared_again(first: str, second: str) -> bool:
+    """Whether what was declared at a place may be declared anew at another one: where both are cells of a notebook."""
+    return first == second == CELL
 
 
 def shown_place(file: str, line: int) -> str:
