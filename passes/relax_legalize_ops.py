@@ -41,6 +41,7 @@ class LegalizeOps(Pass):
 
     #: With its options, which say what machine it is: cuda{arch=sm_90a}.
     target: str = "default"
+    #: Operators that stay as they are.
     skip_ops: tuple[str, ...] = ()
     #: What happens to operators that no rule takes: an error that names all of them, or they stay.
     unknown: Literal["error", "leave"] = "error"

@@ -34,7 +34,9 @@ class LowerIntrinsics(Pass):
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "math", "memref", "scf", "vector")
 
+    #: Whose rules say what intrinsics become, with its options.
     target: str = "llvm"
+    #: Whether rules that trade exactness for speed come first.
     fast_math: bool = False
 
     def __post_init__(self) -> None:
