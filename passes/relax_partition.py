@@ -41,7 +41,8 @@ class Partition(Pass):
     entry_functions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.codegens, (str, bytes)) or not isinstance(self.codegens, Sequence):
+        given: object = self.codegens
+        if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
             raise RelaxError(f"pass '{self.name}': codegens= is a list of names, got {self.codegens!r:.60}")
         if not self.codegens:
             raise RelaxError(f"pass '{self.name}': codegens= names no codegen")

@@ -161,7 +161,7 @@ class NamedRegistry(Registry[Named[Thing]]):
 
     def register(self, name: str, thing: Thing) -> None:
         """Refuses a name that is taken."""
-        self.add([Named(name, thing, place_of(thing))])  # type: ignore[arg-type]  # classes and functions
+        self.add([Named(name, thing, place_of(thing))])
 
     def find(self, name: Any) -> Named[Thing] | None:
         """The entry of a name, whose module is imported where it is not yet. Raises RelaxError where that fails."""

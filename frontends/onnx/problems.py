@@ -31,7 +31,7 @@ class Problem(NamedTuple):
     #: What would help, where that takes more than a line.
     help: str = ""
     #: Of an exception that a converter did not foresee; it keeps its traceback.
-    cause: Exception | None = None
+    cause: BaseException | None = None
 
     @property
     def operator(self) -> str:
@@ -105,7 +105,7 @@ class Problems:
 # ---- a node ----
 
 
-def problem_of(node: Node, found: Unsupported, cause: Exception | None = None) -> Problem:
+def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
     """A node that cannot be imported, as it is told."""
     return Problem(node.name, node.domain, node.op, node.version, found.attribute, found.reason, found.help, cause)
 
