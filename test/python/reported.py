@@ -46,13 +46,13 @@ def model(path: Path, rows: Any = "n", name: str = "plus") -> Path:
 def compiled(source: Path, *options: str) -> tuple[Path, Path]:
     """The program and the page."""
     program, report = source.with_suffix(".rxa"), source.with_suffix(".html")
-    errors: Any = _Stream()
+    errors: Any = Stream()
     arguments = [str(source), "-o", str(program), "--report", str(report), "--no-cache", *options]
     assert run(arguments, stderr=errors) == 0, errors.text
     return program, report
 
 
-class _Stream:
+class Stream:
     def __init__(self) -> None:
         self.text = ""
 

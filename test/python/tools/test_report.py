@@ -21,7 +21,7 @@ from relax_mlir.tools.report.data import Measured, Subject, report_data
 from relax_mlir.tools.report.page import page
 from relax_mlir.tools.report.roofline import UNKNOWN, Roofline
 from relax_mlir.tools.report.work import add_work, flops_of
-from reported import compiled, model
+from reported import Stream, compiled, model
 
 import relax_mlir as rx
 
@@ -33,7 +33,7 @@ VOID = frozenset({"meta", "input", "wbr", "br", "link", "img"})
 
 
 def refused(*arguments: str | Path) -> str:
-    stream: Any = _Stream()
+    stream: Any = Stream()
     assert run([str(each) for each in arguments], stdout=stream, stderr=stream) == 1
     assert "internal error" not in stream.text
     return str(stream.text)
