@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..support.argument_types import types_checked
 from ..support.callbacks import enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, error_at
@@ -29,7 +30,7 @@ from .handles import erasing
 from .ir import Attribute, Location, Operation, OpView, Type, Value
 from .mlir import ir
 from .navigation import ancestors, operations_in
-from .rewriting import UPDATED, Decline, PatternCall, function_name, op_name, replacement
+from .rewriting import UPDATED, Decline, PatternCall, blaming_at, function_name, op_name, replacement
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 
@@ -97,6 +98,7 @@ class Legality:
 class Conversion:
     """Patterns and legality of one conversion. It can be run on any number of operations."""
 
+    @types_checked
     def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32, advice: str = ""):
         """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies.
 
@@ -112,6 +114,9 @@ class Conversion:
         self.is_opaque: Callable[[Operation], bool] | None = None
         #: Asked before patterns are: the values for an operation's results, of legal ones made before it, or None.
         self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<conversion {self.name}: patterns for {', '.join(sorted(self.patterns)) or 'nothing yet'}>"
 
     def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
         """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""
@@ -259,6 +264,9 @@ class _Run:
                     outcome = function(op, list(operands), self._rewriter)
                 except Decline as decline:
                     outcome = decline
+                except (Exception, SystemExit):
+                    with blaming_at(f"pattern '{name}' for '{operation.name}'", function, operation):
+                        raise
                 if not isinstance(outcome, Decline):
                     return self._take(name, operation, outcome)
                 reasons.append((name, outcome.reason))

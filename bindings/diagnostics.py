@@ -219,13 +219,26 @@ def _from_exception(error: Any) -> list[Diagnostic]:
     return [from_mlir(info) for info in error.error_diagnostics] or [Diagnostic("error", error.message)]
 
 
-def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
+def render(diagnostic: Diagnostic, sources: Mapping[str, str], *, colored: bool = False) -> str:
     """As mlir-opt prints it: `file:line:col: error: message`, the source line, a caret."""
     named = f' ["{diagnostic.name}"]' if diagnostic.name else ""
     place = place_text(diagnostic.file, diagnostic.line, diagnostic.column) if diagnostic.line else diagnostic.file
-    first = f"{place or '<unknown>:0'}: {diagnostic.severity}: {diagnostic.message}{named}"
-    notes = [render(note, sources) for note in diagnostic.notes]
-    return "\n".join([first, *_source_lines(diagnostic, sources), *notes])
+    severity = f"{diagnostic.severity}:"
+    shown = _colored(severity, _COLORS.get(diagnostic.severity, _BOLD)) if colored else severity
+    first = f"{place or '<unknown>:0'}: {shown} {diagnostic.message}{named}"
+    lines = _source_lines(diagnostic, sources)
+    if colored and lines:
+        lines[-1] = _colored(lines[-1], _GREEN)
+    return "\n".join([first, *lines, *(render(note, sources, colored=colored) for note in diagnostic.notes)])
+
+
+_BOLD, _GREEN = "1", "1;32"
+_COLORS = {"error": "1;31", "warning": "1;35", "remark": "1;34", "note": "1;36"}
+
+
+def _colored(text: str, code: str) -> str:
+    """As terminals know colors."""
+    return f"\033[{code}m{text}\033[0m"
 
 
 def with_file_name(diagnostic: Diagnostic, name: str) -> Diagnostic:

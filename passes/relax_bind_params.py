@@ -38,7 +38,9 @@ class BindParams(Pass):
     name: ClassVar[str] = "relax-bind-params"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
+    #: The .npz file with the values, by the names of the function's parameters.
     params: str = ""
+    #: Whose parameters they are.
     function: str = "main"
     arrays: Mapping[str, Any] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 

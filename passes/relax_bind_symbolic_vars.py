@@ -25,7 +25,9 @@ class BindSymbolicVars(Pass):
 
     name: ClassVar[str] = "relax-bind-symbolic-vars"
 
+    #: What symbols are from now on, numbers or other symbols: vars={n=4 m=k}.
     vars: Mapping[str, str | int] = field(default_factory=dict)
+    #: Whose symbols they are.
     function: str = "main"
 
     def __post_init__(self) -> None:

@@ -23,10 +23,13 @@ class BundleParams(Pass):
 
     name: ClassVar[str] = "relax-bundle-params"
 
+    #: How many of the first parameters stay as they are; without it those that the function's attribute counts.
     inputs: int | None = None
+    #: Whose parameters go into one list.
     function: str = "main"
     #: What the list is called.
     params: str = "params"
+    #: Whether its results become one list, too.
     results: bool = False
 
     def __post_init__(self) -> None:

@@ -22,7 +22,9 @@ class Canonicalize(Pass):
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
+    #: Constants of more elements than this are not folded.
     fold_limit: int = 1024
+    #: How often the patterns go over the IR before this counts as endless.
     max_iterations: int = 32
 
     def __post_init__(self) -> None:

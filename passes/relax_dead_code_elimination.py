@@ -30,6 +30,7 @@ class DeadCodeElimination(Pass):
 
     name: ClassVar[str] = "relax-dead-code-elimination"
 
+    #: What has to stay, with all that it calls; without names all public functions.
     entry_functions: tuple[str, ...] = ()
 
     def run(self, op: Operation) -> None:

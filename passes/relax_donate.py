@@ -34,7 +34,9 @@ class Donate(Pass):
     name: ClassVar[str] = "relax-donate"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
 
+    #: The parameters, by name or by pattern (past*), whose memory results are written to.
     args: tuple[str, ...] = ()
+    #: Whose parameters they are.
     function: str = "main"
 
     def run(self, op: Operation) -> None:

@@ -30,6 +30,7 @@ class FuseOps(Pass):
 
     #: Calls in a group, and parameters of its function, at most.
     max_ops: int = 64
+    #: A kernel gets no more parameters than this.
     max_parameters: int = 32
     #: Whether elementwise operations go into the function of the matmul, convolution or reduction before them.
     epilogues: bool = False

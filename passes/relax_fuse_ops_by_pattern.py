@@ -39,6 +39,7 @@ class FuseOpsByPattern(Pass):
     name: ClassVar[str] = "relax-fuse-ops-by-pattern"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
 
+    #: Whose patterns are looked for, in this order.
     codegen: tuple[str, ...] = ()
     #: Constants that are matched or read go into the function; otherwise, and for codegens that are `separate`, they
     #: are arguments.

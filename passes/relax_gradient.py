@@ -32,9 +32,13 @@ class Gradient(Pass):
     name: ClassVar[str] = "relax-gradient"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf", "arith", "tensor")
 
+    #: What is differentiated.
     function: str = "main"
+    #: The parameters by which it is, by name; without names all that are tensors of floats.
     wrt: tuple[str, ...] = ()
+    #: Which of its results, counted from 0.
     target_index: int = 0
+    #: Of this many turns of a loop one keeps its states; those between are computed again.
     checkpoint_every: int = 1
 
     def __post_init__(self) -> None:

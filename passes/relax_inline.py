@@ -28,11 +28,15 @@ class Inline(Pass):
     name: ClassVar[str] = "relax-inline"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
 
+    #: Whether private functions that nobody calls any more go.
     remove_dead: bool = True
+    #: Whether public functions are inlined, too.
     include_public: bool = False
     #: What patterns of codegens have matched, too: for a codegen that reads a part as operators.
     include_composites: bool = False
+    #: What happens to functions that call themselves.
     recursion: Literal["error", "leave"] = "error"
+    #: Where the module would have more operations than this, that is an error.
     max_ops: int = 1_000_000
 
     def run(self, op: Operation) -> None:

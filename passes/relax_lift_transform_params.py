@@ -55,8 +55,11 @@ class LiftTransformParams(Pass):
 
     name: ClassVar[str] = "relax-lift-transform-params"
 
+    #: How many of the first parameters are no weights; without it those that the function's attribute counts.
     inputs: int | None = None
+    #: The parameters that are weights, by name; without names all behind the inputs.
     weights: tuple[str, ...] = ()
+    #: Whose weights are prepared.
     function: tuple[str, ...] = ("main",)
     #: What is made beforehand has fewer than so many times the elements of the weights that it is made of.
     most_spread: float = 2.0

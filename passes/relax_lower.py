@@ -21,8 +21,11 @@ class Lower(Pass):
 
     name: ClassVar[str] = "relax-lower"
 
+    #: Whose stages run, with its options: llvm{cpu=haswell}.
     target: str = "llvm"
+    #: The first stage that runs.
     start: str = ""
+    #: The last stage that runs.
     stop: str = ""
     #: 0 to 3: how much is done to the graph.
     opt_level: int = USUAL_LEVEL

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,6 +41,9 @@ class Partition(Pass):
     entry_functions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        given: object = self.codegens
+        if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+            raise RelaxError(f"pass '{self.name}': codegens= is a list of names, got {self.codegens!r:.60}")
         if not self.codegens:
             raise RelaxError(f"pass '{self.name}': codegens= names no codegen")
         find_planner(self.plan)

@@ -28,6 +28,7 @@ class ToMixedPrecision(Pass):
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
+    #: The element type of 16 bits that operators compute in.
     dtype: Literal["f16", "bf16"] = "f16"
     #: What products give that can give f32 too: then what follows them stays f32 up to the next product.
     results: Literal["low", "f32"] = "low"

@@ -47,7 +47,9 @@ class UnbindParams(Pass):
     name: ClassVar[str] = "relax-unbind-params"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
 
+    #: The .npz file that the values are written to.
     params: str = ""
+    #: Whose constants become parameters.
     function: str = "main"
     #: Which ones: names, or patterns of names (`*.weight`). Without, all that have axes and two elements or more.
     weights: tuple[str, ...] = ()

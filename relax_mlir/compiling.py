@@ -19,6 +19,7 @@ from .passes.core.stages import Stages
 from .passes.relax_bind_symbolic_vars import BindSymbolicVars
 from .passes.relax_donate import Donate
 from .runtime import Executable
+from .support.argument_types import types_checked
 from .support.callbacks import enters
 from .support.errors import RelaxError
 from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _MANY_OPERATIONS = 100
 
 
+@types_checked
 @enters
 def compile(
     module: Module,
@@ -99,11 +101,13 @@ def compile(
     return Executable(artifact, load_later=True, device=device, graphs=graphs)  # it may be for another machine
 
 
+@types_checked
 def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL) -> Stages:
     """The stages of a target at a level, 0 to 3, to be changed and given to `compile`."""
     return stages_of(target, opt_level)
 
 
+@types_checked
 @enters
 def lower(
     module: Module,
@@ -141,6 +145,7 @@ def lower(
     return copied
 
 
+@types_checked
 @enters
 def sources(
     module: Module,

@@ -10,17 +10,20 @@ from typing import Any
 from .bindings.handles import erased_error, erasing, is_foreign
 from .bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
 from .bindings.mlir import ir, parse_type
+from .dialects import values as _python_operators  # noqa: F401  # of the values that are handed out
 from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
 from .dialects.core.operands import as_value
 from .dialects.relax.function_attributes import TARGET, function_attributes
 from .dialects.script.outline import signature
+from .support.argument_types import types_checked
 from .support.errors import RelaxError
 
 
 class FunctionBuilder:
     """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
 
+    @types_checked
     def __init__(
         self,
         module: Any,
@@ -29,6 +32,8 @@ class FunctionBuilder:
         private: bool = False,
         target: str = "",
     ):
+        if not isinstance(name, str) or not isinstance(target, str):
+            raise RelaxError(f"a function's name and target are text, got {name!r:.60} and {target!r:.60}")
         self._module = module
         self._name = name
         self._names = list(inputs) if isinstance(inputs, Mapping) else []

@@ -23,6 +23,7 @@ from .dialects.script import print_script
 from .dialects.script.outline import outline
 from .dialects.verification import verify_ir
 from .function import FunctionBuilder
+from .support.argument_types import types_checked
 from .support.errors import RelaxError
 from .support.highlighting import highlighted
 
@@ -53,11 +54,13 @@ class Module:
         self._release = weakref.finalize(self, _release, owner, partial(drop, id(owner.context)), self._handed_out)
 
     @classmethod
+    @types_checked
     def parse(cls, source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Module:
         """From text or bytecode; `name` stands for the file in errors. Raises RelaxError."""
         return cls(parse_module(source, name, allow_unregistered=allow_unregistered))
 
     @classmethod
+    @types_checked
     def from_file(cls, path: str | Path, *, allow_unregistered: bool = False) -> Module:
         """From a file of text or bytecode, or of TVMScript where its name ends in .py. Raises RelaxError."""
         if str(path).endswith(".py"):
@@ -69,6 +72,7 @@ class Module:
         return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
 
     @classmethod
+    @types_checked
     def from_script(
         cls,
         source: str | Path | type | Callable[..., Any],
@@ -165,6 +169,7 @@ class Module:
         """The block that holds the module's functions."""
         return self.operation.regions[0].blocks[0]
 
+    @types_checked
     def function(
         self,
         name: str,
@@ -198,6 +203,7 @@ class Module:
     def __str__(self) -> str:
         return self.print()
 
+    @types_checked
     def print(
         self,
         *,
@@ -228,6 +234,7 @@ class Module:
         """
         return print_script(self._owner, elide=elide)
 
+    @types_checked
     def bytecode(self, version: int | None = None) -> bytes:
         """The module in MLIR's binary form."""
         stream = io.BytesIO()

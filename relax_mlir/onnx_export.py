@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .frontends.onnx.export.model import USUAL_OPSET, export_function
 from .module import Module
+from .support.argument_types import types_checked
 from .support.callbacks import enters
 from .support.errors import RelaxError
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 
+@types_checked
 @enters
 def to_onnx(module: Module, *, function: str = "", opset: int = USUAL_OPSET) -> ModelProto:
     """The model of a graph function: of the only public one, or `main`, where none is named.

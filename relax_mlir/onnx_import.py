@@ -12,10 +12,12 @@ from .frontends.onnx.model import errors_in, read_model
 from .frontends.onnx.problems import Problems
 from .module import Module
 from .passes.core.journal import timed
+from .support.argument_types import types_checked
 from .support.callbacks import enters
 from .support.collector import uncollected
 
 
+@types_checked
 @enters
 @uncollected()
 def from_onnx(source: Any, *, shapes: Mapping[str, InputShape] | None = None) -> Module:

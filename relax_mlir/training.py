@@ -18,11 +18,13 @@ from .passes.relax_unbind_params import UnbindParams
 from .passes.training.optimizers import COUNT, RATE, Optimizer
 from .passes.training.step import add_step
 from .runtime import to_numpy
+from .support.argument_types import types_checked
 from .support.callbacks import enters
 from .support.errors import RelaxError
 from .support.suggest import counted, suggest
 
 
+@types_checked
 def grad(
     module: Module, function: str = "main", wrt: Sequence[str] = (), *, target_index: int = 0, checkpoint_every: int = 1
 ) -> Module:
@@ -35,6 +37,7 @@ def grad(
     return module
 
 
+@types_checked
 def append_loss(
     module: Module, loss: Callable[..., Any], targets: Mapping[str, Any], function: str = "main", *, name: str = ""
 ) -> str:
@@ -70,6 +73,7 @@ def append_loss(
     return name
 
 
+@types_checked
 def unbind_params(module: Module, function: str = "main", weights: Sequence[str] = ()) -> dict[str, Any]:
     """Makes parameters of a function's constants, as a model brings its weights; gives these, numpy's arrays by name.
 
@@ -82,6 +86,7 @@ def unbind_params(module: Module, function: str = "main", weights: Sequence[str]
         return pass_.unbind(operation)
 
 
+@types_checked
 @enters
 def add_training_step(
     module: Module,
@@ -117,6 +122,7 @@ class Trainer:
     ...     loss = trainer.step(pictures, labels)
     """
 
+    @types_checked
     def __init__(
         self,
         module: Module,
@@ -147,6 +153,9 @@ class Trainer:
         self._held.update({f"{each}_{kind}": numpy.zeros_like(arrays[each]) for kind, each in kinds})
         names = [each["name"] for each in self.executable.signature(name)["inputs"]]
         self._inputs = [each for each in names if each not in self._held and each != RATE]
+
+    def __repr__(self) -> str:
+        return f"<trainer of {', '.join(self._parameters)}>"
 
     def step(self, *inputs: Any, lr: float | None = None, **named: Any) -> Any:
         """The function's result, or a tuple of them, before the parameters change.

@@ -103,7 +103,7 @@ class DeviceCode:
         return f"the kernels for {self.kind}, {self.arch}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Artifact:
     """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
 
@@ -127,6 +127,11 @@ class Artifact:
     devices: tuple[DeviceCode, ...] = ()
     #: What the entries say.
     signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Without its bytes."""
+        names = ", ".join(each.name for each in self.signatures)
+        return f"<artifact for {self.triple or 'any machine'}: {names or 'no functions'}>"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signatures", tuple(map(parse_signature, self.entries)))
@@ -186,14 +191,14 @@ def read_artifact(
     `check` sees all bytes before anything in them is believed. Then they are a copy in memory, which nobody can
     change between the check and the use.
     """
+    path = os.fspath(path)  # a number would be an open file of the caller's, read and closed
     try:
         data = _map(path, is_copy=check is not None)
         if check is not None:
             check(data)
         return parse_artifact(data, verify_constants)
     except ArtifactError as error:
-        name = os.fspath(path)
-        raise ArtifactError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
+        raise ArtifactError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
 
 
 def _map(path: str | os.PathLike[str], *, is_copy: bool) -> memoryview:

@@ -12,8 +12,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..support.argument_types import types_checked
 from ..support.collector import uncollected
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
@@ -67,6 +68,7 @@ class Executable:
         self.device = _checked_device(device, artifact)
         self._graphs = _checked_graphs(graphs, artifact)
         self._artifact = artifact
+        self._program = _Program(artifact, self.device, self._graphs)
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
         self._profiling, self._loading = threading.Lock(), threading.Lock()
@@ -79,7 +81,10 @@ class Executable:
     def __getitem__(self, name: str) -> Function:
         """The function of that name; `executable[name].packed` is tvm-ffi's."""
         if name not in self._functions:
-            self._functions[name] = function_of(self._packed(name), self._signatures[name], self._rows())
+            function = function_of(self._packed(name), self._signatures[name], self._rows())
+            # Without this object: functions outlive it.
+            function.again = _function_again, (self._program, name)
+            self._functions[name] = function
         return self._functions[name]
 
     def _load(self) -> None:
@@ -104,8 +109,8 @@ class Executable:
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
-        functions, is_later = dict(self._artifact.functions), self._module is None
-        return _unpickled, (artifact_bytes(self._artifact), is_later, functions, self.device, self._graphs)
+        is_later = self._module is None
+        return _unpickled, self._program.pickled(is_later)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -200,6 +205,7 @@ class Executable:
 
         return DeviceRows(self._copies(self._on_device))
 
+    @types_checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes.
 
@@ -213,6 +219,7 @@ class Executable:
         return f"no function {name!r} in this executable; there are {', '.join(self._signatures) or 'none'}{hint}"
 
 
+@types_checked
 def load(
     path: str | os.PathLike[str],
     *,
@@ -243,6 +250,26 @@ def load(
     is_trusted = sha256 is None and verify_key is None
     artifact = read_artifact(path, verify_constants=verify_constants, check=None if is_trusted else check)
     return Executable(replace(artifact, functions=functions) if functions else artifact, device=device, graphs=graphs)
+
+
+class _Program(NamedTuple):
+    """What an executable is made of."""
+
+    artifact: Artifact
+    device: str
+    graphs: bool | None
+
+    def pickled(self, load_later: bool) -> tuple[Any, ...]:
+        """The arguments of _unpickled."""
+        functions = dict(self.artifact.functions)
+        return artifact_bytes(self.artifact), load_later, functions, self.device, self.graphs
+
+    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
+        return _unpickled, self.pickled(False)
+
+
+def _function_again(program: Executable, name: str) -> Function:
+    return program[name]
 
 
 def _unpickled(

@@ -35,6 +35,8 @@ class Function:
         self.__doc__ = documentation(signature)
         self._described = signature
         self._givers: dict[tuple[type, ...], Callable[[Any], Any]] = {}
+        #: What pickle calls to have it again, with arguments; its program says so.
+        self.again: tuple[Callable[..., Function], tuple[Any, ...]] | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if named:
@@ -99,6 +101,19 @@ class Function:
         if name != "__signature__":
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
         return python_signature(self._described)
+
+    def __reduce__(self) -> tuple[Callable[..., Function], tuple[Any, ...]]:
+        """With its whole program, which is loaded where it is unpickled."""
+        if self.again is None:
+            raise TypeError(f"{self!r} is of no program that could be pickled with it: pickle the executable")
+        return self.again
+
+    def __copy__(self) -> Function:
+        """As Python's functions it is not copied."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return self
 
     def __tvm_ffi_object__(self) -> tvm_ffi.Function:
         """What it is for tvm-ffi's functions, which may keep or call it."""

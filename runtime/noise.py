@@ -12,6 +12,8 @@ from collections.abc import Sequence
 _FEWEST = 10
 # The 90th percentile is so many times the median on a machine that does nothing else, at most.
 _QUIET = 1.5
+# Seconds that a kernel's two clocks take at most, on any machine.
+_DEAREST = 2e-6
 # What takes less than so many times of what reading the clock does.
 _COARSE = 5
 
@@ -47,6 +49,10 @@ def notes_on_calls(seconds: Sequence[float], clock: float) -> list[str]:
 def note_on_kernels(profiled: float, unprofiled: float, calls: int, kernels: Sequence[tuple[str, float]]) -> list[str]:
     """Kernels that take less than their own clocks. `kernels`: names, and seconds of one call of each."""
     cost = (profiled - unprofiled) / calls if calls else 0.0
+    if cost > _DEAREST:
+        longer = f"{profiled * 1e3:.3f} ms against {unprofiled * 1e3:.3f} ms"
+        what = "which clocks do not do: something else runs on this machine, or its clock rate changes"
+        return [f"calls take longer with the clocks on than off, {longer}, {what}"]
     below = [name for name, seconds in kernels if seconds < cost]
     if not below:
         return []

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..support.suggest import counted
+
 _GAP = "  "
 _LEAST_TEXT = 16  # columns for a kernel's name and for its nodes, however narrow the terminal
 _BETWEEN = "between kernels: checks, sizes, memory, the call itself"
@@ -49,7 +51,7 @@ class OperatorTime:
     share: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """Means over calls, without the fastest and the slowest quarter of them.
 
@@ -89,6 +91,14 @@ class Profile:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {**asdict(self), "operators": [asdict(each) for each in self.by_operator()]}
+
+    def __repr__(self) -> str:
+        """At a glance; `print` shows it all."""
+        counts = f"{counted(self.repeat, 'call')}, {counted(len(self.kernels), 'kernel')}"
+        text = f"{self.function}: {self.unprofiled_seconds * 1e3:.3f} ms a call, {counts}"
+        first = next(iter(self.kernels), None)
+        longest = f", {first.kernel} takes {first.share * 100:.1f} %" if first is not None else ""
+        return f"<profile of {text}{longest}: print(profile) shows all>"
 
     def __str__(self) -> str:
         return profile_text(self) + "".join(f"note: {note}\n" for note in self.notes)

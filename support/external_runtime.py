@@ -26,6 +26,9 @@ class ExternalRuntime:
     #: Of the bytes. Those of another one are refused, before anything runs.
     version: ClassVar[str] = "1"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of codegen '{self.name}'>"
+
     def load(self, data: memoryview) -> Mapping[str, Callable[..., Any]]:
         """The functions by name, each `f(*inputs, *outputs)` on DLPack tensors; called once for each program.
 

@@ -174,8 +174,13 @@ def help_text(head: Sequence[str], options: Mapping[str, Option], column: int = 
         lines += ["", f"{group}:"]
         for name, option in options.items():
             if option.group == group:
-                lines += help_row(f"  {_usage(name, option)}", option.help, column)
+                lines += option_rows(name, option, column)
     return "\n".join(lines) + "\n"
+
+
+def option_rows(name: str, option: Option, column: int) -> list[str]:
+    """What help says of an option."""
+    return help_row(f"  {_usage(name, option)}", option.help, column)
 
 
 def help_row(left: str, right: str, column: int) -> list[str]:

@@ -21,9 +21,10 @@ from ...bindings.irdl import (
     without_clashes,
 )
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
+from ...support.argument_types import types_checked
+from ...support.blaming import can_be_declared_again, place_of_caller
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
-from ...support.registry import place_of_caller
 from ...support.suggest import suggest
 from .attributes import AttrKind
 from .opdef import OPERAND_KINDS, OpDef, OperandDef, OpRow
@@ -86,7 +87,9 @@ class Dialect:
         types: Mapping[str, Sequence[str]] | None = None,
         attributes: Mapping[str, Sequence[str]] | None = None,
     ):
-        _check_namespace(name)
+        #: Where it is declared.
+        self.place = place_of_caller(1)
+        _check_namespace(name, self.place)
         self.name = name
         self.doc = doc
         self.types = dict(types or {})
@@ -123,19 +126,33 @@ class Dialect:
         `doc=` are what every operator has. Passes ask the row, so what it says holds for other packages' operators as
         for this project's: `view="x"`, `writes="state"`, `pure=False`, `role="call"`, `shaped_by="shape"`.
         """
-        if name in self.ops:
-            raise RelaxError(f"operator {self.name}.{name} is declared twice")
+        return self._declare(name, operands, row, place_of_caller(1), _caller_family())
+
+    def _declare(self, name: str, operands: str, row: OpRow, place: str, family: str) -> Operator:
+        taken = self.ops.get(name)
+        if taken is not None and not can_be_declared_again(taken.place, place):
+            raise RelaxError(f"operator {self.name}.{name} is declared twice: at {taken.place} and at {place}")
         clash = self._spelled.get(irdl_name(name))
-        if clash is not None:
+        if clash not in (None, name):
             raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
-        definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=_caller_family(), **row)
-        definition.place = place_of_caller(1)
+        definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=family, **row)
+        definition.place = place
         self.ops[name] = definition
         self._spelled[irdl_name(name)] = name
+        if taken is not None:
+            self._forget(taken)
         return definition
+
+    def _forget(self, replaced: Operator) -> None:
+        """After an operator was declared again: contexts that are made from now on know it as it is now."""
+        self._descriptions.clear()
+        place = list(self.ops).index(replaced.name)
+        if place < len(self._classes):
+            self._classes[place] = op_class(self.ops[replaced.name])
+            register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
 
     def irdl_module(self, context: Any) -> Any:
         """The dialect in IRDL, with what IRDL cannot say in a way that other tools accept."""
@@ -174,6 +191,8 @@ class Dialect:
     def load(self, context: Context) -> None:
         """Makes the dialect known to a context; later again what was declared since. Else it does nothing."""
         known = self._known.get(context, 0)
+        if context not in self._known and context.is_dialect_loaded(self.name):
+            return  # as it was before it was declared again
         if known == len(self.ops) and context.is_dialect_loaded(self.name):
             return
         load_irdl(self._description(context, known))
@@ -279,11 +298,12 @@ def _caller_family() -> str:
     return str(sys._getframe(2).f_globals.get("__name__", "")).rpartition(".")[2]
 
 
-def _check_namespace(name: str) -> None:
-    if not name.isidentifier() or name != name.lower():
+def _check_namespace(name: str, place: str) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or name != name.lower():
         raise RelaxError(f"'{name}' is no dialect name: lower-case letters, digits and '_' only")
-    if name in _DIALECTS:
-        raise RelaxError(f"dialect '{name}' is declared twice")
+    taken = _DIALECTS.get(name)
+    if taken is not None and not can_be_declared_again(taken.place, place):
+        raise RelaxError(f"dialect '{name}' is declared twice: at {taken.place} and at {place}")
 
 
 _DIALECTS: dict[str, Dialect] = {}
@@ -319,6 +339,7 @@ def _row(full_name: str) -> Operator | None:
     return found
 
 
+@types_checked
 def find_op(full_name: str) -> Operator:
     """The definition of an operator by its full name, `relax.nn.conv2d`."""
     found = _row(full_name)

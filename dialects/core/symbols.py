@@ -62,6 +62,8 @@ _NAME_PART = _NAME_START | _DIGITS | {"."}
 
 def sym(name: str) -> SymExpr:
     """The variable of that name."""
+    if not isinstance(name, str):
+        raise SymbolError(f"a dimension is named by text, got {type(name).__name__} {name!r}")
     if name in _FUNCTIONS:
         raise SymbolError(f"'{name}' is a function and cannot name a dimension")
     if not name or name[0] not in _NAME_START or not _NAME_PART.issuperset(name):

@@ -93,7 +93,7 @@ def as_array(value: Any, dtype: Any) -> tuple[Any, str]:
     import numpy
 
     array = numpy.asarray(value)
-    if array.dtype == object:
+    if array.dtype.kind in "OSUM":
         raise AttributeProblem(f"a constant is a number or an array of numbers, got {type(value).__name__}")
     if dtype is None:
         python_floats = array.dtype == numpy.float64 and not hasattr(value, "dtype")

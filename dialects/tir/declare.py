@@ -7,8 +7,8 @@ import keyword
 import sys
 from collections.abc import Callable, Mapping
 
+from ...support.blaming import can_be_declared_again, place_of_caller
 from ...support.errors import RelaxError
-from ...support.registry import place_of_caller
 from ...support.suggest import suggest
 from ..core.attributes import AttrKind
 from ..core.dialect import Dialect, OpNamespace
@@ -68,8 +68,9 @@ def _check_name(name: str, dialect: Dialect) -> None:
     parts = name.split(".")
     if parts[0] == dialect.name:
         raise RelaxError(f"intrinsic '{name}': leave out the dialect, it is put before the name")
-    if name in dialect.ops:
-        raise RelaxError(f"intrinsic '{full_name}' is declared already, in {dialect.ops[name].family}")
+    taken = dialect.ops.get(name)
+    if taken is not None and not can_be_declared_again(taken.place, place_of_caller(2)):
+        raise RelaxError(f"intrinsic '{full_name}' is declared already, in {taken.family}")
     for part in parts:
         if keyword.iskeyword(part):
             raise RelaxError(f"intrinsic '{full_name}': '{part}' is a word of Python's, which no name can be")

@@ -27,6 +27,7 @@ from .inputs import InputShape, Passed, passed_inputs
 from .model import Model
 from .notes import note_model
 from .problems import Problems, shown
+from .symbol_sizes import contradictions
 from .values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Value
 
 
@@ -34,6 +35,7 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
     """Adds the model's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is added."""
     graph = model.proto.graph
     inputs = passed_inputs(model, shapes)
+    problems.notes += contradictions(model, shapes)
     note_model(model.proto, inputs)
     context = module.context
     load_dialects(context, ("scf", "tensor"))

@@ -12,6 +12,7 @@ import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
@@ -86,6 +87,10 @@ class Node:
                 raise self.fail(f"input #{index} is a sequence whose length only the run tells: it must be known here")
             raise self.fail(f"input #{index} is not a sequence")
         return held
+
+    def described(self, index: int) -> str:
+        """An input for messages: `(input 'w', f32 [1, 12, 4])`."""
+        return f"(input '{self.proto.input[index]}', {described(self.value(index))})"
 
     def tensor(self, index: int) -> Tensor:
         """An input as a tensor of the graph."""
@@ -217,3 +222,10 @@ class Node:
         if held.type != kind:
             raise self.fail(f"attribute '{name}' must be {expected}", name)
         return read(held)
+
+
+def described(value: Value | TensorInfo) -> str:
+    """`f32 [n, 4]`, for messages; a size that nobody knows is a question mark."""
+    if value.shape is None:
+        return f"{value.dtype} of unknown rank"
+    return f"{value.dtype} [{', '.join('?' if size is None else str(size) for size in value.shape)}]"

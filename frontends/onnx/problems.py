@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...support.errors import RelaxError
 from ...support.registry import table
 from ...support.suggest import suggest
-from .node import Node, Unsupported
+from .node import Node, Unsupported, described
 from .registry import known_names
 from .tensors import NodeProto
 from .values import Held, OneOf, Value
@@ -31,7 +31,7 @@ class Problem(NamedTuple):
     #: What would help, where that takes more than a line.
     help: str = ""
     #: Of an exception that a converter did not foresee; it keeps its traceback.
-    cause: Exception | None = None
+    cause: BaseException | None = None
 
     @property
     def operator(self) -> str:
@@ -66,6 +66,8 @@ class Problems:
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
+        #: What may be the reason for all of them.
+        self.notes: list[str] = []
 
     def add(self, problem: Problem) -> None:
         self.found.append(problem)
@@ -95,13 +97,15 @@ class Problems:
             # One operator's stands for those of the others.
             helps = [each.help for each in self.found if each.help]
             cause = next((each.cause for each in self.found if each.cause is not None), None)
-            raise RelaxError(f"{nodes} of the model cannot be imported:\n{self.table()}", notes=helps[:1]) from cause
+            raise RelaxError(
+                f"{nodes} of the model cannot be imported:\n{self.table()}", notes=[*helps[:1], *self.notes]
+            ) from cause
 
 
 # ---- a node ----
 
 
-def problem_of(node: Node, found: Unsupported, cause: Exception | None = None) -> Problem:
+def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
     """A node that cannot be imported, as it is told."""
     return Problem(node.name, node.domain, node.op, node.version, found.attribute, found.reason, found.help, cause)
 
@@ -132,9 +136,7 @@ def _described(value: Held) -> str:
         return str(value)
     if not isinstance(value, Value):
         return "a sequence or an optional"
-    if value.shape is None:
-        return f"{value.dtype} of unknown rank"
-    return f"{value.dtype} [{', '.join('?' if size is None else str(size) for size in value.shape)}]"
+    return described(value)
 
 
 # ---- an operator that nobody has taught ----

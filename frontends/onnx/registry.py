@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+from ...support.argument_types import types_checked
+from ...support.errors import RelaxError
 from ...support.registry import Registry, names_of
 from .model import DEFAULT_DOMAINS
 from .node import Node
@@ -36,11 +38,14 @@ CONVERTERS = Registry[Converter](
 )
 
 
+@types_checked
 def register_onnx(domain: str, names: str | Sequence[str], since: int = 1) -> Callable[[Function], Function]:
     """Teaches the front end an operator (or several) of a domain, from a version on; use it as a decorator.
 
     A registration for a version that has one already replaces it only from the same place in a file.
     """
+    if not isinstance(domain, str) or not isinstance(since, int):
+        raise RelaxError(f"register_onnx: a domain is text and a version a number, got {domain!r} and {since!r}")
     domain = "" if domain in DEFAULT_DOMAINS else domain
 
     return CONVERTERS.registering(

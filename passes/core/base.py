@@ -27,6 +27,7 @@ from ...bindings.mlir import ir
 from ...bindings.restoring import restored_on_failure
 from ...dialects.context import load_registered
 from ...dialects.verification import verify_ir
+from ...support.blaming import blaming
 from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ...support.errors import RelaxError
@@ -84,7 +85,10 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
     What is raised inside leaves it as it was, unless nobody asks for that.
     """
     # A module's own, which does not count as handed out.
-    operation = getattr(target, "_owner", target).operation.operation
+    holder = getattr(target, "_owner", target)
+    if not hasattr(holder, "operation"):
+        raise RelaxError(f"passes run on a Module or an operation, got {type(target).__name__} {target!r:.60}")
+    operation = holder.operation.operation
     if anchor not in ("any", operation.name):
         raise RelaxError(f"the pipeline runs on {anchor}, but it was given a {operation.name}")
     # The passes may have come with a plug-in, after the module.
@@ -98,7 +102,8 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
-    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside, uncollected():
+    blamed = blaming(f"pass {pass_.name}", type(pass_).run, answers=(ir.MLIRError,))
+    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside, uncollected(), blamed:
         pass_.run(operation)
     # An error that a pass reported without raising is still an error.
     if any(diagnostic.severity == "error" for diagnostic in found):

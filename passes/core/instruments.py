@@ -17,6 +17,10 @@ from ...support.errors import RelaxError
 class Instrument:
     """Told before and after each pass. `op` is the operation that the pass runs on."""
 
+    def __repr__(self) -> str:
+        """Without an address, so that what shows it is the same in each run."""
+        return f"<{type(self).__name__}>"
+
     def before_pass(self, name: str, op: Operation) -> None:
         """Called before a pass runs on an operation."""
 

@@ -109,6 +109,9 @@ class Journal:
         """All of it as JSON text."""
         return json.dumps({"format": FORMAT_VERSION, "facts": self.facts}, indent=indent, allow_nan=False)
 
+    def __repr__(self) -> str:
+        return f"<journal of {len(self)} facts: {', '.join(self.kinds) or 'none yet'}>"
+
     def __len__(self) -> int:
         return len(self.facts)
 

@@ -15,6 +15,7 @@ from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.verification import verify_functions
+from ...support.argument_types import types_checked
 from ...support.callbacks import enters
 from ...support.errors import RelaxError
 from ...support.plugins import plugin_problems
@@ -77,9 +78,19 @@ _USUAL_ANCHORS = ("builtin.module", "func.func", "gpu.module", "gpu.func", "llvm
 Step = Union[Pass, Upstream, Group]  # noqa: UP007  # Group is declared with Step in quotes
 
 
+def _singles(steps: Iterable[Step]) -> list[Step]:
+    """Each pass alone, in the groups around it."""
+    return [
+        step._replace(steps=(inner,)) if isinstance(step, Group) else step
+        for step in steps
+        for inner in (_singles(step.steps) if isinstance(step, Group) else (step,))
+    ]
+
+
 class Pipeline:
     """Passes in order. From text, or from pass objects and texts; checked as a whole before anything runs."""
 
+    @types_checked
     def __init__(
         self,
         passes: str | Pass | External | Iterable[Pass | External | str],
@@ -98,6 +109,15 @@ class Pipeline:
 
     def __repr__(self) -> str:
         return f"Pipeline('{self}')"
+
+    def single_passes(self) -> list[Pipeline]:
+        """Pipelines of one pass each that do the same one after the other."""
+        singles = []
+        for step in _singles(self.steps):
+            made = Pipeline((), anchor=self.anchor, instruments=self.instruments, verify_each=self.verify_each)
+            made.steps = (step,)
+            singles.append(made)
+        return singles
 
     def _steps(self, passes: str | Pass | External | Iterable[Pass | External | str]) -> Iterator[Step]:
         items = [passes] if isinstance(passes, (str, Pass, External)) else list(passes)

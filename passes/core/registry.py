@@ -8,6 +8,7 @@ import importlib
 from pathlib import Path
 from typing import TypeVar
 
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
 from .base import Pass
@@ -31,6 +32,8 @@ _PASSES = NamedRegistry[type[Pass]]("a pass", source=_import_own, plugins="pass"
 
 def register_pass(cls: PassClass) -> PassClass:
     """Makes a pass known by its name; use it as a decorator. Refuses a name that is taken."""
+    if not isinstance(cls, type) or not issubclass(cls, Pass):
+        raise RelaxError(f"register_pass is for subclasses of rx.Pass, got {cls!r}")
     name = cls.name
     if not name or not all(char.isalnum() or char in "-_." for char in name):
         raise RelaxError(f"{cls.__name__}.name = '{name}' is no pass name: letters, digits, '-', '_' and '.' only")
@@ -62,6 +65,7 @@ def _passes_in(folder: Path, package: str, prefixes: tuple[str, ...]) -> dict[st
     }
 
 
+@types_checked
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of this name; plug-ins that announce it are imported. None when nobody has it."""
     found = _PASSES.find(name)

@@ -15,13 +15,16 @@ from typing import Any, TypeVar
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
+from ...bindings.rewriting import Decline, blaming_at
 from ...dialects.core.rules import OperatorRule, OperatorRules
+from ...support.argument_types import types_checked
 
 #: `definition(op, *operands)` returns a value, or one for each result.
 Function = TypeVar("Function", bound=Callable[..., Any])
 _DECOMPOSITIONS = OperatorRules("a decomposition", f"{__package__}.definitions")
 
 
+@types_checked
 def register_decomposition(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
     """Registers a function as what an operator (or several) is in terms of others; use it as a decorator.
 
@@ -50,4 +53,5 @@ def decomposed(found: OperatorRule, op: OpView, values: Sequence[Value] | None =
     """
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if op.definition.segmented else None
     operands = op.definition.segment(list(op.operation.operands if values is None else values), sizes)
-    return list(as_list(found.function(op, *operands.values())))
+    with blaming_at(lambda: f"the decomposition of '{found.op}'", found.function, op, Decline):
+        return list(as_list(found.function(op, *operands.values())))

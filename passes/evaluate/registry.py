@@ -20,6 +20,8 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info
 from ...dialects.core.opdef import Call
 from ...dialects.core.symbols import SymbolError
+from ...support.argument_types import types_checked
+from ...support.blaming import blaming
 from ...support.registry import Registry, names_of
 from .elements import NotKnown, is_symbolic, typed
 
@@ -50,6 +52,7 @@ _EVALUATIONS = Registry[Evaluation](
 )
 
 
+@types_checked
 def register_evaluation(op: str | Sequence[str], *, symbols: bool = False) -> Callable[[Function], Function]:
     """Registers a function as what an operator (or several) makes of known elements; use it as a decorator.
 
@@ -89,6 +92,9 @@ class EvaluationCall(Call):
         return self.results[0]
 
 
+_ANSWERS = (NotKnown, SymbolError)
+
+
 def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | None:
     """What an operator makes of its operands, one for each in its row; None where nobody can tell."""
     rule = find_evaluation(call.definition.full_name)
@@ -98,11 +104,12 @@ def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | N
 
     try:
         # Overflow wraps around, and NaN and infinity are results like others.
-        with numpy.errstate(all="ignore"):
+        blamed = blaming(f"the evaluation of '{rule.op}'", rule.function, answers=_ANSWERS)
+        with numpy.errstate(all="ignore"), blamed:
             found = rule.function(call, *operands)
         listed = found if isinstance(found, (list, tuple)) else [found]
         return [typed(array, info, rule) for array, info in zip(listed, call.results, strict=True)]
-    except (NotKnown, SymbolError):
+    except _ANSWERS:
         return None
 
 

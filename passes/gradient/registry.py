@@ -22,6 +22,7 @@ from ...dialects.core.rules import OperatorRule, OperatorRules
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect
 from ...dialects.script.names import location_name
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 
 relax = dialect.ops
@@ -95,6 +96,7 @@ Function = TypeVar("Function", bound=Callable[[Any], Any])
 _RULES = OperatorRules("a rule for its derivative", f"{__package__}.rules")
 
 
+@types_checked
 def register_gradient(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
     """Registers a function as the rule of an operator's derivative (or several operators'); use it as a decorator.
 

@@ -21,7 +21,9 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.infer.layouts import Layout
-from ...support.registry import Registry, names_of, place_of
+from ...support.argument_types import types_checked
+from ...support.blaming import place_of
+from ...support.registry import Registry, names_of
 from .call import LayoutCall, Placement
 from .facts import in_its_layouts
 
@@ -50,6 +52,7 @@ _RULES = Registry[LayoutRule](
 )
 
 
+@types_checked
 def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable[[Function], Function]:
     """Registers a function as the rule of an operator's layouts (or several operators'); use it as a decorator.
 

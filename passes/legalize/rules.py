@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...dialects.core.dialect import find_op
+from ...support.argument_types import types_checked
 from ...support.registry import Registry, names_of
 from ...targets.core.registry import all_targets, find_target, load_rules, rules_chain
 
@@ -35,6 +36,7 @@ _RULES = Registry[Rule](
 )
 
 
+@types_checked
 def register_legalize(
     op: str | Sequence[str], target: str = "default", *, by_types: bool = False
 ) -> Callable[[Function], Function]:

@@ -21,8 +21,9 @@ from typing import Any
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
-from ...bindings.rewriting import located_error
+from ...bindings.rewriting import blaming_at, located_error
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError, told
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
@@ -45,9 +46,12 @@ class Trace(str):
 class Schedule:
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
+    @types_checked
     def __init__(self, module: Any, trace: str | None = None):
         """Of a module's copy, which is `mod`, or of one PrimFunc itself. Steps that are there go on; those of `trace`
         follow."""
+        if not hasattr(module, "operation"):
+            raise RelaxError(f"a schedule is of a Module or a PrimFunc, got {type(module).__name__} {module!r:.60}")
         self._module = module = module.copy() if hasattr(module, "copy") else module
         self._trees: dict[str, Tree] = {}
         self._functions = _prim_funcs_of(module)
@@ -85,6 +89,7 @@ class Schedule:
         """All steps, as text that `replay` and `tir-apply-schedule` take."""
         return Trace("\n".join(lines_of(self._steps)) + "\n")
 
+    @types_checked
     def show(self, function: str | None = None) -> str:
         """The loops as they stand, as TVMScript."""
         names = [function] if function is not None else list(self._trees) or list(self._functions)[:1]
@@ -94,9 +99,14 @@ class Schedule:
         """Of each PrimFunc that can be scheduled, in the module's order."""
         return [self._tree(name) for name in self._functions if self._block_names(name)]
 
+    def __repr__(self) -> str:
+        steps = sum(not each.startswith("#") for each in lines_of(self._steps))
+        return f"<schedule of {', '.join(self._functions)}: {steps} step{'' if steps == 1 else 's'}>"
+
     def __str__(self) -> str:
         return self.show()
 
+    @types_checked
     def replay(self, trace: str) -> None:
         """Does the steps of a text. Raises RelaxError that names the line; the steps before it are undone, too."""
         self._replay(trace.splitlines(), None)
@@ -201,7 +211,7 @@ class Schedule:
         """What a primitive makes of a tree; what it stumbles over is its arguments' fault."""
         function = self._functions[edit.tree.name]
         try:
-            with function.context, function.location:
+            with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
                 return primitive.function(edit, *bound.args, **bound.kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             raise RelaxError(f"{shown}: {told(error)}") from error
@@ -311,6 +321,9 @@ class Schedule:
             return []
 
     def _tree(self, function: str) -> Tree:
+        if function not in self._functions:
+            hint = suggest(str(function), self._functions)
+            raise RelaxError(f"there is no PrimFunc {function!r}{hint} (there are {', '.join(self._functions)})")
         if function not in self._trees:
             scratch = Scratch(self._functions[function])
             self._reads[function] = scratch

@@ -12,7 +12,9 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 from ...bindings.ir import Attribute, Operation
 from ...bindings.navigation import functions_in, is_private, symbol_name
 from ...dialects.core.dialect import find_op
-from ...support.errors import RelaxError, blaming, told
+from ...support.argument_types import types_checked
+from ...support.blaming import blaming
+from ...support.errors import RelaxError, told
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
 from ...targets.core.code import stages_of
 from ..core.external import CODEGENS
@@ -177,6 +179,7 @@ class Codegen(ExternalRuntime):
         ]
 
 
+@types_checked
 def register_codegen(name: str) -> Callable[[C], C]:
     """Registers a subclass of Codegen under a name; use it as a decorator."""
     if not name.isidentifier():
@@ -261,6 +264,7 @@ def _check_lowering(codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{codegen.name}': {error}") from error
 
 
+@types_checked
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
     return cast("type[Codegen]", CODEGENS.get(name))
@@ -269,7 +273,7 @@ def find_codegen(name: str) -> type[Codegen]:
 def made_codegen(name: str) -> Codegen:
     """An object of the class. Raises RelaxError, whatever that raises."""
     codegen = find_codegen(name)
-    with blaming(f"codegen '{name}': {codegen.__name__}()"):
+    with blaming(f"codegen '{name}': {codegen.__name__}()", codegen):
         return codegen()
 
 
@@ -289,6 +293,8 @@ class ChosenCodegen(NamedTuple):
 
 def parse_codegen(text: str) -> ChosenCodegen:
     """`mynpu{cores=4}`. Raises RelaxError for unknown codegens, and for options and values that mean nothing."""
+    if not isinstance(text, str):
+        raise RelaxError(f"a codegen is text like 'dnnl' or 'mynpu{{cores=4}}', got {type(text).__name__} {text!r:.60}")
     name, brace, rest = text.strip().partition("{")
     name = name.rstrip()
     if brace and not rest.endswith("}"):

@@ -56,6 +56,10 @@ def _passes(
 
 
 def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(wanted, (str, Sequence)):
+        raise RelaxError(
+            f"partition= is names of codegens or an rx.Partition, got {type(wanted).__name__} {wanted!r:.60}"
+        )
     names = split_list(wanted) if isinstance(wanted, str) else list(wanted)
     wrong = next((each for each in names if not isinstance(each, str)), None)
     if wrong is not None:

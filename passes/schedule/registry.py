@@ -36,6 +36,7 @@ from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo
 from ...dialects.tir.prim_func import op_pattern
 from ...emit.structured import StructuredOp
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget, Machine
@@ -109,6 +110,7 @@ def _shown(schedule: Schedule) -> str:
     return f"{kind} '{schedule.subject}'"
 
 
+@types_checked
 def register_schedule(
     pattern: str | OpPattern | Sequence[str | OpPattern] = (),
     target: str = "default",
@@ -211,6 +213,7 @@ _PLAN_RULES = Registry[PlanRule](
 )
 
 
+@types_checked
 def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunction]:
     """Registers a function as a rule of a target; use it as a decorator. Refuses a second one of the same name."""
 

@@ -194,7 +194,7 @@ class Adam(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.betas) != 2 or max(self.betas) >= 1:
+        if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2 or max(self.betas) >= 1:
             raise self._refused("betas", "must be two numbers below 1")
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:

@@ -99,6 +99,9 @@ class Backend(ABC):
     options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
     """
 
+    def __repr__(self) -> str:
+        return f"<backend {type(self).__name__}>"
+
     @abstractmethod
     def machine(self, target: ChosenTarget) -> Machine:
         """The processor that loops are planned for. Raises RelaxError for values of options that are wrong."""

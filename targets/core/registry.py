@@ -13,6 +13,8 @@ from typing import NamedTuple
 from ...dialects.core.dialect import all_ops
 from ...passes.core.options import option_name, split_options
 from ...passes.core.stages import Stages
+from ...support.argument_types import types_checked
+from ...support.blaming import can_be_declared_again, place_of_caller
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.suggest import suggest
@@ -71,25 +73,30 @@ class Target:
 
 
 _TARGETS: dict[str, Target] = {}
+#: Where each was registered.
+_PLACES: dict[str, str] = {}
 _SOURCES: list[Callable[[str | None], Iterable[Target]]] = []
 _loaded_modules: set[str] = set()
 #: Targets that are being registered, each because the one before names it.
 _asked_for: ContextVar[tuple[str, ...]] = ContextVar("_asked_for", default=())
 
 
+@types_checked
 def register_target(target: Target) -> Target:
     """Makes a target known. Refuses a taken name, parents that nobody knows, and what is no backend."""
     if not target.name.replace("_", "").replace("-", "").isalnum():
         raise RelaxError(f"'{target.name}' is no target name: letters, digits, '-' and '_' only")
     taken = _TARGETS.get(target.name)
-    if taken is not None and taken != target:
-        raise RelaxError(f"target '{target.name}' is registered twice")
+    place = place_of_caller(2)  # past the check of types
+    first = _PLACES.get(target.name, "")
+    if taken is not None and taken != target and not can_be_declared_again(first, place):
+        raise RelaxError(f"target '{target.name}' is registered twice: at {first} and at {place}")
     token = _asked_for.set((*_asked_for.get(), target.name))
     try:
         _check(target)
     finally:
         _asked_for.reset(token)
-    _TARGETS[target.name] = target
+    _TARGETS[target.name], _PLACES[target.name] = target, place
     return target
 
 
@@ -123,6 +130,7 @@ def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
     _SOURCES.append(source)
 
 
+@types_checked
 def find_target(name: str) -> Target:
     """The target of a name. Raises RelaxError with the nearest one."""
     if name not in _TARGETS:

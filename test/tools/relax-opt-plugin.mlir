@@ -22,11 +22,11 @@
 // REFUSE: m.onnx:1:2: error: this module is not wanted
 // REFUSE-NEXT: m.onnx: note: try another
 // REPORT: error: reported, but not raised
-// RAISE: relax-opt: error: internal error while running {{.*}}sample-misbehave{{.*}}: KeyError: 'x' (--traceback shows where)
+// RAISE: relax-opt: error: pass sample-misbehave: KeyError: 'x' (at Inputs/sample_passes.py:{{[0-9]+}})
 // RAISE-NOT: Traceback
-// TRACEBACK: relax-opt: error: internal error while running {{.*}}: KeyError: 'x'
+// TRACEBACK: relax-opt: error: pass sample-misbehave: KeyError: 'x'
 // TRACEBACK: Traceback (most recent call last)
-// EXIT: relax-opt: error: internal error while running {{.*}}: SystemExit: 3
+// EXIT: relax-opt: error: pass sample-misbehave: SystemExit: 3
 // CRASH: relax-opt: error: MLIR crashed (SIGSEGV) while running {{.*}}sample-misbehave{how=crash}
 
 // --verify-each=false lets invalid IR through to the next pass, and to the output.

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from ... import Module, __version__, stages
 from ...bindings.diagnostics import PassWarning
+from ...bindings.navigation import operations_in
 from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
@@ -31,6 +32,7 @@ from ...targets.core.registry import parse_target
 from ..command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
 from ..guard import tell_long_stages
 from ..information import tells
+from ..opt.listing import made_by
 from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE
 from .program_cache import CachedProgram
@@ -152,12 +154,17 @@ class Compilation:
             with self.progress.step(stage.name):
                 stage.run(module, self.target.name)
             self._save_ir(stage.name, module)
-        if self.emit == "llvm":
+        if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
         if self.emit in ("relax", "tir", "llvm", STAGE):
             module.verify()  # nothing else does behind the last stage
             # What goes on keeps where it comes from: programs name a model's nodes.
-            self._write(lambda: module.print(debug_info=self.emit == STAGE).rstrip("\n") + "\n")
+            head = made_by("the LLVM dialect") if self.emit == "llvm" else ""
+            self._write(lambda: head + module.print(debug_info=self.emit == STAGE).rstrip("\n") + "\n")
+            return None
+        if self.emit == "ll":
+            text = made_by("LLVM IR", ";") + _llvm_ir(module)
+            self._write(lambda: text)
             return None
         if self.emit == SOURCE:
             self._write_sources(module)
@@ -277,6 +284,17 @@ def problems_of(source: str, shapes: Mapping[str, Any]) -> Any:
         add_main(module.operation, model, shapes, problems)
         module.verify()
     return problems
+
+
+def _llvm_ir(module: Module) -> str:
+    """The module in LLVM IR, which is to be in the LLVM dialect. Raises RelaxError for what is in another one."""
+    from ...bindings.execution import to_llvm_ir
+
+    others = {op.name for op in operations_in(module.operation) if not op.name.startswith("llvm.")}
+    if others:
+        shown = ", ".join(sorted(others)[:3])
+        raise RelaxError(f"--emit=ll: {shown} is left, which LLVM IR cannot say: --emit=llvm shows the module")
+    return to_llvm_ir(module.owner)
 
 
 def _stages_for(emit: str, arguments: Arguments) -> Stages:

@@ -13,7 +13,7 @@ from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
 #: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
-TEXTS, FILES = ("relax", "tir", "llvm", "asm"), {"obj": ".o", "artifact": ".rxa"}
+TEXTS, FILES = ("relax", "tir", "llvm", "ll", "asm"), {"obj": ".o", "artifact": ".rxa"}
 #: And a folder of source files, which `-o folder/` asks for by its end.
 SOURCE = "source"
 #: What --stop makes of --emit.
@@ -23,7 +23,7 @@ ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc", ".py")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
-    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
+    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), LLVM IR (ll; what gpu modules hold is not in it), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
     "stop": Option("text", _GENERAL, "write the module as it is after this stage, as text that can be looked at, edited, kept, and goes on with --start", "stage"),
     "start": Option("text", _GENERAL, "go on from this stage, with a module that --stop has written after the one before", "stage"),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),

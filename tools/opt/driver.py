@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
 from collections.abc import Sequence
@@ -44,10 +45,12 @@ class Driver:
         self.show_traceback = False
         self.input_name = "-"
         self.shows_operations = True
+        self.is_colored = False
 
     def run(self, argv: Sequence[str]) -> int:
         """The exit code."""
         self.show_traceback = "--traceback" in argv
+        self.is_colored = is_colored(argv, self.stderr)
         try:
             return self._run(argv)
         except RelaxError as error:
@@ -167,14 +170,15 @@ class Driver:
     def _diagnostic_text(self, diagnostic: Diagnostic, sources: dict[str, str]) -> str:
         if not self.shows_operations:
             diagnostic = _without_operation(diagnostic)
-        return render(with_file_name(diagnostic, self.input_name), sources) + "\n"
+        return render(with_file_name(diagnostic, self.input_name), sources, colored=self.is_colored) + "\n"
 
     def _error_text(self, error: RelaxError, sources: dict[str, str]) -> str:
         texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [as_diagnostic(error)]]
         # Those of a diagnostic are shown with it; without diagnostics all are part of the one made above.
         shown = {note.message for each in error.diagnostics for note in each.notes}
         notes = [note for note in error.notes if note not in shown] if error.diagnostics else []
-        return "".join([*texts, *(render(Diagnostic("note", note, "relax-opt"), {}) + "\n" for note in notes)])
+        told = (Diagnostic("note", note, "relax-opt") for note in notes)
+        return "".join([*texts, *(render(each, {}, colored=self.is_colored) + "\n" for each in told)])
 
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
         self.stderr.write(self._error_text(error, sources))
@@ -189,6 +193,14 @@ def _is_operation_note(note: Diagnostic) -> bool:
 def _without_operation(diagnostic: Diagnostic) -> Diagnostic:
     """Without MLIR's notes that print the operation."""
     return diagnostic._replace(notes=tuple(note for note in diagnostic.notes if not _is_operation_note(note)))
+
+
+def is_colored(argv: Sequence[str], stream: TextIO) -> bool:
+    """What --color says, the last one, of errors in the command line too; else whether a terminal wants colors."""
+    for argument in reversed(argv):
+        if argument.lstrip("-").partition("=")[0] == "color" and argument.startswith("-"):
+            return argument.partition("=")[2] in ("", "true", "1")
+    return stream.isatty() and not os.environ.get("NO_COLOR")
 
 
 def load_named_plugins(argv: Sequence[str]) -> None:
@@ -214,6 +226,8 @@ def _information(arguments: Arguments) -> str | None:
 
     if arguments["help"]:
         return listing.help_text()
+    if arguments["help-list"]:
+        return listing.help_list()
     told = information(arguments, "relax-opt", (), OPTIONS, has_mlir=True, has_passes=True)
     if told is not None:
         return told

@@ -173,6 +173,10 @@ class Job:
             from .scripts import script_of
 
             return script_of(op, elide=self._elides())
+        if self.arguments["mlir-print-value-users"]:
+            from . import value_users  # seldom needed
+
+            return value_users.print_asm(op, **self._print_options())
         if self.arguments["mlir-print-unique-ssa-ids"]:
             from ...bindings import unique_names  # seldom needed
 
@@ -192,6 +196,8 @@ class Job:
             "enable_debug_info": arguments["mlir-print-debuginfo"] or pretty,
             "pretty_debug_info": pretty,
             "use_local_scope": arguments["mlir-print-local-scope"],
+            "use_name_loc_as_prefix": arguments["mlir-use-nameloc-as-prefix"],
+            "skip_regions": arguments["mlir-print-skip-regions"],
             "large_elements_limit": arguments["mlir-elide-elementsattrs-if-larger"],
             "large_resource_limit": arguments["mlir-elide-resource-strings-if-larger"],
             "assume_verified": True,
@@ -206,14 +212,15 @@ class Job:
         if not always and not on_failure:
             pipeline.run(module, all_or_nothing=False)
             return
-        data = reproducer_text(str(module), str(pipeline), pipeline.verify_each).encode("utf-8", "surrogateescape")
         if always:
-            write_whole(always, data)
+            write_whole(always, _reproducer(module, pipeline))
         if not on_failure:
             pipeline.run(module, all_or_nothing=False)
             return
-        with kept_on_failure(on_failure, data):
-            pipeline.run(module, all_or_nothing=False)
+        is_local = self.arguments["mlir-pass-pipeline-local-reproducer"]
+        for each in pipeline.single_passes() if is_local else [pipeline]:
+            with kept_on_failure(on_failure, _reproducer(module, each)):
+                each.run(module, all_or_nothing=False)
 
     def _print(self, module: Module) -> str | bytes:
         arguments = self.arguments
@@ -225,6 +232,11 @@ class Job:
             add_run_sizes(module.operation)
         text = self._show(module.operation).rstrip("\n") + "\n"
         return to_irdl(text) if arguments["irdl-names"] and not arguments["print-script"] else text
+
+
+def _reproducer(module: Module, pipeline: Pipeline) -> bytes:
+    text = reproducer_text(str(module), str(pipeline), pipeline.verify_each)
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _new_statistics() -> Statistics:

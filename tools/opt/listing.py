@@ -22,6 +22,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .. import command_line
 from ..command_line import help_row
+from .option_docs import option_doc
 from .options import OPTIONS
 
 _COLUMN = 46
@@ -43,6 +44,18 @@ def help_text() -> str:
     return "\n".join(lines) + "\n"
 
 
+def help_list() -> str:
+    """All options, those of passes too, in one alphabet."""
+    rows = {f"--{name}": command_line.option_rows(name, option, _COLUMN) for name, option in OPTIONS.items()}
+    passes = [*_own_pass_rows(), *_upstream_rows(pipelines=False), *_upstream_rows(pipelines=True)]
+    for row in passes:
+        if row.startswith("  --"):
+            name = row.split()[0]
+            rows.setdefault(name, [])
+        rows[name].append(row)
+    return "\n".join(line for _, lines in sorted(rows.items()) for line in lines) + "\n"
+
+
 def _row(left: str, right: str, indent: int) -> str:
     return "\n".join(line.rstrip() for line in help_row(" " * indent + left, right, _COLUMN))
 
@@ -52,11 +65,11 @@ def _own_pass_rows() -> Iterator[str]:
         yield _row(f"--{name}", first_line(cls), 2)
         hints = typing.get_type_hints(cls)
         for key, field in option_fields(cls).items():
-            yield _row(f"{key}={_default(field)}", f"{describe_type(hints[field.name])}{_field_help(field)}", 6)
+            yield _row(f"{key}={_default(field)}", f"{describe_type(hints[field.name])}{_field_help(cls, field)}", 6)
 
 
-def _field_help(field: dataclasses.Field[Any]) -> str:
-    text = field.metadata.get("help", "")
+def _field_help(cls: type, field: dataclasses.Field[Any]) -> str:
+    text = option_doc(cls, field)
     return f": {text}" if text else ""
 
 
@@ -141,7 +154,15 @@ def irdl_text(name: str) -> str:
         known = list(registered_dialects())
         problem = f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)}"
         raise RelaxError(f"{problem} (known: {', '.join(known)})")
-    return str(dialect.irdl_module(create_context())) + "\n"
+    return made_by("IRDL") + str(dialect.irdl_module(create_context())) + "\n"
+
+
+def made_by(what: str, comment: str = "//") -> str:
+    """The first line of a text for other tools: which version of LLVM reads it."""
+    from ... import __version__
+
+    version = mlir_version().replace("MLIR", "LLVM")
+    return f"{comment} {what} of {version}, by relax-mlir {__version__}\n"
 
 
 def version_text() -> str:

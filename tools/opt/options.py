@@ -35,6 +35,10 @@ OPTIONS: dict[str, Option] = {
     "mlir-pretty-debuginfo": Option("flag", _PRINT, "the same in a shorter form, which cannot be read back", default=False),
     "mlir-print-local-scope": Option("flag", _PRINT, "print types, attributes and locations where they are used, not as aliases (#map, #loc1) around the IR", default=False),
     "mlir-print-unique-ssa-ids": Option("flag", _PRINT, "give no two values the same name, not even in different functions", default=False),
+    "mlir-print-value-users": Option("flag", _PRINT, "print behind each operation which operations use its results, and before each block who uses its arguments; what uses one and has no result is told by a number, behind it as id", default=False),
+    "mlir-print-skip-regions": Option("flag", _PRINT, "print of operations with regions ... in place of what is inside", default=False),
+    "mlir-use-nameloc-as-prefix": Option("flag", _PRINT, "name values as their locations do, loc(\"name\"): %name in place of %0", default=False),
+    "color": Option("flag", _PRINT, "color errors, warnings and carets; without it a terminal gets colors, unless NO_COLOR is set, and a file none", default=None),
     "mlir-print-op-on-diagnostic": Option("flag", _PRINT, "leave out the note 'see current operation' that MLIR adds to errors about operations", default=True),
     "mlir-elide-elementsattrs-if-larger": Option("number", _PRINT, "print __elided__ for constants with more than n elements; the output cannot be read back; a script leaves out those of more than a line, whatever n is", "n"),
     "mlir-elide-resource-strings-if-larger": Option("number", _PRINT, "leave out the data of resources that take more than n characters as text; a script's whatever n is", "n"),
@@ -52,6 +56,9 @@ OPTIONS: dict[str, Option] = {
     "dump-pass-pipeline": Option("flag", _WATCH, "print the passes that will run as a pipeline, with what is nested and which options are not the defaults", default=False),
     "mlir-pass-pipeline-crash-reproducer": Option("text", _WATCH, "if a pass fails or crashes, write the IR from before the passes, with the pipeline, to this file", "file"),
     "mlir-generate-reproducer": Option("text", _WATCH, "write the same file in any case", "file"),
+    "mlir-pass-pipeline-local-reproducer": Option("flag", _WATCH, "with --mlir-pass-pipeline-crash-reproducer: run the passes one after the other, so that the file holds the IR from before the one that failed, and that one alone", default=False),
+    "debug-only": Option("text", _WATCH, "refused, with the reason: MLIR's wheel has no debug output", "type"),
+    "debug": Option("flag", _WATCH, "the same", default=False),
     "run-reproducer": Option("flag", _WATCH, "run the pipeline in the input, which one of these two options has written", default=False),
     "list-passes": Option("flag", _LIST, "list all passes with a line on each: this project's, installed plug-ins', upstream's", default=False),
     "show-dialects": Option("flag", _LIST, "list the dialects that the input may use", default=False),
@@ -62,6 +69,7 @@ OPTIONS: dict[str, Option] = {
     "list-schedules": Option("text", _LIST, "list for which operators, structures (@) and patterns there is a schedule, for which target, written where; with a target in the order in which they are tried", "target", bare=""),
     "list-primitives": Option("flag", _LIST, "list the steps of rx.Schedule, and the intrinsics that tensorize takes", default=False),
     "dump-irdl": Option("text", _LIST, "print a dialect written in Python as IRDL, for --irdl-file of mlir-opt", "dialect"),
+    "help-list": Option("flag", _LIST, "list all options and passes in one alphabet, without groups", default=False),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
@@ -85,7 +93,35 @@ def parse(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Calla
     return parsed
 
 
+#: Of ways of printing that exclude each other: which of them can say who uses a value.
+_PLAIN_ONLY = (
+    "print-script",
+    "emit-bytecode",
+    "mlir-print-debuginfo",
+    "mlir-pretty-debuginfo",
+    "mlir-print-unique-ssa-ids",
+    "mlir-print-skip-regions",
+)
+
+
 def _check_together(parsed: Arguments) -> None:
+    if parsed["debug"] or parsed["debug-only"] is not None:
+        name = "debug" if parsed["debug"] else "debug-only"
+        raise RelaxError(
+            f"--{name}: MLIR's wheel is built without debug output (LLVM_DEBUG is compiled out of release builds)",
+            notes=["--mlir-print-ir-after-change, --mlir-pass-statistics and --mlir-timing show what passes do"],
+        )
+    if parsed["mlir-pass-pipeline-local-reproducer"] and parsed["mlir-pass-pipeline-crash-reproducer"] is None:
+        raise RelaxError("--mlir-pass-pipeline-local-reproducer needs --mlir-pass-pipeline-crash-reproducer=<file>")
+    if parsed["mlir-print-value-users"]:
+        for other in _PLAIN_ONLY:
+            if parsed[other]:
+                raise RelaxError(f"--mlir-print-value-users and --{other} exclude each other")
+    for name in ("mlir-print-skip-regions", "mlir-use-nameloc-as-prefix"):
+        if parsed[name] and (parsed["print-script"] or parsed["emit-bytecode"]):
+            raise RelaxError(f"--{name} is for MLIR's syntax")
+    if parsed["mlir-print-unique-ssa-ids"] and parsed["mlir-use-nameloc-as-prefix"]:
+        raise RelaxError("--mlir-print-unique-ssa-ids and --mlir-use-nameloc-as-prefix exclude each other")
     if parsed.passes and parsed["pass-pipeline"] is not None:
         raise RelaxError("--pass-pipeline cannot be used together with single passes; put them into the pipeline")
     if parsed["run-reproducer"] and (parsed.passes or parsed["pass-pipeline"] is not None):

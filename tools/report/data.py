@@ -61,7 +61,7 @@ def report_data(
     models = journal.of("model")
     model = models[-1] if models else None
     add_work(links.calls, links.kernels, measured.sizes)
-    _add_times(links.calls, links.kernels, measured)
+    roofline = _add_times(links.calls, links.kernels, measured)
     content = {
         "title": subject.title,
         "target": subject.target,
@@ -75,7 +75,7 @@ def report_data(
         "sizes": dict(measured.sizes),
         "seconds": measured.seconds,
         "between": measured.between,
-        "roofline": measured.roofline.described(),
+        "roofline": roofline.described(),
         "weights": {
             "count": len(artifact.constants),
             "bytes": sum(memoryview(constant.data).nbytes for constant in artifact.constants),
@@ -101,8 +101,11 @@ def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"made": len(made), "found": len(code) - len(made), "seconds": sum(fact["seconds"] or 0 for fact in made)}
 
 
-def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> None:
-    """Puts each measured time to its call. Calls that nothing tells apart share theirs in their order."""
+def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> Roofline:
+    """Puts each measured time to its call. Calls that nothing tells apart share theirs in their order.
+
+    Gives what the machine can do, these calls among what it has done.
+    """
     times: dict[tuple[str, tuple[str, ...]], list[KernelTime]] = defaultdict(list)
     for each in measured.calls:
         times[each.kernel, tuple(dict.fromkeys(filter(None, each.nodes)))].append(each)
@@ -114,4 +117,8 @@ def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]]
             time = found.pop(0)
             call["seconds"] = time.seconds
             call["spread"] = [time.fastest_seconds, time.slowest_seconds]
-            call["roofline"] = measured.roofline.share(call["flops"], call["bytes"], time.seconds)
+    timed = [call for call in calls if "seconds" in call]
+    roofline = measured.roofline.holding((call["flops"], call["bytes"], call["seconds"]) for call in timed)
+    for call in timed:
+        call["roofline"] = roofline.share(call["flops"], call["bytes"], call["seconds"])
+    return roofline

@@ -135,15 +135,15 @@ function callDetails(number) {
 
 const kernelChip = (number) => {
   const kernel = data.kernels[number];
-  return chip({ kind: "kernel", number }, kernel.name, `${plural(kernel.calls.length, "call")} · ${operatorText(kernel.operator)}`, number);
+  return chip({ kind: "kernel", number }, kernel.title, `${plural(kernel.calls.length, "call")} · ${operatorText(kernel.operator)}`, number);
 };
 
 function kernelDetails(number) {
   const kernel = data.kernels[number];
   return [
-    heading("Kernel", kernel.name, number),
+    heading(kernel.codegen ? "Part of a codegen" : "Kernel", kernel.title, number),
     facts([
-      ["codegen", kernel.codegen], ["operators", operatorText(kernel.operator)], ["pattern", kernel.pattern],
+      ["codegen", kernel.codegen], ["function", kernel.codegen ? kernel.name : ""], ["operators", operatorText(kernel.operator)], ["pattern", kernel.pattern],
       ["schedule", kernel.schedule.schedule ? `${kernel.schedule.schedule} (${kernel.schedule.place})` : kernel.pattern ? "plain loops" : ""],
       ["machine code", kernel.code.bytes === undefined ? "" : bytesText(kernel.code.bytes)],
       ["compiled in", kernel.code.seconds ? secondsText(kernel.code.seconds) : kernel.code.cached ? "nothing: it was in the cache" : ""],

@@ -48,6 +48,10 @@ class GraphView {
       canvas.height = Math.max(1, Math.round(canvas.clientHeight * ratio));
     }
     this.ratio = ratio;
+    // What was in the middle stays there.
+    const width = this.canvas.clientWidth;
+    if (this.view && this.width) this.view.x += (width - this.width) / 2;
+    this.width = width;
     this.draw();
   }
 
@@ -295,7 +299,7 @@ class GraphView {
     }
     const box = this.boxUnder(event);
     if (!box) { hideTip(); return; }
-    const kernel = box.kernel === null ? "" : `kernel ${data.kernels[box.kernel].name}`;
+    const kernel = box.kernel === null ? "" : kernelLine(box.kernel);
     showTip(event, box.label, box.detail, kernel, timeLine(box));
   }
 
@@ -315,7 +319,7 @@ class GraphView {
   }
 
   say(box) {
-    const kernel = box.kernel === null ? "no kernel" : `kernel ${data.kernels[box.kernel].name}`;
+    const kernel = box.kernel === null ? "no kernel" : kernelLine(box.kernel);
     at("spoken").textContent = `${box.label} ${box.detail}, ${kernel}`;
   }
 
@@ -381,4 +385,4 @@ function timeLine(box) {
   return `${secondsText(timeOfBox(box))}, ${percentText(share)}${isShared ? " (with what it is fused with)" : ""}`;
 }
 
-const searchText = (box) => `${box.label} ${box.detail} ${box.kernel === null ? "" : data.kernels[box.kernel].name}`.toLowerCase();
+const searchText = (box) => `${box.label} ${box.detail} ${box.kernel === null ? "" : `${data.kernels[box.kernel].name} ${data.kernels[box.kernel].title}`}`.toLowerCase();

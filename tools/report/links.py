@@ -7,7 +7,7 @@ all operators in it, and what was fused tells the PrimFunc that each of them was
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,7 +41,23 @@ def link(journal: Journal) -> Links:
     links.calls = _calls(journal, links.kernels)
     links.operators = _operators(journal, links.calls)
     links.nodes = _nodes(journal, links.operators, links.calls)
+    _describe_parts(journal, links)
     return links
+
+
+def _describe_parts(journal: Journal, links: Links) -> None:
+    """A codegen's part is told by whose it is and by what it takes the place of: its symbols are nobody's words."""
+    parts = [kernel for kernel in links.kernels if kernel["codegen"]]
+    of_node = {node["name"]: node["op"] for node in links.nodes}
+    matched = {fact.get("codegen"): fact.get("matched", {}) for fact in journal.of("partition")}
+    for number, kernel in enumerate(parts, 1):
+        codegen = kernel["codegen"]
+        origins = dict.fromkeys(origin for call in kernel["calls"] for origin in links.calls[call]["origins"])
+        counts = Counter(of_node[origin] for origin in origins if origin in of_node)
+        if not counts and sum(each["codegen"] == codegen for each in parts) == 1:
+            counts = Counter({name.partition(".")[2]: count for name, count in matched.get(codegen, {}).items()})
+        kernel["title"] = f"{codegen}, part {number}" if len(parts) > 1 else f"{codegen}, all in one part"
+        kernel["operator"] = "+".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
 
 
 def _key(name: str, origins: Iterable[str]) -> _Key:
@@ -65,6 +81,8 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
+            # What it is called on the page.
+            "title": name,
             # Whose code it is, where it is not the target's.
             "codegen": codegens.get(name, ""),
             **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},

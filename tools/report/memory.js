@@ -45,7 +45,7 @@ class MemoryView {
     for (const buffer of plan.buffers) if (buffer.offset !== null && buffer.bytes) shapes.push(this.rectangle(buffer, x, y, found));
     const middle = x(plan.peak_step + 0.5), isRight = middle > width * 0.7;
     shapes.push(this.make("line", { class: "peak", x1: middle, x2: middle, y1: 14, y2: top + arenaHeight }));
-    shapes.push(this.make("text", { class: "peak-text", x: middle + (isRight ? -6 : 6), y: 11, "text-anchor": isRight ? "end" : "start" }, `peak ${bytesText(plan.peak)} at ${this.stepName(plan.peak_step)}`));
+    shapes.push(this.make("text", { class: "peak-text", x: middle + (isRight ? -6 : 6), y: 11, "text-anchor": isRight ? "end" : "start" }, shortened(`peak ${bytesText(plan.peak)} at ${this.stepName(plan.peak_step)}`, Math.max(12, Math.floor((isRight ? middle - left : width - middle) / 7)))));
     this.svg.replaceChildren(...shapes);
   }
 

@@ -16,10 +16,11 @@ function showHead() {
   const called = data.calls.filter((call) => call.kernel !== null);
   const folded = data.nodes.filter((node) => node.why).length;
   const graphOperators = data.operators.filter((operator) => !operator.made);
+  const parts = data.kernels.filter((kernel) => kernel.codegen), kernels = data.kernels.filter((kernel) => !kernel.codegen);
   const steps = [
     data.nodes.length ? [data.nodes.length, "nodes", folded ? `${countText(folded)} need no operators` : "of the model"] : null,
-    [graphOperators.length, "operators", `${countText(graphOperators.filter((operator) => !operator.rule).length)} of them stay as they are`],
-    [called.length, "kernel calls", `of ${plural(data.kernels.length, "kernel")}`],
+    [graphOperators.length, graphOperators.length === 1 ? "operator" : "operators", `${countText(graphOperators.filter((operator) => !operator.rule).length)} of them stay as they are`],
+    [called.length, called.length === 1 ? "call" : "calls", [kernels.length ? plural(kernels.length, "kernel") : "", parts.length ? `${plural(parts.length, "part")} of ${codegens.join(", ")}` : ""].filter(Boolean).join(", ")],
   ].filter((step) => step);
   fill(at("flow"), steps.flatMap(([count, name, more], number) => [
     number ? el("span", { "aria-hidden": "true" }, "→") : null,
@@ -33,6 +34,7 @@ function showHead() {
     [bytesText(data.weights.bytes), `weights, ${plural(data.weights.count, "tensor")}`],
     [bytesText(arena), "arena for temporaries"],
     [bytesText(data.code_bytes), "machine code"],
+    parts.length ? [bytesText(sum((data.others.external ?? []).map((each) => each.bytes ?? 0))), `code and weights of ${codegens.join(", ")}`] : null,
     isTold ? [`${isAll ? "" : "≥ "}${flopText(sum(flops))}`, "arithmetic in a run"] : null,
     [secondsText(compile), "to compile"],
     isMeasured ? [secondsText(data.seconds), "a run"] : null,

@@ -8,7 +8,7 @@ into the caches and for one that does not: a kernel is held against that of an a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -30,12 +30,29 @@ class Roofline:
         """How much of what the machine can do a call reaches; None where its work is not known."""
         if not self.flops or bytes_ is None or seconds <= 0:
             return None
-        moving = bytes_ / self._traffic_of(bytes_)
+        moving = bytes_ / self.traffic[self._amount_of(bytes_)]
         return max((flops or 0) / self.flops, moving) / seconds
 
-    def _traffic_of(self, bytes_: int) -> float:
+    def holding(self, calls: Iterable[tuple[int | None, int | None, float]]) -> Roofline:
+        """Raised to what these calls have reached, so that none is above it: operations, bytes, seconds of each.
+
+        What a kernel has done the machine can do, whatever the small programs got when they were measured.
+        """
+        if not self.flops:
+            return self
+        flops, traffic = self.flops, dict(self.traffic)
+        for done, moved, seconds in calls:
+            if moved is None or seconds <= 0:
+                continue
+            flops = max(flops, (done or 0) / seconds)
+            amount = self._amount_of(moved)
+            traffic[amount] = max(traffic[amount], moved / seconds)
+        return Roofline(flops, traffic)
+
+    def _amount_of(self, bytes_: int) -> int:
+        """The measured amount that stands for this one."""
         large_enough = [amount for amount in self.traffic if amount >= bytes_]
-        return self.traffic[min(large_enough, default=max(self.traffic))]
+        return min(large_enough, default=max(self.traffic))
 
     def described(self) -> dict[str, Any] | None:
         """For the page; None where nothing was measured."""

@@ -53,7 +53,7 @@ function kernelRows() {
       fastest: isMeasured ? sum(calls.map((call) => call.spread?.[0] ?? 0)) : null,
       slowest: isMeasured ? sum(calls.map((call) => call.spread?.[1] ?? 0)) : null,
       roofline: rooflineOf(calls),
-      text: [kernel.name, kernel.operator, ...calls.flatMap((call) => call.origins)].join("\n").toLowerCase(),
+      text: [kernel.name, kernel.title, kernel.operator, ...calls.flatMap((call) => call.origins)].join("\n").toLowerCase(),
     };
   });
 }
@@ -73,7 +73,7 @@ const spreadText = (fastest, slowest) => (fastest === null ? "" : `${secondsText
 
 function kernelColumns() {
   const mostSeconds = Math.max(1e-12, ...data.kernels.map(kernelSeconds));
-  const name = (row) => el("button", { class: "link name", type: "button" }, swatch(row.number), el("span", {}, breakable(row.kernel.name)));
+  const name = (row) => el("button", { class: "link name", type: "button" }, swatch(row.number), el("span", {}, breakable(row.kernel.title)));
   const outputs = (row) => [...new Set(row.calls.flatMap((call) => call.outputs.map((place) => place.type)))];
   const measured = [
     { name: "Time", isNumber: true, about: "Of all its calls, in one run; under it that of the fastest and of the slowest run", value: (row) => row.seconds, show: (row) => two(secondsText(row.seconds), spreadText(row.fastest, row.slowest)) },
@@ -82,7 +82,7 @@ function kernelColumns() {
     { name: "Roofline", isNumber: true, about: "Of what this machine reaches on one thread: of its arithmetic or of its traffic, whichever bounds the kernel more", value: (row) => row.roofline, show: (row) => (row.roofline === null ? "–" : percentText(row.roofline)) },
   ];
   return [
-    { name: "Kernel", value: (row) => row.kernel.name, show: (row) => two(name(row), operatorText(row.kernel.operator)) },
+    { name: "Kernel", value: (row) => row.kernel.title, show: (row) => two(name(row), operatorText(row.kernel.operator)) },
     ...(isMeasured ? measured : []),
     { name: "Calls", isNumber: true, value: (row) => row.calls.length },
     { name: "Writes", about: "Types of the outputs", value: (row) => outputs(row)[0] ?? "", show: (row) => el("code", { class: "types" }, breakable(shortened(outputs(row).join(", ") || "–", 60))) },
@@ -112,7 +112,7 @@ function showStrip(rows) {
   if (!isMeasured) return;
   const sorted = [...rows].sort((one, other) => other.seconds - one.seconds);
   const piece = (colour, share, title, act) => el("i", { style: { flexGrow: share * 1000, flexBasis: 0, background: colour }, onclick: act, onpointermove: (event) => showTip(event, title, percentText(share)), onpointerleave: hideTip });
-  fill(at("strip"), sorted.map((row) => piece(kernelColour(row.number), row.seconds / totalSeconds, row.kernel.name, () => select(row.selection, "table"))),
+  fill(at("strip"), sorted.map((row) => piece(kernelColour(row.number), row.seconds / totalSeconds, row.kernel.title, () => select(row.selection, "table"))),
     piece("var(--idle)", data.between / totalSeconds, "Between kernels"));
 }
 
@@ -174,15 +174,22 @@ function piecesText() {
   return `${parts.filter((text) => text).join(", ")}.`;
 }
 
+// A value of a fact: lists by commas, what is counted by name behind the names.
+function factText(value) {
+  if (value === undefined || value === null) return "";
+  if (Array.isArray(value)) return value.map(factText).join(", ");
+  if (typeof value === "object") return Object.entries(value).map(([name, each]) => `${name} ${factText(each)}`).join(", ");
+  return String(value);
+}
+
 // Facts of other kinds, as passes told them: a table each.
 function showOthers() {
   const kinds = Object.entries(data.others);
   at("facts").hidden = kinds.length === 0;
   fill(at("fact-tables"), kinds.map(([kind, rows]) => {
     const fields = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((field) => field !== "kind");
-    const cell = (value) => (value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value));
     const table = el("table");
-    const columns = fields.map((field) => ({ name: field, isNumber: rows.every((row) => typeof row[field] === "number"), value: (row) => (typeof row[field] === "number" ? row[field] : cell(row[field])), show: (row) => cell(row[field]) }));
+    const columns = fields.map((field) => ({ name: field, isNumber: rows.every((row) => typeof row[field] === "number"), value: (row) => (typeof row[field] === "number" ? row[field] : factText(row[field])), show: (row) => { const text = factText(row[field]); return el("span", text.length > 80 ? { title: text } : {}, breakable(shortened(text, 80))); } }));
     new SortedTable(table, columns, rows, { column: 0, isDown: false });
     return el("div", { class: "plain" }, el("h3", {}, kind), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Facts of kind ${kind}` }, table));
   }));

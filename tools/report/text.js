@@ -92,8 +92,9 @@ const kernelSeconds = (kernel) => sum(kernel.calls.map((number) => data.calls[nu
 const totalSeconds = sum(data.calls.map((call) => call.seconds ?? 0)) + data.between;
 const callLabel = (number) => {
   const call = data.calls[number];
-  return call.kernel === null ? call.operation.replace("relax.", "") : data.kernels[call.kernel].name;
+  return call.kernel === null ? call.operation.replace("relax.", "") : data.kernels[call.kernel].title;
 };
+const kernelLine = (number) => (data.kernels[number].codegen ? data.kernels[number].title : `kernel ${data.kernels[number].title}`);
 
 // What a selection {kind, number} stands for on every level.
 function related(selection) {

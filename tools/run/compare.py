@@ -16,13 +16,17 @@ from .sizes import shape_text
 
 
 class Difference(NamedTuple):
-    """How far an output is from the expected one: `reason` says why they cannot be compared."""
+    """How far an output is from the expected one: `reason` says why they cannot be compared.
+
+    `doubt` says why an output that is close tells nothing.
+    """
 
     name: str
     absolute: float = 0.0
     relative: float = 0.0
     is_close: bool = False
     reason: str = ""
+    doubt: str = ""
 
 
 def reference_outputs(path: str, inputs: Mapping[str, Given]) -> dict[str, object]:
@@ -62,7 +66,7 @@ def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Diff
         here, there = (f"{each.dtype.name} {shape_text(each.shape)}" for each in (ours, theirs))
         return Difference(name, reason=f"ours is {here}, the model's is {there}")
     if ours.size == 0:
-        return Difference(name, is_close=True)
+        return Difference(name, is_close=True, doubt="it is empty")
     a, b = ours.astype("float64"), theirs.astype("float64")
     with numpy.errstate(invalid="ignore", divide="ignore"):
         same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
@@ -72,7 +76,21 @@ def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Diff
         relative = numpy.where(same, 0.0, gap / numpy.abs(b))
         allowed = numpy.where(numpy.isfinite(b), tolerance + tolerance * numpy.abs(b), 0.0)
     relative = numpy.where(numpy.isnan(relative), numpy.inf, relative)
-    return Difference(name, float(gap.max()), float(relative.max()), bool((gap <= allowed).all()))
+    is_close = bool((gap <= allowed).all())
+    return Difference(name, float(gap.max()), float(relative.max()), is_close, doubt=_doubt(b, tolerance))
+
+
+def _doubt(expected: Array, tolerance: float) -> str:
+    """Why zeros would be as close as what was computed; empty where they would not."""
+    import numpy
+
+    largest = float(numpy.abs(expected).max())
+    if largest == 0:
+        return "all of it is 0"
+    if largest <= tolerance:
+        smaller = number_text(float(f"{largest * 1e-3:.0e}"))
+        return f"nothing in it is above the tolerance, zeros would be as close: --tolerance={smaller}"
+    return ""
 
 
 def report(found: list[Difference]) -> str:
@@ -80,5 +98,6 @@ def report(found: list[Difference]) -> str:
     rows = [("output", "max abs difference", "max rel difference", "")]
     for each in found:
         numbers = ("-", "-") if each.reason else (number_text(each.absolute), number_text(each.relative))
-        rows.append((each.name, *numbers, "close" if each.is_close else each.reason or "differs"))
+        close = f"close, but {each.doubt}" if each.doubt else "close"
+        rows.append((each.name, *numbers, close if each.is_close else each.reason or "differs"))
     return table(*rows) + "\n"

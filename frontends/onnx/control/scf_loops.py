@@ -63,13 +63,21 @@ def build_loop(loop: Loop, states: Sequence[Value]) -> tuple[list[Value], list[V
         # What a turn makes decides the types that it gets, so it is built until both agree.
         attempt = _Attempt(loop, states, carried, rows or [])
         made = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
-        joined = [common_info(loop.node, old, new) for old, new in zip(carried, made, strict=True)]
+        pairs = enumerate(zip(carried, made, strict=True))
+        joined = [common_info(loop.node, old, new, _changes(loop.node, index)) for index, (old, new) in pairs]
         row_infos = [info_of(loop.node, row, attempt.symbols) for row in attempt.turn.rows]
         gathered = [_Rows(info) for info in row_infos]
         if joined == carried and (rows or []) == gathered:
             return attempt.finish(rows or [])
         attempt.operation.erase()
         carried, rows = joined, gathered
+
+
+def _changes(node: Node, index: int) -> str:
+    """What is wrong with a state that is of another type after a turn."""
+    place = index + {"Loop": 2}.get(node.op, 0)
+    name = f"'{node.proto.input[place]}'" if place < len(node.proto.input) else f"#{index}"
+    return f"state {name} goes into its body as {{}} and comes out as {{}}"
 
 
 def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]] | None:
@@ -210,7 +218,10 @@ class _Attempt:
         if self.loop.is_counted:
             return [turns]
         goes_on = self.turn.goes_on
-        return [turns, truth(True) if goes_on is None else scalar_of(self.loop.node, goes_on)]
+        return [
+            turns,
+            truth(True) if goes_on is None else scalar_of(self.loop.node, goes_on, "the condition that its body gives"),
+        ]
 
     def _results(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
         turns, *results = self.operation.results

@@ -11,6 +11,7 @@ from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim, SymExpr, equal
 from ....emit.numbers import constant
+from ..node import described
 from ..prelude import Node, Tensor, Value, relax
 from ..values import Held, OneOf
 
@@ -40,13 +41,12 @@ def as_items(node: Node, made: list[Held]) -> list[Value]:
     return items
 
 
-def common_info(node: Node, left: TensorInfo, right: TensorInfo) -> TensorInfo:
-    """What is known of a tensor that may be either."""
+def common_info(
+    node: Node, left: TensorInfo, right: TensorInfo, what: str = "it is {} in one branch, {} in the other"
+) -> TensorInfo:
+    """What is known of a tensor that may be either; `what` says of which tensor there are two types."""
     if left.dtype != right.dtype or left.shape is None or right.shape is None or left.rank != right.rank:
-        raise node.fail(
-            "a tensor has one element type and rank here and others there "
-            f"({left.rank}-D {left.dtype}, {right.rank}-D {right.dtype})"
-        )
+        raise node.fail(f"{what.format(described(left), described(right))}: a tensor has one element type and one rank")
     pairs = zip(left.shape, right.shape, strict=True)
     return left.with_shape([one if equal(one, other) is True else None for one, other in pairs])
 
@@ -60,11 +60,13 @@ def type_of(info: TensorInfo) -> Type:
     return encode(info, ir.Location.current.context)
 
 
-def scalar_of(node: Node, held: Held) -> Tensor:
-    """A tensor of one element as a scalar."""
+def scalar_of(node: Node, held: Held, what: str = "a condition or a count") -> Tensor:
+    """A tensor of one element as a scalar; `what` it is, for messages."""
     if not isinstance(held, Value):
         raise node.fail("a condition is a sequence or an optional, not a tensor")
     tensor = held.ssa
+    if held.shape is not None and any(isinstance(size, int) and size != 1 for size in held.shape):
+        raise node.fail(f"{what} must be a scalar, it is {described(held)}")
     if held.rank != 0:
         tensor = relax["reshape"](tensor, ())
     element = tensor.type.element_type

@@ -17,6 +17,7 @@ from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..importer import add_graph
+from ..node import described
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
 from ..tensors import GraphProto, ValueInfoProto, array_of, dtype_of
@@ -72,8 +73,8 @@ def loop(node: Node) -> Outputs:
     if always and starts and not node.has(0):
         raise node.fail("would never end: it has no number of turns, and its condition is always true")
     turns = turns._replace(
-        count=scalar_of(node, node.value(0)) if node.has(0) else None,
-        starts=None if starts else scalar_of(node, node.value(1)),
+        count=scalar_of(node, node.value(0), "the number of turns") if node.has(0) else None,
+        starts=None if starts else scalar_of(node, node.value(1), "the condition"),
     )
     after, gathered = build_any_loop(turns, states)
     return [*after, *of_length(gathered, count if turns.is_counted else None)]
@@ -173,6 +174,9 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
     shape = inputs[0].shape
     if shape is None:
         raise node.fail("the ranks of scan inputs must be known")
+    flat = next((each for each in inputs if each.rank == 0), None)
+    if flat is not None:
+        raise node.fail(f"a scan input is {described(flat)}: it has no axis to be scanned along")
     count = shape[axes[0]]
     is_short = isinstance(count, int) and count > 0 and count * len(body.node) <= _MOST_NODES
     sources = [

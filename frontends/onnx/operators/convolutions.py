@@ -9,7 +9,7 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
 from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, info_of, register_onnx, relax
-from .products import as_f32, requantized, shifted
+from .products import as_f32, requantized, shifted, with_bias
 from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 
 
@@ -70,7 +70,7 @@ def _dimensions(node: Node, count: int) -> int:
 
 
 def _with_bias(node: Node, result: Tensor, bias: int) -> Tensor:
-    return relax["add"](result, _per_channel(node, node.tensor(bias)))
+    return with_bias(node, result, bias, _per_channel(node, node.tensor(bias)))
 
 
 def _per_channel(node: Node, values: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ....bindings.ir import Value
 from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images
-from .products import as_f32, shifted
+from .products import as_f32, shifted, with_bias
 from .quantization import dynamic_quantize
 
 _DOMAIN = "com.microsoft"
@@ -91,7 +91,7 @@ def gemm(node: Node) -> Outputs:
     """Sums in 32 bits, with C among them; without a scale of the result they become real numbers."""
     sums = _integer_product(node, 0, 3, 2, 5, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
     if node.has(6):
-        sums = relax["add"](sums, node.tensor(6))
+        sums = with_bias(node, sums, 6, node.tensor(6))
     scale = relax["multiply"](as_f32(node, 1), as_f32(node, 4))
     scale = relax["multiply"](scale, const(node.float("alpha", 1.0), "f32"))
     real = relax["multiply"](relax["astype"](sums, dtype="f32"), scale)
@@ -121,7 +121,7 @@ def _scaled(node: Node, sums: Tensor, left_scale: int | Tensor, right_scale: int
     """Sums in 32 bits as real numbers of the right scale's type."""
     scale = relax["multiply"](left_scale, node.tensor(right_scale))
     real = relax["multiply"](relax["astype"](sums, dtype=node.value(right_scale).dtype), scale)
-    return relax["add"](real, node.tensor(bias)) if node.has(bias) else real
+    return with_bias(node, real, bias, node.tensor(bias)) if node.has(bias) else real
 
 
 def _integer_product(

@@ -6,7 +6,9 @@ from __future__ import annotations
 from ....bindings.ir import Value
 from ....bindings.navigation import defining_op
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
+from ....support.errors import RelaxError
+from ..node import described
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax
 
 
 @register_onnx("", "MatMul")
@@ -37,7 +39,16 @@ def gemm(node: Node) -> Outputs:
     result = _scaled(node, _product(left, node.tensor(1), bool(node.int("transB", 0))), "alpha", dtype)
     if not node.has(2):
         return result
-    return relax["add"](result, _scaled(node, node.tensor(2), "beta", dtype))
+    return with_bias(node, result, 2, _scaled(node, node.tensor(2), "beta", dtype))
+
+
+def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
+    """The sum with a bias, which an input is."""
+    try:
+        return relax["add"](result, bias)
+    except RelaxError:
+        made = described(info_of(result))
+        raise node.fail(f"the bias {node.described(index)} cannot be added to the product, {made}") from None
 
 
 def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:

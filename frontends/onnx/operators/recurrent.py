@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....dialects.core.equalities import contradict
+from ....dialects.core.symbols import Dim
 from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
@@ -120,8 +122,9 @@ class _Recurrent:
         )
         if not self.directions:
             raise node.fail("must be forward, reverse or bidirectional", "direction")
-        if node.rank(0) != 3 or node.rank(2) != 3:
-            raise node.fail("X and R must be 3-D")
+        for index, letter, sizes in ((0, "X", self._data_sizes()), (2, "R", "directions, gates * hidden, hidden")):
+            if node.rank(index) != 3:
+                raise node.fail(f"{letter} {node.described(index)} must be 3-D: [{sizes}]")
         size = (node.value(2).shape or ())[2]
         if not isinstance(size, int):
             raise node.fail("the size of the hidden state (R's last dimension) must be known")
@@ -130,6 +133,29 @@ class _Recurrent:
         data = node.tensor(0)
         self.data = relax["permute_dims"](data, axes=[1, 0, 2]) if self.batch_first else data
         self.shape = Value(ssa=self.data).shape or ()
+        self._check_sizes()
+
+    def _data_sizes(self) -> str:
+        return "batch, steps, input" if self.batch_first else "steps, batch, input"
+
+    def _check_sizes(self) -> None:
+        """Refuses weights and states of other sizes than the directions and R's say, by the inputs' names in ONNX."""
+        directions, gates, size = len(self.directions), self.cell.gates * self.size, self.size
+        batch = self.shape[1]
+        states = (batch, directions, size) if self.batch_first else (directions, batch, size)
+        wanted: dict[str, tuple[int, tuple[Dim, ...]]] = {
+            "W": (1, (directions, gates, self.shape[2])), "R": (2, (directions, gates, size)),
+            "B": (3, (directions, 2 * gates)), "sequence_lens": (4, (batch,)),
+            **{name: (5 + each, states) for each, name in enumerate(("initial_h", "initial_c")[: self.cell.states])},
+            **({"P": (7, (directions, 3 * size))} if self.cell.states == 2 else {}),
+        }  # fmt: skip
+        for name, (index, sizes) in wanted.items():
+            found = self.node.value(index).shape if self.node.has(index) else None
+            if found is None:
+                continue
+            if len(found) != len(sizes) or any(map(contradict, found, sizes)):
+                shown = ", ".join("?" if each is None else str(each) for each in sizes)
+                raise self.node.fail(f"{name} {self.node.described(index)} must be [{shown}]")
 
     def outputs(self) -> list[Tensor]:
         functions = activations_of(self.node, self.cell.activations, len(self.directions))

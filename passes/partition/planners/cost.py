@@ -10,7 +10,8 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.navigation import ancestors, operations_of, used_by, users_of
 from ....dialects.core.codec import decode
 from ....dialects.core.work import bytes_of
-from ....support.errors import RelaxError, blaming
+from ....support.blaming import blaming
+from ....support.errors import RelaxError
 from ...canonicalize.constants import is_constant
 from ..codegen import Composite, made_codegen
 from ..planning import Taken, prospects_of, register_planner
@@ -54,7 +55,7 @@ def _candidates(block: Block, operations: Sequence[Operation], composites: Seque
             matched = next(composite.matches(op), None)
             if matched is not None:
                 inside = tuple(numbers[each.results[0]] for each in matched.operations)
-                with blaming(f"codegen '{composite.codegen}': cost()"):
+                with blaming(f"codegen '{composite.codegen}': cost()", codegen.cost):
                     price = codegen.cost(composite.name, matched.operations)
                 if not isinstance(price, (int, float)) or not price >= 0:
                     raise RelaxError(f"codegen '{composite.codegen}': cost() gave {price!r}, not seconds")

@@ -132,6 +132,20 @@ def test_pickled_and_copied(artifact: Artifact, saved: Path) -> None:
         pickle.loads(data)
 
 
+def test_functions_are_pickled_with_their_program(artifact: Artifact, saved: Path) -> None:
+    for exe in (Executable(artifact), runtime.load(saved)):
+        function = exe["pick"]
+        assert copy.copy(function) is function and copy.deepcopy([function])[0] is function
+        again, twice = pickle.loads(pickle.dumps([function, function]))
+        assert again is twice
+        assert [value(again(index)) for index in (0, 1)] == [3.5, 5.0]
+        assert repr(again) == repr(function)
+    data = pickle.dumps(Executable(artifact)["pick"])
+    assert value(pickle.loads(data)(1)) == 5, "its executable is gone"
+    with pytest.raises(TypeError, match="pickle the executable"):
+        pickle.dumps(type(function)(function.packed, function._described))
+
+
 def test_an_unknown_function(artifact: Artifact) -> None:
     exe = Executable(artifact)
     with pytest.raises(UnknownFunction, match="no function 'pikc' in this executable; there are pick; did you mean"):

@@ -264,6 +264,23 @@ def test_what_is_close() -> None:
     assert compare.difference("y", ours[:0], ours[:0], 1).is_close
 
 
+def test_a_comparison_that_cannot_fail_says_so() -> None:
+    small = numpy.array([3e-6, -2e-7, 0], "float32")
+    for ours in (small, numpy.zeros_like(small)):
+        found = compare.difference("y", ours, small, 1e-4)
+        assert found.is_close
+        assert (
+            compare.report([found])
+            .rstrip()
+            .endswith("close, but nothing in it is above the tolerance, zeros would be as close: --tolerance=3e-09")
+        )
+    assert compare.difference("y", small, small, 3e-9).doubt == ""
+    assert compare.difference("y", 0 * small, 0 * small, 1e-4).doubt == "all of it is 0"
+    assert compare.difference("y", small[:0], small[:0], 1e-4).doubt == "it is empty"
+    assert compare.difference("y", numpy.int32([0, 1]), numpy.int32([0, 1]), 1e-4).doubt == ""
+    assert "but" not in compare.report([compare.difference("y", small + 1, small + 1, 1e-4)])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

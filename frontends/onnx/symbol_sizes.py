@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that are asked for and contradict each other, by the names that the model gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .inputs import InputShape, declared_inputs
+from .model import Model
+
+
+def contradictions(model: Model, shapes: Mapping[str, InputShape]) -> list[str]:
+    """A line for each name of a size that `shapes` gives two values. That may go well: where nobody needs it, names
+    in models are not always right.
+    """
+    given: dict[str, dict[int, str]] = {}
+    for value in declared_inputs(model):
+        shape = shapes.get(value.name)
+        dims = value.type.tensor_type.shape.dim
+        for axis, (dim, size) in enumerate(zip(dims, shape or (), strict=False)):
+            if dim.dim_param and isinstance(size, int):
+                given.setdefault(dim.dim_param, {}).setdefault(size, f"input '{value.name}', dimension {axis}")
+    return [
+        f"shapes: in the model '{name}' is one size, and it is asked for as "
+        + " and as ".join(f"{size} ({place})" for size, place in sizes.items())
+        for name, sizes in given.items()
+        if len(sizes) > 1
+    ]

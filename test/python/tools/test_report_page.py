@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the report's page looks like: windows of a telephone up to a desk's, and parts of codegens."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from partitioning import codegen
+from relax_mlir.tools.report.data import Measured, Subject, report_data
+from reported import compiled, model
+
+import relax_mlir as rx
+from relax_mlir.patterns import is_op
+
+
+def report(folder: Path) -> Path:
+    return compiled(model(folder / "small.onnx", 8))[1].resolve()
+
+
+#: What does not fit into the page at a width, as a script in a page around it sees it.
+MEASURE = """<iframe id="page" src="{page}" style="width: {width}px; height: 3000px"></iframe><pre id="told"></pre><script>
+addEventListener("load", () => setTimeout(() => {{
+  const page = document.getElementById("page").contentDocument, found = [];
+  const check = (isGood, what) => isGood || found.push(what);
+  check(page.documentElement.scrollWidth <= {width}, "the page is wider than the window");
+  for (const tile of page.querySelectorAll(".tiles b")) check(tile.scrollWidth <= tile.parentElement.clientWidth - 16, `tile ${{tile.textContent}}`);
+  for (const input of page.querySelectorAll("input")) {{
+    const pen = page.createElement("canvas").getContext("2d");
+    pen.font = page.defaultView.getComputedStyle(input).font;
+    check(pen.measureText(input.placeholder).width <= input.clientWidth - 20, `placeholder ${{input.placeholder}}`);
+  }}
+  const steps = [...page.querySelectorAll("#flow > *")].map((each) => each.getBoundingClientRect().top + each.getBoundingClientRect().height / 2);
+  check(Math.max(...steps) - Math.min(...steps) < 2, "an arrow leads to nothing");
+  const map = page.getElementById("graph-map").getBoundingClientRect(), canvas = page.getElementById("graph-canvas").getBoundingClientRect();
+  check(map.width === 0 || map.left >= canvas.right - 1, "the map is over the graph");
+  check(canvas.width >= Math.min(250, {width} - 110), "there is no room for the graph");
+  document.getElementById("told").textContent = `measured: ${{found.join(", ") || "all fits"}}`;
+}}, 500));
+</script>"""  # noqa: E501
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_the_page_fits_into_windows(width: int, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no chromium on this machine")
+    around = tmp_path / "around.html"
+    around.write_text(MEASURE.format(page=report(tmp_path).as_uri(), width=width))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    options += ["--allow-file-access-from-files", "--window-size=1600,3200", "--virtual-time-budget=5000", "--dump-dom"]
+    command = [browser, *options, around.as_uri()]
+    drawn = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
+    told = re.search(r'<pre id="told">(.*?)</pre>', drawn, re.S)
+    assert told is not None and told[1] == "measured: all fits"
+
+
+def test_the_page_has_rules_for_narrow_windows(tmp_path: Path) -> None:
+    """What the browser's test sees where there is a browser: that the rules are in the page."""
+    style = re.search(r"<style>(.*?)</style>", report(tmp_path).read_text(encoding="utf-8"), re.S)
+    assert style is not None
+    narrow = style[1][style[1].index("@media (max-width: 640px)") :]
+    assert "#graph-map { display: none; }" in narrow and ".flow { flex-wrap: nowrap;" in narrow
+    assert ".tiles { display: flex; flex-wrap: wrap;" in style[1]
+
+
+def test_parts_of_codegens_are_told_apart(tmp_path: Path) -> None:
+    """Nodes, operators and kernels that went to one, in the graph in the codegen's colour."""
+    path = model(tmp_path / "small.onnx", 8)
+    journal = rx.Journal()
+    with journal.recording(), codegen([("npu.add", is_op("relax.add"))]) as npu:
+        executable = rx.compile(rx.from_onnx(path), partition=npu, journal=journal, cache=False)
+    found = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
+    nodes = {node["name"]: node for node in found["nodes"]}
+    kernels = {name: [found["calls"][call]["kernel"] for call in node["calls"]] for name, node in nodes.items()}
+    of_node = {
+        name: {found["kernels"][number]["codegen"] for number in numbers if number is not None}
+        for name, numbers in kernels.items()
+    }
+    assert "npu" in of_node["plus"] and of_node["product"] == {""}
+    (told,) = found["others"]["partition"]
+    assert told["codegen"] == "npu" and told["matched"] == {"npu.add": 1}
+    (part,) = [kernel for kernel in found["kernels"] if kernel["codegen"]]
+    assert part["title"] == "npu, all in one part" and part["operator"] == "Add", "not by the symbol of its function"
+    assert all(kernel["title"] == kernel["name"] for kernel in found["kernels"] if not kernel["codegen"])
+
+
+def test_several_parts_are_numbered(tmp_path: Path) -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4,))}) as f:
+        (x,) = f
+        f.returns(rx.relax.add(rx.relax.exp(rx.relax.add(x, x)), x))
+    journal = rx.Journal()
+    with journal.recording(), codegen([("npu.add", is_op("relax.add"))]) as npu:
+        executable = rx.compile(module, partition=npu, journal=journal, cache=False)
+    found = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
+    assert [each["title"] for each in found["kernels"] if each["codegen"]] == ["npu, part 1", "npu, part 2"]

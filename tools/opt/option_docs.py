@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the options of passes mean: the comments (`#:`) above the fields that they are, or a field's metadata."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+from typing import Any
+
+_MARK = "#:"
+
+
+def option_doc(pass_class: type, field: dataclasses.Field[Any]) -> str:
+    """In a line; empty where nothing is written."""
+    told = str(field.metadata.get("help", ""))
+    return told or next((docs[field.name] for cls in pass_class.__mro__ if field.name in (docs := _comments(cls))), "")
+
+
+@functools.cache
+def _comments(cls: type) -> dict[str, str]:
+    """The comments above the fields of a class that it declares itself."""
+    if not dataclasses.is_dataclass(cls):
+        return {}
+    try:
+        source = inspect.cleandoc("\n" + inspect.getsource(cls))
+        (body,) = ast.parse(source).body
+    except (OSError, TypeError, SyntaxError, ValueError):  # no file, or a class that was made otherwise
+        return {}
+    lines = source.splitlines()
+    fields = [each for each in getattr(body, "body", ()) if isinstance(each, ast.AnnAssign)]
+    return {each.target.id: _above(lines, each.lineno - 1) for each in fields if isinstance(each.target, ast.Name)}
+
+
+def _above(lines: list[str], at: int) -> str:
+    comments: list[str] = []
+    while at > 0 and lines[at - 1].strip().startswith(_MARK):
+        at -= 1
+        comments.insert(0, lines[at].strip().removeprefix(_MARK).strip())
+    return " ".join(comments)
