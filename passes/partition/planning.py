@@ -11,8 +11,10 @@ from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import address_of, operations_of
 from ...support.errors import RelaxError, blaming
 from ...support.registry import NamedRegistry
+from ..patterns.matched import Match
 from ..patterns.prospects import Prospects
 from .codegen import Composite
+from .roles import Roles, roles_of
 
 
 class Taken(NamedTuple):
@@ -20,6 +22,12 @@ class Taken(NamedTuple):
 
     composite: Composite
     operations: Sequence[Operation]
+    #: What they read and make, as the pattern calls it; looked for where it is not said.
+    roles: Roles | None = None
+
+    @classmethod
+    def of(cls, composite: Composite, match: Match) -> Taken:
+        return cls(composite, match.operations, roles_of(match))
 
 
 class Composites(tuple[Composite, ...]):

@@ -46,6 +46,13 @@ class Match:
     def _view(self) -> OpView:
         return self.root.opview
 
+    @property
+    def bound(self) -> Mapping[GraphPattern, Subject]:
+        """What stands for each part of the pattern, in its order: a part comes before those that it is made of, and
+        these before what stands beside it.
+        """
+        return self._bound
+
     def _named(self, name: str) -> Value:
         found = self.get(name)
         if found is None:

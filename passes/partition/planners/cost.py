@@ -15,6 +15,7 @@ from ...canonicalize.constants import is_constant
 from ..codegen import Composite, made_codegen
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import BYTES_PER_S, estimate, seconds_of
+from ..sequence import settled
 
 # Of a value that crosses, beside its bytes: its share of a call.
 _CROSSING_S = 1e-6
@@ -34,8 +35,8 @@ def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """The cheapest of the plans that are reached from the one by priority, and from taking nothing, by taking matches
     or giving parts back, as long as that makes it cheaper.
     """
-    operations = operations_of(block)
-    candidates = _candidates(block, operations, composites)
+    operations = settled(operations_of(block))
+    candidates = _candidates(operations, composites)
     plans = [_Plan(operations, candidates), _Plan(operations, candidates)]
     plans[0].take_first(composites)
     for plan in plans:
@@ -44,9 +45,9 @@ def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     yield from best.taken()
 
 
-def _candidates(block: Block, operations: Sequence[Operation], composites: Sequence[Composite]) -> list[_Candidate]:
+def _candidates(operations: Sequence[Operation], composites: Sequence[Composite]) -> list[_Candidate]:
     numbers = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
-    waiting = prospects_of(composites).in_block(block)
+    waiting = prospects_of(composites).among(operations)
     found = []
     for place, composite in enumerate(composites):
         codegen = made_codegen(composite.codegen)
@@ -58,7 +59,7 @@ def _candidates(block: Block, operations: Sequence[Operation], composites: Seque
                     price = codegen.cost(composite.name, matched.operations)
                 if not isinstance(price, (int, float)) or not price >= 0:
                     raise RelaxError(f"codegen '{composite.codegen}': cost() gave {price!r}, not seconds")
-                found.append(_Candidate(Taken(composite, matched.operations), composite.codegen, inside, price))
+                found.append(_Candidate(Taken.of(composite, matched), composite.codegen, inside, price))
     return found
 
 
