@@ -12,7 +12,7 @@ Arguments stay what they are, whatever passes do to the body; the others hold as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Value
@@ -32,7 +32,7 @@ class Site(NamedTuple):
     """Where an operation reads a value, or makes it."""
 
     operation: Operation
-    index: int
+    number: int
     is_made: bool = False
 
 
@@ -65,7 +65,7 @@ def roles_of(match: Match) -> Roles:
             (rest if part.operands else reads).extend(unstated)
         elif not part.parts and isinstance(subject, Value) and subject in readers:
             reads.append(readers[subject])
-    outer = [each for each in (*reads, *rest) if _is_outer(each.operation.operands[each.index], inside)]
+    outer = [each for each in (*reads, *rest) if _is_outer(each.operation.operands[each.number], inside)]
     return Roles(outer, names)
 
 
@@ -73,8 +73,9 @@ def _made(maker: Operation, value: Value) -> Site:
     return Site(maker, list(maker.results).index(value), is_made=True)
 
 
-def _is_outer(value: Value, inside: Iterable[Operation]) -> bool:
-    return is_constant(value) or maker_of(value) not in inside
+def _is_outer(value: Value, inside: Collection[Operation]) -> bool:
+    maker = maker_of(value)
+    return maker is None or maker not in inside or is_constant(value)
 
 
 def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Sequence[Value]) -> Attribute:
@@ -85,9 +86,9 @@ def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Se
     def place(site: Site) -> str:
         number = numbers[site.operation]
         if site.is_made:
-            return f"{number}#{site.index}"
-        argument = argument_numbers.get(site.operation.operands[site.index])
-        return f"{number}.{site.index}" if argument is None else f"%{argument}"
+            return f"{number}#{site.number}"
+        argument = argument_numbers.get(site.operation.operands[site.number])
+        return f"{number}.{site.number}" if argument is None else f"%{argument}"
 
     names = {name: _texts(map(place, sites)) for name, sites in roles.names.items()}
     return ir.DictAttr.get(
@@ -156,7 +157,7 @@ def _numbered(stated: Mapping[str, Attribute], arguments: Sequence[int], passage
 
     named = {each.name: list(found(each.attr)) for each in ir.DictAttr(stated["names"])}
     makers = {name: made[0][1] for name, made in named.items() if made and made[0][1] is not None}
-    names = {name: tuple(number for number, _ in each) for name, each in named.items()}
+    names = {name: tuple(number for number, _ in each) for name, each in named.items() if each}
     return NumberedRoles([number for number, _ in found(stated["reads"])], names, makers, is_changed)
 
 

@@ -66,7 +66,7 @@ class Step:
         return next(iter(self.all(name)), None)
 
     def all(self, name: str) -> tuple[int, ...]:
-        """The numbers of all values of a name: of a list in its order, of what is repeated the last one first."""
+        """The numbers of all values of a name, of lists and of what is repeated, in the pattern's order."""
         known = {*self.inputs, *self.outputs}
         return tuple(number for number in self.names.get(name, ()) if number in known)
 
