@@ -18,7 +18,7 @@ from .core.external import CODEGEN
 from .core.registry import register_pass
 from .inline.call_graph import symbols_named_by
 from .partition.codegen import find_codegen
-from .partition.functions import BESIDE, COMPOSITE, blocks_in, functions_to_part
+from .partition.functions import BESIDE, COMPOSITE, blocks_in, functions_to_part, refuse
 from .partition.outline import Order, Part, pure_functions, wrap
 from .partition.planning import Composites, Taken, find_planner, planned
 from .partition.roles import PATTERN, Roles, roles_attribute, roles_of
@@ -67,7 +67,10 @@ class FuseOpsByPattern(Pass):
                     order = Order(block)
                     for taken in planned(self.plan, block, composites):
                         part = Part(taken.operations, order, pure)
-                        if part.results and not part.refusal():
+                        refusal = part.refusal()
+                        if refusal:
+                            refuse(part.operations, refusal)
+                        elif part.results:
                             callee = self._outline(part, taken, function, names)
                             pure |= {callee} if part.is_pure else set()
                     _erase_dead_constants(block)

@@ -27,7 +27,8 @@ def by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken
         groups: dict[Operation, Match] = {}
         for op in waiting.get(number, ()):
             found = _match(composite, op, groups)
-            groups.update(dict.fromkeys(found.operations if found is not None else (), found))
+            if found is not None:
+                groups.update(dict.fromkeys(found.operations, found))
         # All at once: outlining one erases its operations.
         for taken in [Taken.of(composite, each) for each in {id(each): each for each in groups.values()}.values()]:
             yield taken
