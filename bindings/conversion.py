@@ -29,7 +29,7 @@ from .handles import erasing
 from .ir import Attribute, Location, Operation, OpView, Type, Value
 from .mlir import ir
 from .navigation import ancestors, operations_in
-from .rewriting import UPDATED, Decline, PatternCall, function_name, op_name, replacement
+from .rewriting import UPDATED, Decline, PatternCall, blaming_at, function_name, op_name, replacement
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 
@@ -259,6 +259,9 @@ class _Run:
                     outcome = function(op, list(operands), self._rewriter)
                 except Decline as decline:
                     outcome = decline
+                except (Exception, SystemExit):
+                    with blaming_at(f"pattern '{name}' for '{operation.name}'", function, operation):
+                        raise
                 if not isinstance(outcome, Decline):
                     return self._take(name, operation, outcome)
                 reasons.append((name, outcome.reason))

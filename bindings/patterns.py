@@ -31,6 +31,7 @@ from .rewriting import (
     UPDATED,
     Outcome,
     PatternCall,
+    blaming_at,
     function_name,
     is_used,
     located_error,
@@ -224,7 +225,11 @@ class _Driver:
 
     def _apply(self, name: str, function: _Function, op: OpView) -> bool:
         self._changed_others, self._call.pattern = False, name
-        outcome = function(op, self._rewriter)
+        try:
+            outcome = function(op, self._rewriter)
+        except (Exception, SystemExit):
+            with blaming_at(f"pattern '{name}' for '{op.operation.name}'", function, op):
+                raise
         if outcome is None and not self._changed_others:
             self._call.discard()
             return False

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
 
+from ..support.blaming import blaming
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
 from .diagnostics import error_at
@@ -266,6 +267,13 @@ def located_error(message: str, location: Location, notes: Sequence[str] = ()) -
     """An error at a location, for the tool to print there."""
     diagnostic = error_at(location, message, notes)
     return RelaxError(message, location=diagnostic.place, notes=notes, diagnostics=[diagnostic])
+
+
+def blaming_at(
+    what: str | Callable[[], str], function: object, op: OperationBase, *answers: type[Exception]
+) -> blaming:
+    """`blaming` for a function of somebody else's that is called for an operation: its location is told."""
+    return blaming(what, function, lambda message: located_error(message, op.operation.location), answers)
 
 
 def function_name(function: object) -> str:

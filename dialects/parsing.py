@@ -58,7 +58,7 @@ def parse_module(
                 raise
         return parse()
     except RelaxError as error:
-        raise _explained(error, source, name) from None
+        raise _explained(error, source, name) from error.__cause__
 
 
 def _parse(
@@ -155,7 +155,7 @@ def define_dialects(context: Context, source: str, name: str) -> None:
     try:
         _define_dialects(context, source, name)
     except RelaxError as error:
-        raise _explained(error, source, name) from None
+        raise _explained(error, source, name) from error.__cause__
 
 
 def _define_dialects(context: Context, source: str, name: str) -> None:

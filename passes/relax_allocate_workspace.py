@@ -11,7 +11,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, function_type_of, last_of, operations_in, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects import relax
-from ..support.errors import blaming
+from ..support.blaming import blaming
 from .core.base import Pass
 from .core.external import CODEGEN, external_modules, is_external
 from .core.registry import register_pass
@@ -56,7 +56,7 @@ def _bytes_needed(module: Operation, function: Operation) -> int:
         del function.attributes[WORKSPACE]
     else:
         codegen = made_codegen(text_in(module, CODEGEN))
-        with blaming(f"codegen '{codegen.name}': workspace() of @{symbol_name(function)}"):
+        with blaming(f"codegen '{codegen.name}': workspace() of @{symbol_name(function)}", codegen.workspace):
             size = codegen.workspace(function)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 1 << 63:
         problem = f"codegen '{text_in(module, CODEGEN)}' needs {size!r} bytes of workspace for @{symbol_name(function)}"

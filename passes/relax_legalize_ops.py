@@ -11,7 +11,7 @@ from ..bindings.conversion import Conversion, ConversionRewriter, PatternFunctio
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
-from ..bindings.rewriting import Decline
+from ..bindings.rewriting import Decline, blaming_at
 from ..dialects.core.dialect import all_ops, find_op, registered_dialects
 from ..dialects.relax.function_attributes import TARGET
 from ..dialects.tir.prim_func import is_prim_func
@@ -117,7 +117,8 @@ def _pattern(
 ) -> PatternFunction:
     def legalize(op: OpView, operands: list[Value], _: ConversionRewriter) -> object:
         builder = RuleBuilder(op, operands, prim_funcs, target)
-        values = with_known_sizes(rule.function, op, operands, builder)
+        with blaming_at(lambda: f"the rule {rule.label} of '{rule.op}'", rule.function, op, Decline):
+            values = with_known_sizes(rule.function, op, operands, builder)
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
         if not isinstance(values, Decline):

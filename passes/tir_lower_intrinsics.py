@@ -10,7 +10,7 @@ from ..bindings.conversion import Conversion, ConversionRewriter, Decline, Patte
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
-from ..bindings.rewriting import made_again
+from ..bindings.rewriting import blaming_at, made_again
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
 from ..emit.arithmetic import element_type, with_element
@@ -85,7 +85,8 @@ def _as_pattern(rule: IntrinsicRule) -> PatternFunction:
         if rule.dtypes and dtype not in rule.dtypes:
             return Decline(f"it is for {', '.join(rule.dtypes)}, not for {dtype}")
         made_before = _count_made()
-        outcome = rule.function(op)
+        with blaming_at(lambda: f"the rule {rule.label} of '{rule.op}'", rule.function, op, Decline):
+            outcome = rule.function(op)
         if outcome is not None:
             return _unwrapped(outcome)
         if not len(op.operation.results) and _count_made() > made_before:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.mlir import dialect_module, ir, string_value
 from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
-from ..bindings.rewriting import Decline, located_error
+from ..bindings.rewriting import Decline, blaming_at, located_error
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, prim_funcs_in, schedule_lines
 from ..support.callbacks import enters
 from ..targets.core.machine_pass import MachinePass
@@ -59,7 +59,9 @@ class TirPlan(MachinePass):
 
 def _declined(schedule: ScheduleFunction, function: Operation, context: ScheduleContext) -> Decline | None:
     try:
-        outcome = schedule(function, context)
+        what = f"schedule '{schedule.__name__}' of @{symbol_name(function)}"
+        with blaming_at(what, schedule, function, Decline):
+            outcome = schedule(function, context)
     except Decline as decline:
         return decline
     if outcome is None or isinstance(outcome, Decline):

@@ -10,6 +10,7 @@ from typing import Any
 from .bindings.handles import erased_error, erasing, is_foreign
 from .bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
 from .bindings.mlir import ir, parse_type
+from .dialects import values as _python_operators  # noqa: F401  # of the values that are handed out
 from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
 from .dialects.core.operands import as_value

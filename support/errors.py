@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -20,6 +19,8 @@ class RelaxError(Exception):
         self.location = location
         self.notes = tuple(notes)
         self.diagnostics = tuple(diagnostics)
+        #: Whether it says already which function of a user's it comes from (see blaming.py).
+        self.is_blamed = False
 
     def __str__(self) -> str:
         prefix = f"{self.location}: " if self.location else ""
@@ -33,14 +34,3 @@ def told(error: BaseException) -> str:
     except Exception:  # a stranger's code may raise anything
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-@contextmanager
-def blaming(what: str) -> Iterator[None]:
-    """Whatever somebody else's code raises inside becomes a RelaxError that says whose it is."""
-    try:
-        yield
-    except RelaxError:
-        raise
-    except (Exception, SystemExit) as error:  # it may raise anything, or mean to end the program
-        raise RelaxError(f"{what}: {told(error)}") from error

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
+from .blaming import is_ours, place_of
 from .errors import RelaxError
 from .plugins import announced_names, load_plugins, plugin_problems
 from .suggest import suggest
@@ -21,7 +20,6 @@ Thing = TypeVar("Thing")
 Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_PACKAGE = __name__.partition(".")[0]
 #: Where others than this project have functions that were registered.
 _FOREIGN: set[str] = set()
 
@@ -29,27 +27,6 @@ _FOREIGN: set[str] = set()
 def is_extended() -> bool:
     """Whether others than this project have registered rules, so that its files do not tell what is made of IR."""
     return len(_FOREIGN) > 0
-
-
-def place_of(function: Callable[..., Any]) -> str:
-    """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
-    return _shown_place(code.co_filename, code.co_firstlineno)
-
-
-def place_of_caller(depth: int) -> str:
-    """The same of the line that is running now: of who called the function that asks (1), of its caller (2)."""
-    frame = sys._getframe(depth + 1)
-    return _shown_place(frame.f_code.co_filename, frame.f_lineno)
-
-
-def _shown_place(file: str, line: int) -> str:
-    folder, name = os.path.split(file)
-    return f"{os.path.basename(folder)}/{name}:{line}"
 
 
 class Registry(Generic[Entry]):
@@ -86,7 +63,7 @@ class Registry(Generic[Entry]):
         def register(function: Function) -> Function:
             place = place_of(function)
             self.add(make(function, place))
-            if str(getattr(function, "__module__", "")).partition(".")[0] != _PACKAGE:
+            if not is_ours(function):
                 _FOREIGN.add(place)
             return function
 

@@ -17,9 +17,8 @@ from .cache import cache_of
 from .codec import TypeProblem, canonical_type, encode
 from .infos import Info
 from .known import folding
-from .opdef import Call, OpDef, OperandDef, OpProblem
+from .opdef import PROBLEMS, Call, OpDef, OperandDef, OpProblem
 from .operands import as_operand, as_value, operand_info
-from .symbols import SymbolError
 from .verifier import check_operand_kinds
 
 
@@ -32,15 +31,17 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     try:
         arguments = _with_defaults(definition, _bind(definition, args, kwargs))
         if definition.prepare is not None:
-            arguments = definition.prepare(arguments)
+            with definition.blaming("prepare function", definition.prepare):
+                arguments = definition.prepare(arguments)
         if definition.redirect is not None:
-            definition = definition.redirect(arguments)
+            with definition.blaming("redirect function", definition.redirect):
+                definition = definition.redirect(arguments)
         evaluate = folding.get()
         known = None if evaluate is None else evaluate(definition, arguments)
         if known is not None:
             return known
         return _Build(definition, arguments, location, point).run()
-    except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as problem:
+    except PROBLEMS as problem:
         shown = "" if location is None else str(location)
         raise RelaxError(f"'{definition.full_name}' op {problem}", location=shown) from None
 

@@ -21,9 +21,9 @@ from ...bindings.irdl import (
     without_clashes,
 )
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
+from ...support.blaming import place_of_caller
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
-from ...support.registry import place_of_caller
 from ...support.suggest import suggest
 from .attributes import AttrKind
 from .opdef import OPERAND_KINDS, OpDef, OperandDef, OpRow

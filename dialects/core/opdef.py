@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 from ...bindings.mlir import as_list
+from ...support.blaming import blaming
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
-from .attributes import AttrKind
+from .attributes import AttributeProblem, AttrKind
+from .codec import TypeProblem
 from .facts import LayoutFact, OpPattern, WindowsFact
 from .infos import Info, describe
-from .symbols import Dim, SymExpr
+from .symbols import Dim, SymbolError, SymExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +33,10 @@ OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
 
 class OpProblem(ValueError):
     """What is wrong with an operation; the message names the operand or attribute at fault."""
+
+
+#: What is wrong with an operation, as functions of rows say it: it is told with the operation's name and place.
+PROBLEMS = (OpProblem, AttributeProblem, TypeProblem, SymbolError)
 
 
 class OperandDef(NamedTuple):
@@ -282,8 +288,15 @@ class OpDef:
     def infer_results(self, call: Call) -> list[Info]:
         """The results' infos as a list, however the inference function returns them."""
         assert self.infer is not None, f"{self.full_name} states its result types"
-        inferred = self.infer(call)
-        return as_list(inferred)
+        try:
+            return as_list(self.infer(call))
+        except (Exception, SystemExit):
+            with self.blaming("inference", self.infer):
+                raise
+
+    def blaming(self, what: str, function: object) -> blaming:
+        """`with` it a function of the operator's row is called, or what that has raised is raised."""
+        return blaming(f"the {what} of '{self.full_name}'", function, answers=PROBLEMS)
 
     def segment(self, values: Sequence[Any], sizes: Sequence[int] | None) -> dict[str, Any]:
         """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""

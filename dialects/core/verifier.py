@@ -8,6 +8,8 @@ from typing import Any
 
 from ...bindings.ir import Attributes, Operation, OpView
 from ...bindings.mlir import ir, is_not_utf8
+from ...bindings.rewriting import located_error
+from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
@@ -39,6 +41,8 @@ def verify(definition: OpDef, op: OpView) -> bool:
     except (OpProblem, TypeProblem, SymbolError) as problem:
         operation.location.emit_error(f"'{definition.full_name}' op {problem}")
         return False
+    except RelaxError as error:  # of a function in the row of somebody else's operator
+        raise located_error(error.message, operation.location, error.notes) from error.__cause__
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise
@@ -66,7 +70,8 @@ def check(definition: OpDef, operation: Operation) -> None:
         if key is not None:
             verified.remember(key, True)
     if definition.verify is not None:
-        definition.verify(operation, call)
+        with definition.blaming("verification", definition.verify):
+            definition.verify(operation, call)
 
 
 def items_of(attributes: Attributes) -> list[tuple[str, Any]]:

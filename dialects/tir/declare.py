@@ -7,8 +7,8 @@ import keyword
 import sys
 from collections.abc import Callable, Mapping
 
+from ...support.blaming import place_of_caller
 from ...support.errors import RelaxError
-from ...support.registry import place_of_caller
 from ...support.suggest import suggest
 from ..core.attributes import AttrKind
 from ..core.dialect import Dialect, OpNamespace

@@ -12,7 +12,8 @@ from functools import partial
 from ...bindings.ir import AffineExpr, AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, SymExpr, terms_of
-from ...support.errors import RelaxError, blaming
+from ...support.blaming import blaming
+from ...support.errors import RelaxError
 from .. import linalg, loops, tensors
 from ..arithmetic import element as element_type
 from ..arithmetic import result_of
@@ -154,7 +155,7 @@ class Emission:
         ins = [self.value(source) for source in external.sources]
         results = list(external.results)
         outs = [self._target(tensor) for tensor in results]
-        with blaming("the function of te.extern"):
+        with blaming("the function of te.extern", external.function):
             external.function(ins, outs)
         self._values.update(zip(results, outs, strict=True))
 

@@ -10,7 +10,8 @@ from ...bindings.mlir import as_list
 from ...dialects.core.infos import describe
 from ...dialects.core.symbols_expr import Size, make_variable, terms_of
 from ...dialects.core.symbols_terms import bounds
-from ...support.errors import RelaxError, blaming
+from ...support.blaming import blaming
+from ...support.errors import RelaxError
 from .places import place_of_caller
 from .tensors import Computation, Computed, Placeholder, Recurrence, Scanned, Tensor, Written
 
@@ -58,7 +59,7 @@ def placeholder_of(shape: Sequence[Any], dtype: str, number: int) -> Placeholder
 
 def called(function: Callable[..., Any], given: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
     """The tensors that a rule's function gives, of such types. Raises RelaxError."""
-    with blaming("the function that is given to call_te"):
+    with blaming("the function that is given to call_te", function):
         made = as_list(function(*given))
     if len(made) != len(infos):
         raise RelaxError(f"call_te: the function gives {len(made)} tensors, the operator has {len(infos)} results")

@@ -16,7 +16,8 @@ from ...dialects.context import create_context
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, SymExpr, bounded_variable, terms_of, variables_of
 from ...dialects.core.symbols_terms import bounds
-from ...support.errors import RelaxError, blaming
+from ...support.blaming import blaming
+from ...support.errors import RelaxError
 from ..numbers import as_index
 from ..symbols import emit_size
 from .recording import Hole, Recording
@@ -230,7 +231,7 @@ def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[
     with _scratch_context() as context, ir.Location.unknown(context):
         recording = Recording()
         tracing = Tracing(spatial, recording)
-        with ir.InsertionPoint(recording.module.body), calling(tracing):
+        with ir.InsertionPoint(recording.module.body), calling(tracing, function):
             made = given_by(function(*tracing.indices()))
             if isinstance(made, Reduction):
                 dtypes, results = _combined(made, tracing)
@@ -275,10 +276,10 @@ def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
 
 
 @contextmanager
-def calling(body: Any) -> Iterator[None]:
+def calling(body: Any, function: Callable[..., Any]) -> Iterator[None]:
     token = _body.set(body)
     try:
-        with blaming("the function of the tensor's elements"):
+        with blaming("the function of the tensor's elements", function):
             yield
     finally:
         _body.reset(token)

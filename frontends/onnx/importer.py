@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
 from ...emit.kernels import FreshSymbols
+from ...support.blaming import blaming
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .control.scf_branches import convert_each
@@ -145,7 +146,9 @@ class GraphImporter:
         except Unsupported as problem:
             self.problems.add(problem_of(node, problem))
         except RelaxError as error:
-            self.problems.add(problem_of(node, Unsupported(of_operators(node, error.message))))
+            where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
+            reason = of_operators(node, error.message + where)
+            self.problems.add(problem_of(node, Unsupported(reason), error.__cause__))
         except Incomplete:
             pass  # what it needs has been noted
         except MemoryError:
@@ -161,7 +164,9 @@ class GraphImporter:
             return self._convert_each(node, several)
         converter = find_converter(node.domain, node.op, node.version)
         if converter is not None:
-            return as_values(converted(converter.function, node))
+            what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
+            with blaming(what, converter.function, answers=answers):
+                return as_values(converted(converter.function, node))
         function = expansion_of(node, self.model)
         if function is None:
             raise Unsupported(unknown(node), help=lines_to_teach(node))

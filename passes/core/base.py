@@ -27,6 +27,7 @@ from ...bindings.mlir import ir
 from ...bindings.restoring import restored_on_failure
 from ...dialects.context import load_registered
 from ...dialects.verification import verify_ir
+from ...support.blaming import blaming
 from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ...support.errors import RelaxError
@@ -98,7 +99,8 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
-    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside, uncollected():
+    blamed = blaming(f"pass {pass_.name}", type(pass_).run, answers=(ir.MLIRError,))
+    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside, uncollected(), blamed:
         pass_.run(operation)
     # An error that a pass reported without raising is still an error.
     if any(diagnostic.severity == "error" for diagnostic in found):

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
+from ...bindings.rewriting import Decline, blaming_at
 from ...dialects.core.rules import OperatorRule, OperatorRules
 
 #: `definition(op, *operands)` returns a value, or one for each result.
@@ -50,4 +51,5 @@ def decomposed(found: OperatorRule, op: OpView, values: Sequence[Value] | None =
     """
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if op.definition.segmented else None
     operands = op.definition.segment(list(op.operation.operands if values is None else values), sizes)
-    return list(as_list(found.function(op, *operands.values())))
+    with blaming_at(lambda: f"the decomposition of '{found.op}'", found.function, op, Decline):
+        return list(as_list(found.function(op, *operands.values())))

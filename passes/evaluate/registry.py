@@ -20,6 +20,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info
 from ...dialects.core.opdef import Call
 from ...dialects.core.symbols import SymbolError
+from ...support.blaming import blaming
 from ...support.registry import Registry, names_of
 from .elements import NotKnown, is_symbolic, typed
 
@@ -89,6 +90,9 @@ class EvaluationCall(Call):
         return self.results[0]
 
 
+_ANSWERS = (NotKnown, SymbolError)
+
+
 def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | None:
     """What an operator makes of its operands, one for each in its row; None where nobody can tell."""
     rule = find_evaluation(call.definition.full_name)
@@ -98,11 +102,12 @@ def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | N
 
     try:
         # Overflow wraps around, and NaN and infinity are results like others.
-        with numpy.errstate(all="ignore"):
+        blamed = blaming(f"the evaluation of '{rule.op}'", rule.function, answers=_ANSWERS)
+        with numpy.errstate(all="ignore"), blamed:
             found = rule.function(call, *operands)
         listed = found if isinstance(found, (list, tuple)) else [found]
         return [typed(array, info, rule) for array, info in zip(listed, call.results, strict=True)]
-    except (NotKnown, SymbolError):
+    except _ANSWERS:
         return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...bindings.handles import building
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import as_list, ir
-from ...bindings.rewriting import Decline, located_error
+from ...bindings.rewriting import Decline, blaming_at, located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
@@ -119,7 +119,9 @@ class _Reverse:
                         self._pass_on(step, varies, arriving)
                 except RelaxError as error:
                     # Errors are about what is differentiated, unless they know better.
-                    raise error if error.location else located_error(error.message, operation.location) from None
+                    if error.location:
+                        raise
+                    raise located_error(error.message, operation.location, error.notes) from error.__cause__
         return [self._totals[x] if x in self._totals else zeros_for(x) for x in self._wanted]
 
     def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[tuple[Step, list[bool]]]:
@@ -248,11 +250,14 @@ def _help_with(operation: Operation) -> str:
 
 def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], varies: Sequence[bool]) -> list[Any]:
     """What a rule gives for each operand, as a tensor of its type; None for those that get nothing."""
-    returned = _as_list(rule, operation, rule.function(GradientCall(find_op(operation.name), operation, arriving)))
+    call = GradientCall(find_op(operation.name), operation, arriving)
+    with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
+        returned = _as_list(rule, operation, rule.function(call))
     made: list[Any] = [None] * len(operation.operands)
     for index, gradient in enumerate(returned):
         if varies[index]:
-            found = gradient() if callable(gradient) else gradient
+            with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
+                found = gradient() if callable(gradient) else gradient
             made[index] = None if found is None else _fitting(rule, operation, found, operation.operands[index])
     return made
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.navigation import made_by
-from ...bindings.rewriting import located_error
+from ...bindings.rewriting import blaming_at, located_error
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -73,7 +73,8 @@ class Kind:
 
     def _answer(self, rule: LayoutRule, layout: Layout, operation: Operation) -> Placement | None:
         """Raises RelaxError for what no rule may answer: nothing has been changed yet."""
-        answer = rule.function(self.call, layout)
+        with blaming_at(lambda: f"the rule of layouts of '{operation.name}'", rule.function, operation):
+            answer = rule.function(self.call, layout)
         if answer is None:
             return None
         what = f"the rule of layouts of '{operation.name}' ({rule.place})"

@@ -21,7 +21,8 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.infer.layouts import Layout
-from ...support.registry import Registry, names_of, place_of
+from ...support.blaming import place_of
+from ...support.registry import Registry, names_of
 from .call import LayoutCall, Placement
 from .facts import in_its_layouts
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted, terms_of
-from ...support.errors import RelaxError, blaming
+from ...support.blaming import blaming
+from ...support.errors import RelaxError
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class IndexMap:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> IndexMap:
         """What a function makes of variables."""
-        with blaming("the index map"):
+        with blaming("the index map", function):
             names = list(inspect.signature(function).parameters)
             made = function(*map(make_variable, names))
         results = tuple(made) if isinstance(made, (tuple, list)) else (made,)

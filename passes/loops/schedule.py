@@ -21,7 +21,7 @@ from typing import Any
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
-from ...bindings.rewriting import located_error
+from ...bindings.rewriting import blaming_at, located_error
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.errors import RelaxError, told
 from ...support.suggest import suggest
@@ -201,7 +201,7 @@ class Schedule:
         """What a primitive makes of a tree; what it stumbles over is its arguments' fault."""
         function = self._functions[edit.tree.name]
         try:
-            with function.context, function.location:
+            with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
                 return primitive.function(edit, *bound.args, **bound.kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             raise RelaxError(f"{shown}: {told(error)}") from error

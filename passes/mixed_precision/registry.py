@@ -14,8 +14,9 @@ from typing import Literal, get_args
 
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
+from ...support.blaming import place_of_caller
 from ...support.errors import RelaxError
-from ...support.registry import Named, NamedRegistry, names_of, place_of_caller
+from ...support.registry import Named, NamedRegistry, names_of
 from ...support.suggest import suggest
 
 Precision = Literal["always", "follow", "never"]

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 from ...bindings.ir import Attribute, Operation
 from ...bindings.navigation import functions_in, is_private, symbol_name
 from ...dialects.core.dialect import find_op
-from ...support.errors import RelaxError, blaming, told
+from ...support.blaming import blaming
+from ...support.errors import RelaxError, told
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
 from ...targets.core.code import stages_of
 from ..core.external import CODEGENS
@@ -287,7 +288,7 @@ def find_codegen(name: str) -> type[Codegen]:
 def made_codegen(name: str) -> Codegen:
     """An object of the class. Raises RelaxError, whatever that raises."""
     codegen = find_codegen(name)
-    with blaming(f"codegen '{name}': {codegen.__name__}()"):
+    with blaming(f"codegen '{name}': {codegen.__name__}()", codegen):
         return codegen()
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ...support.errors import RelaxError, blaming
+from ...support.blaming import blaming
+from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.options import describe_type, format_value, parse_value
 
@@ -95,7 +96,7 @@ def option_values(
             raise RelaxError(f"codegen '{codegen}' has no option '{name}'{suggest(name, options)} ({listed})")
         if name in values:
             raise RelaxError(f"codegen '{codegen}': option '{name}' is given twice")
-        with blaming(f"codegen '{codegen}': option '{name}'"):
+        with blaming(f"codegen '{codegen}': option '{name}'", options[name].type):
             try:
                 values[name] = options[name].value_of(text)
             except ValueError as error:

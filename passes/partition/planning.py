@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import address_of, operations_of
-from ...support.errors import RelaxError, blaming
+from ...support.blaming import blaming
+from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
 from ..patterns.matched import Match
 from ..patterns.prospects import Prospects
@@ -69,7 +70,7 @@ def find_planner(name: str) -> Planner:
 def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """What a planner takes, one after the other. Raises RelaxError, whatever is wrong with it."""
     planner = find_planner(name)
-    with blaming(f"planner '{name}'"):
+    with blaming(f"planner '{name}'", planner):
         found: Iterable[Taken] = planner(block, composites)
         standing = _Standing(block)
         if isinstance(found, Sequence):

@@ -134,7 +134,7 @@ def _fact(
                 written = dim_add(written, bytes_of(decode(value.type)))
     sizes = [size if isinstance(size, int) else None if size is None else str(size) for size in (read, written)]
     matched = sum(of_parts.values(), Counter())
-    return PartitionFact(codegen, count, dict(matched), list(of_parts), *sizes, of_parts)
+    return PartitionFact(codegen, count, dict(matched), list(of_parts), sizes[0], sizes[1], of_parts)
 
 
 def _matched_in(part: Operation) -> Counter[str]:
@@ -169,8 +169,8 @@ class _Explanation:
                 match = next(composite.matches(op), None)
                 if match is not None:
                     reason = self._of_match(composite, [numbers[each] for each in match.operations if each in numbers])
-                    for each in match.operations:
-                        self._matched.setdefault(each, reason)
+                    for inside in match.operations:
+                        self._matched.setdefault(inside, reason)
 
     def _of_match(self, composite: Composite, matched: Sequence[int]) -> Reason:
         why = self._alone if composite.beside else self._matches

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from ...bindings.ir import Operation, OperationBase, OpView, Value
 from ...bindings.navigation import ancestors, users_of
 from ...bindings.patterns import Pattern, Rewriter
-from ...bindings.rewriting import Outcome, function_name
+from ...bindings.rewriting import Outcome, blaming_at, function_name
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .compiled import matcher
@@ -50,7 +50,11 @@ def rewrite(
         compiled = matcher(pattern, is_across)
         op = view.operation
         found = compiled(op) if compiled is not None else _searched(pattern, op, is_across, rewriter)
-        return None if found is None else _outcome(found, replace(found), rewriter, name)
+        if found is None:
+            return None
+        with blaming_at(lambda: f"the replacement of pattern {pattern}", replace, found.root):
+            replaced = replace(found)
+        return _outcome(found, replaced, rewriter, name)
 
     return Pattern(
         list(by_head([pattern])),

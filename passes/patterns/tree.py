@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import is_used_once, made_by
-from ...bindings.rewriting import located_error
+from ...bindings.rewriting import blaming_at
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype, is_float, is_int
 from ...dialects.core.symbols import Dim, equal, parse
-from ...support.errors import RelaxError, told
+from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..canonicalize.constants import is_constant, splat
 
@@ -297,12 +297,8 @@ class Checked(Condition):
     def refusal_of(self, match: Match) -> str:
         """The function's words, if it says no."""
         name = getattr(self.check, "__name__", repr(self.check))
-        try:
+        with blaming_at(lambda: f"pattern {self}: {name}", self.check, match.root):
             answer = self.check(match)
-        except RelaxError:
-            raise
-        except (Exception, SystemExit) as error:  # a stranger's function may raise anything
-            raise located_error(f"pattern {self}: {name} failed: {told(error)}", match.root.location) from error
         if isinstance(answer, str):
             return answer or f"{name} says no"
         if type(answer).__name__ not in _TRUTHS:

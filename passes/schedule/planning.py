@@ -10,7 +10,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
-from ...bindings.rewriting import Decline
+from ...bindings.rewriting import Decline, blaming_at
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...targets.core.backend import Machine
 from .epilogue import check_lanes, fill_of, keeps_results, producer_of, with_epilogue
@@ -89,7 +89,8 @@ def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) ->
     reasons = []
     for rule in rules:
         try:
-            plan = rule.function(joined, machine)
+            with blaming_at(f"the plan rule '{rule.name}'", rule.function, op.operation, Decline):
+                plan = rule.function(joined, machine)
             plan = replace(plan, rule=rule.name, loops=_inlined(plan, loops))
             is_shared = plan.parallel is not None or plan.threads
             return joined, plan if is_shared else with_threads(joined, plan, machine)

@@ -18,8 +18,9 @@ from ...passes.layout.registry import find_layout_rule
 from ...passes.legalize.rules import all_rules
 from ...passes.relax_canonicalize import Canonicalize
 from ...passes.schedule.registry import all_plan_rules, all_schedules
+from ...support.blaming import place_of
 from ...support.errors import RelaxError
-from ...support.registry import place_of, table
+from ...support.registry import table
 from ...support.suggest import suggest
 from ...targets.core.registry import all_targets, legal_operators
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ....bindings.diagnostics import origins
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.navigation import body_of, made_by, operations_of
+from ....bindings.rewriting import blaming_at
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.substitute import symbols_of
@@ -83,7 +84,8 @@ class FunctionExporter:
             function = find_exporter(operation.name)
             if function is None:
                 raise Unsupported("it has no counterpart in ONNX")
-            made = function(ExportedOp(operation, self, graph))
+            with blaming_at(f"exporting '{operation.name}'", function, operation, Unsupported, Incomplete):
+                made = function(ExportedOp(operation, self, graph))
         except Unsupported as problem:
             self.problems.add(operation, problem)
             self._missing.update(values)

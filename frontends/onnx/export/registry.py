@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from ....support.registry import Named, NamedRegistry, names_of, place_of_caller
+from ....support.blaming import place_of_caller
+from ....support.registry import Named, NamedRegistry, names_of
 
 if TYPE_CHECKING:
     from .call import ExportedOp

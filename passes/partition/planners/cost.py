@@ -11,7 +11,8 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.navigation import ancestors, operations_of, used_by, users_of
 from ....dialects.core.codec import decode
 from ....dialects.core.work import bytes_of
-from ....support.errors import RelaxError, blaming
+from ....support.blaming import blaming
+from ....support.errors import RelaxError
 from ...canonicalize.constants import is_constant
 from ...core.facts import PriceFact, origins_of
 from ...core.journal import Journal
@@ -79,7 +80,7 @@ class _Prices:
 
     def _asked(self, name: str, what: str, *arguments: object) -> float:
         method: Callable[..., object] = getattr(self._codegen(name), what)
-        with blaming(f"codegen '{name}': {what}()"):
+        with blaming(f"codegen '{name}': {what}()", method):
             price = method(*arguments)
         if not isinstance(price, (int, float)) or not price >= 0:
             raise RelaxError(f"codegen '{name}': {what}() gave {price!r}, not seconds")

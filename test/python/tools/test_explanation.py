@@ -14,7 +14,7 @@ from relax_mlir.dialects.core.dialect import all_ops, find_op
 from relax_mlir.passes.gradient.registry import _REASONS, all_gradients
 from relax_mlir.passes.layout.registry import all_layout_rules
 from relax_mlir.passes.legalize.rules import all_rules
-from relax_mlir.support.registry import place_of_caller
+from relax_mlir.support.blaming import place_of_caller
 from relax_mlir.tools.opt.explanation import explanation
 
 import relax_mlir as rx

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bugs of converters and evaluators are told as bugs, models that break rules as such: in one RelaxError."""
+"""What converters and evaluators of users raise is told with its place, models that break rules as such; this
+project's own are told as its bugs: all in one RelaxError."""
 
 from __future__ import annotations
 
@@ -16,12 +17,16 @@ from test_bad_models import message, model, node, tensor_info
 import relax_mlir as rx
 
 
-def _break(monkeypatch: pytest.MonkeyPatch, op: str, raised: type[BaseException] = KeyError) -> None:
-    """The operator's converter raises what it does not mean to."""
+def _break(
+    monkeypatch: pytest.MonkeyPatch, op: str, raised: type[BaseException] = KeyError, *, is_ours: bool = True
+) -> None:
+    """The operator's converter, this project's or a user's, raises what it does not mean to."""
 
     def broken(node: Any) -> Any:
         raise raised("surprise")
 
+    if is_ours:
+        broken.__module__ = registry.__name__
     registry.CONVERTERS.load()
     monkeypatch.setitem(registry.CONVERTERS.entries, ("", op), {(1,): [registry.Converter("", op, 1, broken, "here")]})
 
@@ -41,7 +46,8 @@ def test_a_bug_is_never_the_model_s_fault(raised: type[Exception], monkeypatch: 
     """Whatever is raised, and also where ONNX would refuse the node."""
     _break(monkeypatch, "MatMul", raised)
     text = message(model([node("MatMul", "x x")]))
-    assert "MatMul" in text and f"internal error at onnx/test_problems.py:23: {raised.__name__}: surprise" in text
+    assert "MatMul" in text
+    assert re.search(rf"internal error at onnx/test_problems.py:\d+: {raised.__name__}: surprise", text)
     assert "this is a bug of the converter, not of the model: please report it" in text
 
 
@@ -63,6 +69,26 @@ def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> No
     assert "internal error at onnx/test_problems.py" in message(model([chosen], inputs))
 
 
+def test_what_a_users_converter_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not this project's bug: the converter and its line."""
+    _break(monkeypatch, "Abs", is_ours=False)
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
+    assert re.search(
+        r"the converter 'broken': KeyError: 'surprise' \(at onnx/test_problems.py:\d+\)", str(caught.value)
+    )
+    assert "please report" not in str(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_what_operators_say_in_a_users_converter(monkeypatch: pytest.MonkeyPatch) -> None:
+    converter = registry.Converter("", "Abs", 1, lambda node: rx.relax.add(node.tensor(0)), "here")
+    registry.CONVERTERS.load()
+    monkeypatch.setitem(registry.CONVERTERS.entries, ("", "Abs"), {(1,): [converter]})
+    text = message(model([node("Abs")]))
+    assert re.search(r"misses operand 'x2' \(in the converter '<lambda>', at onnx/test_problems.py:\d+\)", text)
+
+
 @pytest.mark.parametrize("raised", [IndexError, TypeError, ValueError])
 def test_a_bug_of_an_evaluation(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not hide behind the operation, which would compute the elements in each call."""
@@ -72,6 +98,7 @@ def test_a_bug_of_an_evaluation(raised: type[Exception], monkeypatch: pytest.Mon
 
     rule = evaluations.find_evaluation("relax.negative")
     assert rule is not None
+    broken.__module__ = evaluations.__name__
     monkeypatch.setitem(evaluations._EVALUATIONS.entries, rule.op, {(): [rule._replace(function=broken)]})
     nodes = [node("Shape", "x", "shape"), node("Neg", "shape")]
     assert "internal error at onnx/test_problems.py" in message(model(nodes))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Python makes of the values that builders hand out: `x + 1`, `a @ b`, `x.shape`, and how they are shown.
+
+Arithmetic builds operators of relax. What a graph cannot answer while it is built, a truth value say, is refused with
+what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..bindings.handles import Argument, Result
+from ..bindings.ir import Value
+from ..bindings.mlir import ir
+from ..support.errors import RelaxError
+from .core.codec import decode
+from .core.infos import TensorInfo, is_float
+from .core.operands import as_value
+from .relax import const
+from .relax import dialect as relax
+from .script.outline import short_type
+from .script.types import dtype_name
+
+
+class NoSuchAttribute(RelaxError, AttributeError):
+    """Of a value, with what gives it; `hasattr` asks so."""
+
+
+class NoSuchOperation(RelaxError, TypeError):
+    """Of Python's on a value, with what to write instead."""
+
+
+#: Python's operator -> relax's.
+_BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "floor_mod", "pow": "power", "matmul": "matmul",
+}  # fmt: skip
+_UNARY = {"neg": "negative", "abs": "abs"}
+#: What no operation on a graph's value can be, and what is written instead.
+_INSTEAD = {
+    "lt": "relax.less(x, y)", "le": "relax.less_equal(x, y)", "gt": "relax.greater(x, y)",
+    "ge": "relax.greater_equal(x, y)", "and": "relax.logical_and or relax.bitwise_and",
+    "or": "relax.logical_or or relax.bitwise_or", "xor": "relax.logical_xor or relax.bitwise_xor",
+    "invert": "relax.logical_not or relax.bitwise_not", "lshift": "relax.left_shift", "rshift": "relax.right_shift",
+    "getitem": "relax.strided_slice(x, axes, begin, end), relax.take(x, indices, axis), relax.split",
+    "bool": "relax.where(condition, x, y), or an scf.if around what depends on it",
+    "iter": "relax.split(x, sections, axis)", "float": "relax.astype(x, dtype)", "int": "relax.astype(x, dtype)",
+}  # fmt: skip
+#: Of them those that Python asks as functions.
+_QUESTIONS = {"bool": "the truth of", "iter": "what is in", "float": "the number in", "int": "the number in"}
+_SIGNS = {
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^", "invert": "~", "lshift": "<<",
+    "rshift": ">>", "getitem": "[...]",
+}  # fmt: skip
+
+
+def _operand(value: object, beside: Value) -> Any:
+    """What stands beside a value in an expression, a number as a constant of its type; None for what cannot."""
+    found = as_value(value)
+    if found is not None:
+        return found
+    info = decode(beside.type)
+    if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
+        if isinstance(value, float) and not is_float(info.dtype):
+            how = f"relax.astype(x, 'float32'), or relax.const({value})"
+            raise NoSuchOperation(f"{value} beside a tensor of {dtype_name(info.dtype)} would be rounded: {how}")
+        return const(value, info.dtype)
+    return const(value) if hasattr(value, "__array__") else None
+
+
+def _binary(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def compute(self: Value, other: object) -> Any:
+        operand = _operand(other, self)
+        return NotImplemented if operand is None else _built(op, self, operand)
+
+    def compute_reflected(self: Value, other: object) -> Any:
+        operand = _operand(other, self)
+        return NotImplemented if operand is None else _built(op, operand, self)
+
+    return compute, compute_reflected
+
+
+def _unary(op: str) -> Callable[..., Any]:
+    return lambda self: _built(op, self)
+
+
+def _built(op: str, *operands: Value) -> Value:
+    try:
+        ir.InsertionPoint.current  # noqa: B018  # asked for what it raises
+    except ValueError:
+        outside = f"relax.{op} of {operands[0]!r} is built in the `with` of its function, not behind it"
+        raise NoSuchOperation(outside) from None
+    made: Value = relax.ops[op](*operands)
+    return made
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def refuse(self: Value, *others: object) -> Any:
+        if name in _QUESTIONS:
+            problem = f"{_QUESTIONS[name]} {self!r} is not known while the graph is built"
+        else:
+            problem = f"'{_SIGNS[name]}' on {self!r} builds nothing"
+        raise NoSuchOperation(f"{problem}: write {_INSTEAD[name]}")
+
+    return refuse
+
+
+def _info(value: Value, name: str) -> TensorInfo:
+    info = decode(value.type)
+    if not isinstance(info, TensorInfo):
+        raise NoSuchAttribute(f"{value!r} is no tensor: it has no {name}")
+    return info
+
+
+def _shape(self: Value) -> Any:
+    """The sizes of a tensor, numbers and expressions over symbols; None where not even the rank is known."""
+    return _info(self, "shape").shape
+
+
+def _dtype(self: Value) -> str:
+    """The element type of a tensor, as numpy calls it."""
+    return dtype_name(_info(self, "dtype").dtype)
+
+
+def _ndim(self: Value) -> int | None:
+    return _info(self, "ndim").rank
+
+
+def _missing(self: Value, name: str) -> Any:
+    """`x.sum()`: the operator is a function."""
+    found = next((op for op in relax.ops if op.rpartition(".")[2] == name), "")
+    if found:
+        raise NoSuchAttribute(f"{self!r} has no '{name}': relax.{found}(x) computes it")
+    raise NoSuchAttribute(f"{self!r} has no '{name}' (it has shape, dtype, ndim, type, owner, uses)")
+
+
+def _shown(self: Value) -> str:
+    """`<value of relax.exp: Tensor((n, 4), "float32")>`."""
+    what = f"value of {self.what}" if isinstance(self, Result) else f"argument {ir.BlockArgument(self).arg_number}"
+    return f"<{what}: {short_type(self.type)}>"
+
+
+def _methods() -> dict[str, Any]:
+    methods: dict[str, Any] = {f"__{name}__": _unary(op) for name, op in _UNARY.items()}
+    for name, op in _BINARY.items():
+        methods[f"__{name}__"], methods[f"__r{name}__"] = _binary(op)
+    for name in _INSTEAD:
+        methods[f"__{name}__"] = _refused(name)
+    # numpy would compute with an array of objects.
+    methods["__array_ufunc__"] = None
+    properties = {"shape": property(_shape), "dtype": property(_dtype), "ndim": property(_ndim)}
+    return {**methods, **properties, "__getattr__": _missing, "__repr__": _shown}
+
+
+for _class in (Result, Argument):
+    for _name, _method in _methods().items():
+        setattr(_class, _name, _method)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that others wrote and this project calls: where they stand, and what becomes of their exceptions.
+
+    with blaming("the rule of 'mynpu.gemm' for target 'mynpu'", function):
+        function(...)
+
+A rule, an inference, a converter, a check may raise anything. Where others have written it, that becomes a RelaxError
+that says what was called, and the line in their file. A function of this project that does so has a bug, and its
+exception stays what it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, TracebackType
+from typing import Any, NamedTuple
+
+from .errors import RelaxError, told
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def is_ours(function: object) -> bool:
+    """Whether this project has written a function, a method or a class."""
+    return _module_of(function).partition(".")[0] == _PACKAGE
+
+
+def _module_of(function: object) -> str:
+    while hasattr(function, "func"):  # a functools.partial's own module says nothing
+        function = function.func
+    return str(getattr(function, "__module__", None) or type(function).__module__)
+
+
+def place_of(function: Any) -> str:
+    """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
+    return shown_place(code.co_filename, code.co_firstlineno)
+
+
+def place_of_caller(depth: int) -> str:
+    """The same of the line that is running now: of who called the function that asks (1), of its caller (2)."""
+    frame = sys._getframe(depth + 1)
+    return shown_place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def shown_place(file: str, line: int) -> str:
+    """`folder/file.py:line`."""
+    folder, name = os.path.split(file)
+    return f"{os.path.basename(folder)}/{name}:{line}"
+
+
+def told_at(error: BaseException, function: object) -> str:
+    """What an exception says, with its kind and the line of a user's file that it comes from."""
+    return f"{told(error)} (at {_where(error, function)[0]})"
+
+
+class blaming:  # read as a word: with blaming(...)
+    """Inside, what a function of somebody else's raises becomes a RelaxError; see the module's docstring.
+
+    `what` may be a function that says it, where it is called often. `make` makes the error: one with a location, say.
+    `answers` mean something to who calls, that a rule does not apply, and go through; to a RelaxError a note is added.
+    """
+
+    __slots__ = ("_answers", "_function", "_make", "_what")
+
+    def __init__(
+        self,
+        what: str | Callable[[], str],
+        function: object,
+        make: Callable[[str], RelaxError] = RelaxError,
+        answers: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._what, self._function, self._make, self._answers = what, function, make, answers
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # It may mean to end the program.
+        if not isinstance(error, (Exception, SystemExit)) or isinstance(error, (MemoryError, *self._answers)):
+            return
+        if is_ours(self._function):
+            return
+        what = self._what if isinstance(self._what, str) else self._what()
+        place, inside = _where(error, self._function)
+        if isinstance(error, RelaxError):
+            _add_place(error, f"in {what}, at {place}", self._make)
+            return
+        made = self._make(f"{what}: {told(error)} (at {place})")
+        if inside:
+            bug = "if the call is right, this is a bug of relax-mlir: please report it"
+            made.notes = (*made.notes, f"{place} called what raised this at {inside}; {bug}")
+        made.is_blamed = True
+        raise made from error
+
+
+def _add_place(error: RelaxError, note: str, make: Callable[[str], RelaxError]) -> None:
+    """The innermost function is the one to blame."""
+    if error.is_blamed:
+        return
+    error.is_blamed = True
+    error.notes = (*error.notes, note)
+    if not error.location and not error.diagnostics:
+        located = make(error.message)
+        error.location, error.diagnostics = located.location, located.diagnostics
+
+
+def _where(error: BaseException, function: object) -> tuple[str, str]:
+    """The last line of a user's that an exception went through, and the one in this project that it called, if any."""
+    lines = list(_lines(error.__traceback__))
+    whose = _module_of(function).partition(".")[0]
+    theirs = [line.place for line in lines if line.package == whose or not line.is_library]
+    if not theirs:
+        return place_of(function), ""
+    last = lines[-1]
+    return theirs[-1], last.place if last.package == _PACKAGE and not _is_asked_for_a_name(error) else ""
+
+
+def _is_asked_for_a_name(error: BaseException) -> bool:
+    """Whether an object of ours says that it has no attribute of a name."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and traceback.tb_frame.f_code.co_name == "__getattr__"
+
+
+class _Line(NamedTuple):
+    """One that an exception went through."""
+
+    package: str
+    place: str
+    #: Whether it is in this project, Python's own library or an installed package.
+    is_library: bool
+
+
+def _lines(traceback: TracebackType | None) -> Iterator[_Line]:
+    """The outermost first."""
+    while traceback is not None:
+        frame = traceback.tb_frame
+        file, package = frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        is_library = package in (_PACKAGE, *sys.stdlib_module_names) or "site-packages" in file
+        yield _Line(package, shown_place(file, traceback.tb_lineno), is_library)
+        traceback = traceback.tb_next
