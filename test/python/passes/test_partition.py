@@ -173,7 +173,10 @@ def refused(reason: Exception) -> type:
 
 @pytest.mark.parametrize(
     ("reason", "shown"),
-    [(rx.RelaxError("too large for the unit"), "too large for the unit"), (KeyError("w"), "KeyError: 'w'")],
+    [
+        (rx.RelaxError("too large for the unit"), "too large for the unit"),
+        (KeyError("w"), "compile(): KeyError: 'w' (at passes/test_partition.py:169)"),
+    ],
 )
 def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -> None:
     module = built(layers)
