@@ -30,6 +30,8 @@ from ..canonicalize.constants import is_constant
 from ..core.external import is_external
 from .sequence import settled
 
+# Upstream's dialects whose operations compute values of values.
+_PURE = ("arith.", "math.", "tensor.")
 # What blocks end with.
 _ENDS = ("func.return", "scf.yield", "scf.condition")
 
@@ -231,7 +233,7 @@ def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
         return callee_of(op) in pure
     if len(op.regions):
         return op.name.startswith("scf.") and all(is_movable(each, pure) for each in operations_in(op))
-    return op.name.startswith("arith.") or op.name in _ENDS
+    return op.name.startswith(_PURE) or op.name in _ENDS
 
 
 def pure_functions(module: Operation) -> set[str]:

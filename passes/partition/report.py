@@ -169,8 +169,7 @@ class _Explanation:
                 match = next(composite.matches(op), None)
                 if match is not None:
                     reason = self._of_match(composite, [numbers[each] for each in match.operations if each in numbers])
-                    for inside in match.operations:
-                        self._matched.setdefault(inside, reason)
+                    self._matched |= {each: reason for each in match.operations if each not in self._matched}
 
     def _of_match(self, composite: Composite, matched: Sequence[int]) -> Reason:
         why = self._alone if composite.beside else self._matches
