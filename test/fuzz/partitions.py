@@ -254,33 +254,23 @@ def check(seed: int, index: int, graph: Graph) -> Outcome:
     """Whether a graph gives what the oracle says, in two orders, and goes to the same parts in both."""
     random = Random(f"partition:{seed}:{index}")
     try:
-        expected = [evaluate(graph, run, relax_oracle.oracle) for run in graph.runs]
-        noises = [Noise(seed, _ERRORS, lambda dtype: agreement.STEPS.get(dtype.name, 0.0))
-                  for seed in range(agreement.MANY_SHAKES)]  # fmt: skip
-        shaken = [[evaluate(graph, run, relax_oracle.oracle, noise) for noise in noises] for run in graph.runs]
+        wanted = _Wanted(graph)
     except Undefined as reason:
         return Outcome("undefined", str(reason))
     if not any(map(_is_plain, graph.nodes)):
         return Outcome("undefined", "no operator that patterns are made of")
     trees = {f"npu.p{number}": tree for number, tree in enumerate(Cutting(graph, random).trees())}
-    plan, level = random.choice(("priority", "priority", "cost")), random.choice((0, 0, 2))
-    separate = random.random() < 0.2
     rows = [(name, pattern_of(tree)) for name, tree in trees.items()]
+    plan, level = random.choice(("priority", "priority", "cost")), random.choice((0, 0, 2))
     isolated.enter(1)
     seen: list[set[Any]] = []
-    with codegen(rows, base=Numpy, trees=trees, separate=separate) as npu, warnings.catch_warnings():
+    is_separate = random.random() < 0.2
+    with codegen(rows, base=Numpy, trees=trees, separate=is_separate) as npu, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         partition = rx.Partition(codegens=(npu,), plan=plan)
         for each in (graph, in_another_order(graph, random)):
             seen.append(parts_of(built(each), partition))
-            try:
-                made = built(each)
-                program = rx.compile(
-                    made, partition=partition, strict_partition=True, opt_level=level, cache=False, jobs=1
-                )
-            except rx.RelaxError as error:
-                return Outcome("failed", f"refused: {error}"[:600])
-            problem = _difference(program, graph, expected, shaken)
+            problem = _problem(built(each), graph, wanted, partition=partition, opt_level=level)
             if problem:
                 return Outcome("failed", f"{problem} (plan={plan}, opt_level={level}, {rows})")
     if seen[0] != seen[1]:
@@ -288,14 +278,44 @@ def check(seed: int, index: int, graph: Graph) -> Outcome:
     return Outcome("agree", taken=sum(len(nodes) for part in seen[0] for _, nodes in part))
 
 
-def _difference(program: Any, graph: Graph, expected: Sequence[Any], shaken: Sequence[Any]) -> str:
-    for run, wanted, near in zip(graph.runs, expected, shaken, strict=True):
+class _Wanted:
+    """What the oracle gives for each call, and with noise."""
+
+    def __init__(self, graph: Graph):
+        self._graph = graph
+        self.values = [evaluate(graph, run, relax_oracle.oracle) for run in graph.runs]
+        self.shaken = self._with_noise(agreement.SHAKES)
+
+    def difference(self, number: int, name: str, found: Any) -> str:
+        """Of a result of a call; with more noise before one is told."""
+        for count in (agreement.SHAKES, agreement.MANY_SHAKES):
+            if len(self.shaken[number]) < count:
+                self.shaken = self._with_noise(count)
+            near = [each[name] for each in self.shaken[number]]
+            problem = agreement.difference(found, self.values[number][name], near)
+            if not problem:
+                break
+        return problem
+
+    def _with_noise(self, count: int) -> list[list[Any]]:
+        noises = [Noise(seed, _ERRORS, lambda dtype: agreement.STEPS.get(dtype.name, 0.0)) for seed in range(count)]
+        return [
+            [evaluate(self._graph, run, relax_oracle.oracle, noise) for noise in noises] for run in self._graph.runs
+        ]
+
+
+def _problem(module: rx.Module, graph: Graph, wanted: _Wanted, **options: Any) -> str:
+    try:
+        program = rx.compile(module, strict_partition=True, cache=False, jobs=1, **options)
+    except rx.RelaxError as error:
+        return f"refused: {error}"[:600]
+    for number, run in enumerate(graph.runs):
         try:
             found = program["main"](*(rx.runtime.tensor(run[name].copy()) for name in graph.inputs))
         except Exception as error:  # whatever a program raises here, the oracle has a result
             return f"{type(error).__name__}: {error}"[:600]
         for name, each in zip(graph.outputs, [found] if len(graph.outputs) == 1 else found, strict=True):
-            problem = agreement.difference(rx.runtime.to_numpy(each), wanted[name], [one[name] for one in near])
+            problem = wanted.difference(number, name, rx.runtime.to_numpy(each))
             if problem:
                 return f"result {name}: {problem}"
     return ""
