@@ -12,7 +12,7 @@ Arguments stay what they are, whatever passes do to the body; the others hold as
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Value
@@ -35,6 +35,10 @@ class Site(NamedTuple):
     number: int
     is_made: bool = False
 
+    @property
+    def value(self) -> Value:
+        return (self.operation.results if self.is_made else self.operation.operands)[self.number]
+
 
 class Roles(NamedTuple):
     """What operations read and make, as a pattern says."""
@@ -46,36 +50,34 @@ class Roles(NamedTuple):
 
 def roles_of(match: Match) -> Roles:
     """What the values of a match are in its pattern."""
-    makers = (maker_of(subject) for part, subject in match.bound.items() if isinstance(part, Op))
-    inside = dict.fromkeys(op for op in makers if op is not None)
+    operations = {
+        part: maker
+        for part, subject in match.bound.items()
+        if isinstance(part, Op) and (maker := maker_of(subject)) is not None
+    }
     readers: dict[Value, Site] = {}
-    for op in inside:
-        for index, value in enumerate(op.operands):
-            readers.setdefault(value, Site(op, index))
+    makers: dict[Value, Site] = {}
+    for op in dict.fromkeys(operations.values()):
+        makers.update({value: Site(op, number, is_made=True) for number, value in enumerate(op.results)})
+        for number, value in enumerate(op.operands):
+            readers.setdefault(value, Site(op, number))
     reads: list[Site] = []
     rest: list[Site] = []
     names: dict[str, list[Site]] = {}
     for part, subject in match.bound.items():
-        maker = maker_of(subject)
-        if isinstance(part, Named) and isinstance(subject, Value):
-            site = _made(maker, subject) if maker is not None and maker in inside else readers.get(subject)
+        if isinstance(part, Op):
+            op = operations[part]
+            (rest if part.operands else reads).extend(Site(op, number) for number in part.unstated(op))
+        elif not isinstance(subject, Value):
+            continue
+        elif isinstance(part, Named):
+            site = makers.get(subject) or readers.get(subject)
             names.setdefault(part.name, []).extend([site] if site is not None else [])
-        elif isinstance(part, Op) and maker is not None:
-            unstated = [Site(maker, index) for index in part.unstated(maker)]
-            (rest if part.operands else reads).extend(unstated)
-        elif not part.parts and isinstance(subject, Value) and subject in readers:
+        elif subject in readers and not part.parts:
             reads.append(readers[subject])
-    outer = [each for each in (*reads, *rest) if _is_outer(each.operation.operands[each.number], inside)]
+    # A constant may be an operation of the pattern.
+    outer = [each for each in (*reads, *rest) if (value := each.value) not in makers or is_constant(value)]
     return Roles(outer, names)
-
-
-def _made(maker: Operation, value: Value) -> Site:
-    return Site(maker, list(maker.results).index(value), is_made=True)
-
-
-def _is_outer(value: Value, inside: Collection[Operation]) -> bool:
-    maker = maker_of(value)
-    return maker is None or maker not in inside or is_constant(value)
 
 
 def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Sequence[Value]) -> Attribute:
@@ -87,7 +89,7 @@ def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Se
         number = numbers[site.operation]
         if site.is_made:
             return f"{number}#{site.number}"
-        argument = argument_numbers.get(site.operation.operands[site.number])
+        argument = argument_numbers.get(site.value)
         return f"{number}.{site.number}" if argument is None else f"%{argument}"
 
     names = {name: _texts(map(place, sites)) for name, sites in roles.names.items()}

@@ -72,7 +72,7 @@ class Match:
         return next(iter(self.all(name)), None)
 
     def all(self, name: str) -> list[Value]:
-        """The values of all parts of a name: of those that are repeated, the last one first."""
+        """The values of all parts of a name: of those that are repeated, as the pattern has them."""
         found = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
         return [subject for subject in found if isinstance(subject, Value)]
 

@@ -40,7 +40,7 @@ import relax_mlir as rx  # noqa: E402
 from relax_mlir.patterns import is_const, is_op, wildcard  # noqa: E402
 
 _PATIENCE_S = 300.0
-_MOST_ATTEMPTS, _MOST_DEPTH, _MOST_PATTERNS = 60, 3, 6
+_MOST_ATTEMPTS, _MOST_DEPTH, _MOST_PATTERNS, _MOST_SHOWN = 60, 3, 6, 5
 _ERRORS = ErrorSizes(relax_oracle.EXACT, relax_oracle.BY_ONE, relax_oracle.BY_LARGEST)
 #: What codegens are never given, in these words.
 _UNSIZED = "only the run tells the sizes of a result"
@@ -387,7 +387,7 @@ def shrink(seed: int, index: int) -> tuple[Graph, Outcome]:
 def show(seed: int, index: int) -> None:
     """What fails, as small as it gets."""
     graph, outcome = shrink(seed, index)
-    print(f"FAILED --seed {seed} --case {index}: {outcome.problem}\n{relax_graphs.build(graph)}")
+    print(f"as small as it gets: {outcome.problem}\n{relax_graphs.build(graph)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -411,15 +411,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("how long? --seconds or --cases")
     end = None if options.seconds is None else time.monotonic() + options.seconds
     statuses: collections.Counter[str] = collections.Counter()
-    failed, taken = [], 0
+    failed: dict[int, str] = {}
+    taken = 0
     queue = ((seed, index) for index in range(options.cases or 10**12))
     for (_, index), outcome in isolated.run(_case, queue, options.jobs, end, _PATIENCE_S, _died):
         statuses[outcome.status] += 1
         taken += outcome.taken
-        failed += [index] if outcome.status == "failed" else []
+        failed |= {index: outcome.problem} if outcome.status == "failed" else {}
     counts = ", ".join(f"{statuses[name]} {name}" for name in ("agree", "undefined", "failed"))
     print(f"seed {seed}: {statuses.total()} graphs, {counts}; {taken} operators went to the codegen")
-    for index in failed[:5]:
+    for index, problem in list(failed.items())[:_MOST_SHOWN]:
+        print(f"FAILED --seed {seed} --case {index}: {problem}", flush=True)
         show(seed, index)
     return 1 if failed else 0
 

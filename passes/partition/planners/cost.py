@@ -16,6 +16,7 @@ from ....support.errors import RelaxError
 from ...canonicalize.constants import is_constant
 from ...core.facts import PriceFact, origins_of
 from ...core.journal import Journal
+from ...patterns.matched import Match
 from ..codegen import Codegen, Composite, made_codegen
 from ..functions import NUMBER, refuse
 from ..planning import Taken, prospects_of, register_planner
@@ -26,12 +27,16 @@ _MOST_ROUNDS = 4
 
 
 class _Candidate(NamedTuple):
-    taken: Taken
-    codegen: str
+    composite: Composite
+    match: Match
     #: The numbers of its operations.
     numbers: tuple[int, ...]
     seconds: float
     host_seconds: float
+
+    @property
+    def codegen(self) -> str:
+        return self.composite.codegen
 
 
 @register_planner("cost")
@@ -97,7 +102,7 @@ def _candidates(operations: Sequence[Operation], composites: Sequence[Composite]
             if matched is not None:
                 inside = tuple(sorted(numbers[each.results[0]] for each in matched.operations))
                 price = prices.of_match(composite, [operations[number] for number in inside])
-                found.append(_Candidate(Taken.of(composite, matched), composite.codegen, inside, *price))
+                found.append(_Candidate(composite, matched, inside, *price))
     return found
 
 
@@ -129,7 +134,7 @@ class _Plan:
 
         def rank(index: int) -> tuple[int, int]:
             candidate = self._candidates[index]
-            return order[candidate.taken.composite.name], -len(candidate.numbers)
+            return order[candidate.composite.name], -len(candidate.numbers)
 
         for index in sorted(range(len(self._candidates)), key=rank):
             if not any(number in self._owner for number in self._candidates[index].numbers):
@@ -146,8 +151,9 @@ class _Plan:
         return self._seconds_of(set(range(len(self._own))))
 
     def taken(self) -> Iterator[Taken]:
-        for index in dict.fromkeys(self._owner[number] for number in sorted(self._owner)):
-            yield self._candidates[index].taken
+        """All are made before one is outlined, which erases its operations."""
+        chosen = dict.fromkeys(self._owner[number] for number in sorted(self._owner))
+        yield from [Taken.of(self._candidates[index].composite, self._candidates[index].match) for index in chosen]
 
     def tell(self) -> None:
         """What has been counted, where somebody wants to know."""
@@ -160,7 +166,7 @@ class _Plan:
             border = self._border_of(index)
             is_taken = index in self._owner.values()
             nodes = list(dict.fromkeys(node for op in operations for node in origins_of(op)))
-            name = candidate.taken.composite.name
+            name = candidate.composite.name
             journal.add(PriceFact(candidate.codegen, name, nodes, is_taken, candidate.seconds, host, border))
             if not is_taken:
                 counted = ", ".join(map(time_text, (candidate.seconds, border)))
