@@ -74,6 +74,13 @@ class Tree(NamedTuple):
     #: Around it, if it is there, this operator of one operand.
     around: Tree | None = None
 
+    def walk(self) -> Iterator[Tree]:
+        """It and those in it, without what may be around it."""
+        yield self
+        for each in self.operands:
+            if isinstance(each, Tree):
+                yield from each.walk()
+
     def leaves(self) -> list[str]:
         """Their names in the pattern's order, each once."""
         found = [each.leaves() if isinstance(each, Tree) else [each.name] for each in self.operands]
@@ -172,27 +179,30 @@ class _Program:
     """A step, by the names of its pattern."""
 
     def __init__(self, tree: Tree, step: Any):
-        self.tree, self.has_around = tree, tree.around is not None and tree.around.name in step.names
-        self.reads = {name: step[name] for name in tree.leaves()}
-        places = tuple(self.reads.values())
+        around = tree.around if tree.around is not None and tree.around.name in step.names else None
+        self._numbers = {name: numbers[0] for name, numbers in step.names.items()}
+        #: What computes which number; what a leaf stands for may be made inside, too.
+        self._trees = {self._numbers[each.name]: each for each in tree.walk()}
+        self._around, self.makes = around, dict.fromkeys(step.outputs)
+        self._tree, self._root = tree, self._numbers[(around or tree).name]
+        places = tuple(step[name] for name in tree.leaves() if self._numbers[name] not in self._trees)
         assert step.inputs == places, f"{step.composite}: inputs are {step.inputs}, by their names {places}"
-        self.makes = {name: step[name] for name in step.names if name in step and step[name] in step.outputs}
-        assert {*self.makes.values()} == {*step.outputs}, f"{step.composite}: {self.makes} of {step.outputs}"
 
     def run(self, values: dict[int, Any]) -> None:
-        named = {name: values[number] for name, number in self.reads.items()}
-        found = _computed(self.tree, named)
-        if self.has_around:
-            around = self.tree.around
-            assert around is not None
-            named[around.name] = relax_oracle.oracle(around.node, [found], {})[0]
-        values.update({number: named[name] for name, number in self.makes.items()})
+        inner = dict(values)
+        if self._around is not None:
+            inner[self._root] = _result(self._around, [self._value(self._numbers[self._tree.name], inner)])
+        values.update({number: self._value(number, inner) for number in self.makes})
+
+    def _value(self, number: int, values: dict[int, Any]) -> Any:
+        if number not in values:
+            tree = self._trees[number]
+            values[number] = _result(tree, [self._value(self._numbers[each.name], values) for each in tree.operands])
+        return values[number]
 
 
-def _computed(tree: Tree, named: dict[str, Any]) -> Any:
-    arrays = [_computed(each, named) if isinstance(each, Tree) else named[each.name] for each in tree.operands]
-    named[tree.name] = relax_oracle.oracle(tree.node, arrays, {})[0]
-    return named[tree.name]
+def _result(tree: Tree, arrays: Sequence[Any]) -> Any:
+    return relax_oracle.oracle(tree.node, arrays, {})[0]
 
 
 def _running(part: Any, programs: Sequence[_Program]) -> Any:

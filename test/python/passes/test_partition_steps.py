@@ -94,6 +94,19 @@ def test_one_value_in_two_places() -> None:
     assert step.inputs == (0,) and len(step.outputs) == 2
 
 
+def test_a_wildcard_for_what_is_made_inside() -> None:
+    """It has no place, and who asks for it is told."""
+
+    def body(a: Any, b: Any) -> Any:
+        inner = relax.nn.relu(a)
+        return relax.add(inner, inner)
+
+    (step,), _ = steps_of(body, add(relu(X), Y))
+    assert step.inputs == (step["x"],)
+    with pytest.raises(rx.RelaxError, match="step 'npu.it': 'y' is inside of it"):
+        step["y"]
+
+
 def test_parts_that_may_be_there() -> None:
     layer = matmul(X, Y).optional(lambda y: add(y, is_const().named("bias"))).named("y")
     (step,), _ = steps_of(lambda a, b: relax.add(relax.matmul(a, b), const(0)), layer)
@@ -228,3 +241,19 @@ def test_functions_that_say_nothing_of_a_pattern() -> None:
 def test_attributes_that_say_nothing_sensible(stated: str) -> None:
     with pytest.raises(rx.RelaxError, match="does not say where the values of a pattern are"):
         steps_of_text(f", relax.pattern = {stated}")
+
+
+def test_a_name_that_no_value_has_is_told_with_the_line_that_asks() -> None:
+    """Of the codegen, and what names there are."""
+
+    class Asking(Native):
+        def compile(self, module: rx.Module, options: Any) -> bytes:
+            (part,) = self.steps(module).values()
+            return str(part.steps[0]["weight"]).encode()
+
+    with codegen([("npu.it", matmul(X, W))], base=Asking) as npu:
+        asked = (
+            r"codegen 'npu' declined .*no value of it is called 'weight' \(it has w, x\) \(at passes/test_partition_st"
+        )
+        with pytest.raises(rx.RelaxError, match=asked):
+            rx.compile(built(lambda a, b: relax.matmul(a, const(0))), partition=[npu], strict_partition=True)
