@@ -120,7 +120,7 @@ def _declining(function: Callable[..., Any]) -> Iterator[None]:
             yield
     except RelaxError as error:
         place = called_from(error, function)
-        raise Declined((error.message or told(error)) + (f" (at {place})" if place else "")) from error
+        raise Declined((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
     except (Exception, SystemExit) as error:  # a bug of a codegen that is ours
         raise Declined(told(error)) from error
 
