@@ -135,6 +135,7 @@ fuzz: env ## for six minutes mutated inputs and models, random graphs beside oth
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --schedules --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
+	@$(BIN)/python test/fuzz/partitions.py --seconds 60
 	@$(BIN)/python test/fuzz/threads.py --seconds 60 --seed $$$$
 
 mutants: env ## put small bugs into changed files, or FILES=..., and tell which ones no test notices (SAMPLE=40 SEED=1)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..bindings.ir import Attribute, Block, Operation
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, operations_of, symbol_name
+from ..bindings.navigation import body_of, callee_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
 from ..support.errors import RelaxError
 from ..support.names import fresh_name
@@ -17,10 +17,11 @@ from .core.base import Pass
 from .core.external import CODEGEN
 from .core.registry import register_pass
 from .inline.call_graph import symbols_named_by
-from .partition.codegen import Composite, find_codegen
-from .partition.functions import BESIDE, COMPOSITE, blocks_in, functions_to_part
-from .partition.outline import Order, Part, wrap
-from .partition.planning import Composites, find_planner, planned
+from .partition.codegen import find_codegen
+from .partition.functions import BESIDE, COMPOSITE, blocks_in, functions_to_part, refuse
+from .partition.outline import Order, Part, pure_functions, wrap
+from .partition.planning import Composites, Taken, find_planner, planned
+from .partition.roles import PATTERN, Roles, roles_attribute, roles_of
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
 
 # Operators in a function's name.
@@ -60,29 +61,50 @@ class FuseOpsByPattern(Pass):
         composites = Composites(each for name in self.codegen for each in find_codegen(name).composites())
         functions = functions_to_part(op, self.entry_functions, f"pass '{self.name}'")
         names = {symbol_name(each) for each in operations_of(body_of(op))}
+        pure = pure_functions(op)
         with remembering(KnownPrimFuncs()):
             for function in functions:
                 for block in blocks_in(function):
                     order = Order(block)
                     for taken in planned(self.plan, block, composites):
-                        part = Part(taken.operations, order)
-                        if part.results and not part.refusal():
-                            self._outline(part, taken.composite, function, names)
+                        part = Part(taken.operations, order, pure)
+                        refusal = part.refusal()
+                        if refusal:
+                            refuse(part.operations, refusal)
+                        elif part.results:
+                            callee = self._outline(part, taken, function, names)
+                            pure |= {callee} if part.is_pure else set()
                     _erase_dead_constants(block)
 
-    def _outline(self, part: Part, composite: Composite, function: Operation, names: set[str]) -> None:
+    def _outline(self, part: Part, taken: Taken, function: Operation, names: set[str]) -> str:
+        """The name of the function that is called in the operations' place."""
+        composite = taken.composite
         name = fresh_name(_wanted_name(part), names)
         names.add(name)
         attributes: dict[str, Attribute] = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
         if composite.beside:
             attributes[BESIDE] = ir.UnitAttr.get(function.context)
         binds = self.bind_constants and not find_codegen(composite.codegen).separate
+        roles = taken.roles or _found_roles(taken)
+        if roles is not None:
+            with function.context:
+                attributes[PATTERN] = roles_attribute(roles, part.operations, part.arguments(binds))
         call = part.outline(name, attributes, bind_constants=binds, before=function)
         if self.annotate_codegen and not composite.beside:
             prefix = composite.codegen
             annotated = fresh_name(f"{name}_{prefix}", names)
             names.add(annotated)
             wrap(call, annotated, {CODEGEN: ir.StringAttr.get(prefix, function.context)}, before=function)
+        return callee_of(call)
+
+
+def _found_roles(taken: Taken) -> Roles | None:
+    """Of what a planner takes without saying how the pattern matches it; None where it is no match."""
+    for op in reversed(taken.operations):
+        for match in taken.composite.matches(op) if op.name in taken.composite.heads else ():
+            if set(match.operations) == set(taken.operations):
+                return roles_of(match)
+    return None
 
 
 def _erase_dead_constants(block: Block) -> None:

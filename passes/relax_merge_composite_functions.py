@@ -21,7 +21,8 @@ from .inline.splice import inline_call
 from .partition.codegen import find_codegen
 from .partition.functions import BESIDE, COMPOSITE, blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
-from .partition.outline import Order, Part, is_movable
+from .partition.outline import Order, Part, pure_functions
+from .partition.sequence import settled
 
 
 @register_pass
@@ -43,7 +44,7 @@ class MergeCompositeFunctions(Pass):
     def run(self, op: Operation) -> None:
         composites = {symbol_name(each): each for each in functions_in(op) if codegen_of(each)}
         codegens = {name: codegen_of(each) for name, each in composites.items()}
-        pure = {name for name, each in composites.items() if all(map(_is_pure, operations_in(each)))}
+        pure = pure_functions(op)
         names = {symbol_name(each) for each in operations_of(body_of(op))}
         beside = {name for name, each in composites.items() if BESIDE in each.attributes}
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
@@ -61,14 +62,11 @@ class MergeCompositeFunctions(Pass):
             remove_dead(op, [composites[name] for name in beside], references)
 
 
-def _is_pure(op: Operation) -> bool:
-    return op.name == "func.return" or is_movable(op)
-
-
 class _Composites(NamedTuple):
     """What is known of the composite functions, by name."""
 
     codegens: Mapping[str, str]
+    #: All functions of which it does not matter when they are called.
     pure: set[str]
     #: Of which there are no parts alone.
     beside: set[str]
@@ -85,7 +83,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     def codegen(op: Operation) -> str:
         return composites.codegens.get(callee_of(op), "") if op.name == "func.call" else ""
 
-    for group in grouped(operations_of(block), codegen, _is_separate):
+    for group in grouped(settled(operations_of(block)), codegen, _is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
             if all(callee_of(each) in composites.beside for each in part.operations):
@@ -93,7 +91,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
             elif part.results:
                 name = fresh_name(f"{callee_of(part.operations[0])}_{own}", names)
                 names.add(name)
-                if all(is_movable(op, pure) for op in part.operations):
+                if part.is_pure:
                     pure.add(name)
                 attributes = {CODEGEN: ir.StringAttr.get(own, block.owner.context)}
                 part.outline(name, attributes, bind_constants=False, before=function)

@@ -77,6 +77,12 @@ def told_at(error: BaseException, function: object) -> str:
     return f"{told(error)} (at {_where(error, function)[0]})"
 
 
+def called_from(error: BaseException, function: object) -> str:
+    """The line of a user's that called what raised an exception in this project; empty where no such line did."""
+    place, inside = _where(error, function)
+    return place if inside and not is_ours(function) else ""
+
+
 class blaming:  # read as a word: with blaming(...)
     """Inside, what a function of somebody else's raises becomes a RelaxError; see the module's docstring.
 

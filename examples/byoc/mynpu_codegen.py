@@ -20,10 +20,10 @@ def softmax(x):
     return powers / powers.sum(-1, keepdims=True)
 
 
-UNIT = {"mynpu.layer": lambda x, w, bias: numpy.maximum(x @ w + bias, 0), "mynpu.softmax": softmax}
-product = is_op("relax.matmul")(wildcard().has_rank(2), is_const().named("w"))
-layer = is_op("relax.nn.relu")(is_op("relax.add")(product, is_const().has_rank(1)))
-by_rows = is_op("relax.nn.softmax").has_attr(axis=lambda axis: axis in (-1, 1)).has_rank(2)
+UNIT = {"mynpu.layer": ("xwb", lambda x, w, b: numpy.maximum(x @ w + b, 0)), "mynpu.softmax": ("x", softmax)}
+product = is_op("relax.matmul")(wildcard().has_rank(2).named("x"), is_const().named("w"))
+layer = is_op("relax.nn.relu")(is_op("relax.add")(product, is_const().has_rank(1).named("b")))
+by_rows = is_op("relax.nn.softmax")(wildcard().named("x")).has_attr(axis=lambda axis: axis in (-1, 1)).has_rank(2)
 
 
 @rx.register_codegen("mynpu")
@@ -34,10 +34,10 @@ class MyNpu(rx.Codegen):
     pipeline = "relax-fold-constant"  # of its parts alone, before compile
 
     def compile(self, module, options):
-        """Bytes for a part: each function's inputs, steps and results by number, and the constants."""
+        """Bytes for a part: each function's inputs, steps (their values by the pattern's names), results, constants."""
         programs, arrays = {}, {}
         for name, part in self.steps(module).items():
-            steps = [(step.composite, step.inputs, step.outputs) for step in part.steps]
+            steps = [(each.composite, [each[x] for x in UNIT[each.composite][0]], each.outputs) for each in part.steps]
             programs[name] = part.inputs, list(part.constants), steps, part.outputs
             arrays |= {f"{name}:{number}": array for number, array in part.constants.items()}
         numpy.savez(file := io.BytesIO(), programs=json.dumps(programs), **arrays)
@@ -55,6 +55,6 @@ def run(name, arrays, inputs, constants, steps, outputs, *tensors):
     values = {number: arrays[f"{name}:{number}"] for number in constants}
     values |= dict(zip(inputs, map(numpy.from_dlpack, tensors), strict=False))
     for composite, read, (made,) in steps:
-        values[made] = UNIT[composite](*(values[number] for number in read))
+        values[made] = UNIT[composite][1](*(values[number] for number in read))
     for number, tensor in zip(outputs, tensors[len(inputs) :], strict=True):
         numpy.from_dlpack(tensor)[...] = values[number]

@@ -188,6 +188,25 @@ class PartitionFact(Fact):
     #: What they are given and give, text over symbols where only the run tells; None where nothing does.
     bytes_in: int | str | None
     bytes_out: int | str | None
+    #: `matched` of each part, by its name.
+    of_parts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PriceFact(Fact):
+    """What a plan by cost has counted for a match, in seconds."""
+
+    codegen: str
+    pattern: str
+    origins: Sequence[str]
+    #: Whether it went to the codegen.
+    taken: bool
+    #: What the codegen asks for it, and the target.
+    seconds: float
+    host_seconds: float
+    #: What more crosses if it goes to the codegen, beside what else went there, and calls of parts; less than 0 where
+    #: it lies between such.
+    border_seconds: float
 
 
 @dataclass(frozen=True)

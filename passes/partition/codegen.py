@@ -23,7 +23,7 @@ from ..core.pipeline import Pipeline
 from ..patterns.match import Match, Refusal, matches_of, why_not
 from ..patterns.tree import Check, GraphPattern
 from .options import CodegenOption, declared_options, option_values
-from .pricing import seconds_of
+from .pricing import BYTES_PER_S, CROSSING_S, seconds_of
 from .steps import Steps, steps_of
 
 C = TypeVar("C", bound="type[Codegen]")
@@ -167,7 +167,25 @@ class Codegen(ExternalRuntime):
 
         Where nobody says it, half of what the target takes.
         """
+        del composite
         return seconds_of(operations) / 2
+
+    def host_cost(self, composite: str, operations: Sequence[Operation]) -> float:
+        """Seconds that the target would need for the same, as far as the codegen knows better than this project."""
+        del composite
+        return seconds_of(operations)
+
+    def crossing_cost(self, size: int) -> float:
+        """Seconds for a value of so many bytes on its way to the codegen's parts, or back from them: its share of a
+        call and, unless the codegen says another thing, a pass through memory.
+        """
+        return CROSSING_S + size / BYTES_PER_S
+
+    def call_cost(self) -> float:
+        """Seconds of a call of a part beside what it computes and what crosses: for neighbours that become one part
+        it is counted once.
+        """
+        return 0.0
 
     @classmethod
     def composites(cls) -> list[Composite]:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...bindings.ir import Block, Operation
+from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, functions_in, has_body, operations_in, symbol_name, text_in
 from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
@@ -16,11 +17,20 @@ from ..core.external import CODEGEN
 COMPOSITE = "relax.composite"
 #: On a composite function: there are no parts of such functions alone.
 BESIDE = "relax.beside"
+#: On an operation, while somebody wants to know where it goes: its number, and why a match of it was not taken.
+NUMBER, REFUSED = "relax.number", "relax.refused"
 
 
 def codegen_of(composite: Operation) -> str:
     """The codegen whose pattern a function was matched by; empty for others."""
     return text_in(composite, COMPOSITE).partition(".")[0]
+
+
+def refuse(operations: Iterable[Operation], reason: str) -> None:
+    """Says why operations that a pattern has matched stay, where somebody wants to know."""
+    for op in operations:
+        if NUMBER in op.attributes:
+            op.attributes[REFUSED] = ir.StringAttr.get(reason, op.context)
 
 
 def functions_to_part(module: Operation, named: Sequence[str], what: str) -> list[Operation]:

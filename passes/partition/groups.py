@@ -32,8 +32,8 @@ def grouped(
     codegen_of: Callable[[Operation], str],
     is_separate: Callable[[str], bool] = lambda codegen: False,
 ) -> list[list[Operation]]:
-    """The operations of codegens, each with those that it can be together with, in the order of the block; of codegens
-    that are separate each is alone.
+    """The operations of codegens, each with those that it can be together with, in the order in which they are given;
+    of codegens that are separate each is alone.
     """
     makers: dict[Value, _Group] = {}
     groups: list[_Group] = []

@@ -8,7 +8,18 @@ from functools import cached_property
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import ancestors, callee_of, made_by, operations_of, used_by, users_of
+from ...bindings.navigation import (
+    ancestors,
+    callee_of,
+    functions_in,
+    has_body,
+    made_by,
+    operations_in,
+    operations_of,
+    symbol_name,
+    used_by,
+    users_of,
+)
 from ...bindings.rewriting import copy_operation
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -16,6 +27,13 @@ from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.relax.function_attributes import function_attributes
 from ..canonicalize.constants import is_constant
+from ..core.external import is_external
+from .sequence import settled
+
+# Upstream's dialects whose operations compute values of values.
+_PURE = ("arith.", "math.", "tensor.")
+# What blocks end with.
+_ENDS = ("func.return", "scf.yield", "scf.condition")
 
 
 class Order:
@@ -25,13 +43,19 @@ class Order:
     """
 
     def __init__(self, block: Block):
+        operations = operations_of(block)
         # What has come to stand in the place of each.
-        self._slots = [[op] for op in operations_of(block)]
-        self._number = {op.results[0]: number for number, (op,) in enumerate(self._slots) if len(op.results)}
+        self._slots = [[op] for op in operations]
+        self._number = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
+        self._rank = {op.results[0]: rank for rank, op in enumerate(settled(operations)) if len(op.results)}
 
     def sorted(self, operations: Iterable[Operation]) -> list[Operation]:
         """Operations with results, in their order."""
         return sorted(operations, key=self._place)
+
+    def settled(self, operations: Iterable[Operation]) -> list[Operation]:
+        """The same in the order that the graph decides."""
+        return sorted(operations, key=lambda op: self._rank[op.results[0]])
 
     def _place(self, op: Operation) -> tuple[int, int]:
         number = self._number[op.results[0]]
@@ -48,6 +72,7 @@ class Order:
     def replace(self, operations: Sequence[Operation], call: Operation, followers: Sequence[Operation]) -> None:
         """A call stands where the last of the operations was, some others have moved behind it."""
         *others, last = operations
+        self._rank[call.results[0]] = max(self._rank.pop(op.results[0]) for op in operations)
         for op in (*others, *followers):
             self._slots[self._number.pop(op.results[0])].remove(op)
         number = self._number.pop(last.results[0])
@@ -57,11 +82,15 @@ class Order:
 
 
 class Part:
-    """Operations of one block, in its order, that are to be outlined."""
+    """Operations of one block that are to be outlined: in the order that their graph decides, or in the block's where
+    the place of one of them matters.
+    """
 
-    def __init__(self, operations: Iterable[Operation], order: Order, pure: Collection[str] = ()):
+    def __init__(self, operations: Sequence[Operation], order: Order, pure: Collection[str] = ()):
         """`pure`: functions of which it does not matter when they are called."""
-        self.operations, self._order, self._pure = order.sorted(operations), order, pure
+        self._order, self._pure, self._placed = order, pure, order.sorted(operations)
+        self.is_pure = all(is_movable(op, pure) for op in operations)
+        self.operations = order.settled(operations) if self.is_pure else self._placed
         self._inside = frozenset(self.operations)
 
     @cached_property
@@ -79,7 +108,7 @@ class Part:
     @cached_property
     def _between(self) -> list[Operation]:
         """The others from the first operation to the last."""
-        spanned = self._order.between(self.operations[0], self.operations[-1])
+        spanned = self._order.between(self._placed[0], self._placed[-1])
         return [op for op in spanned if op not in self._inside]
 
     @cached_property
@@ -112,32 +141,36 @@ class Part:
     @cached_property
     def _fixed(self) -> Operation | None:
         """What it would be moved past, or is moved itself, though its place matters."""
-        moved = (*self._between, *self.operations) if self._between else ()
+        moved = (*self._between, *self._placed) if self._between else ()
         return next((op for op in moved if not is_movable(op, self._pure)), None)
 
     def cut(self) -> tuple[list[Operation], list[Operation]]:
         """Its operations before and behind the one whose place matters; nothing behind where there is none."""
         if self._fixed is None:
             return self.operations, []
-        spanned = self._order.between(self.operations[0], self.operations[-1])
+        spanned = self._order.between(self._placed[0], self._placed[-1])
         # Where that is the first of its own operations, the cut is behind it.
         place = max(spanned.index(self._fixed), 1)
         before, behind = ([op for op in each if op in self._inside] for each in (spanned[:place], spanned[place:]))
         return before, behind
 
+    def arguments(self, bind_constants: bool) -> list[Value]:
+        """What the function is given."""
+        return [value for value in self.inputs if not _is_copied(value, self._symbols, bind_constants)]
+
     def outline(
         self, name: str, attributes: Mapping[str, Attribute], *, bind_constants: bool, before: Operation
     ) -> Operation:
         """Makes the function, in front of another one, and gives the call. Who calls has asked for `refusal`."""
-        inputs = [value for value in self.inputs if not _is_copied(value, self._symbols, bind_constants)]
-        last = self.operations[-1]
+        inputs = self.arguments(bind_constants)
+        last = self._placed[-1]
         for op in reversed(self._dependents):
             op.move_after(last)
         location = ir.Location.fused([op.location for op in self.operations], context=last.context)
         with location:
             self._define(name, inputs, attributes, before)
             call = _call(name, inputs, [value.type for value in self.results], last)
-        self._order.replace(self.operations, call, self._dependents)
+        self._order.replace(self._placed, call, self._dependents)
         for value, made in zip(self.results, call.results, strict=True):
             value.replace_all_uses_with(made)
         for op in reversed(self.operations):
@@ -196,7 +229,21 @@ def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
     row = row_of(op)
     if row is not None:
         return row.pure and not row.writes and not row.inplace
-    return callee_of(op) in pure if op.name == "func.call" else op.name == "arith.constant"
+    if op.name == "func.call":
+        return callee_of(op) in pure
+    if len(op.regions):
+        return op.name.startswith("scf.") and all(is_movable(each, pure) for each in operations_in(op))
+    return op.name.startswith(_PURE) or op.name in _ENDS
+
+
+def pure_functions(module: Operation) -> set[str]:
+    """Those functions that are called of which it does not matter when."""
+    called = {callee_of(op) for op in operations_in(module, is_external) if op.name == "func.call"}
+    functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
+    pure = called & functions.keys()
+    while impure := {name for name in pure if not all(is_movable(op, pure) for op in operations_in(functions[name]))}:
+        pure -= impure
+    return pure
 
 
 def _is_tensor(value: Value) -> bool:

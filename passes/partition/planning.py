@@ -12,8 +12,10 @@ from ...bindings.navigation import address_of, operations_of
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
+from ..patterns.matched import Match
 from ..patterns.prospects import Prospects
 from .codegen import Composite
+from .roles import Roles, roles_of
 
 
 class Taken(NamedTuple):
@@ -21,6 +23,12 @@ class Taken(NamedTuple):
 
     composite: Composite
     operations: Sequence[Operation]
+    #: What they read and make, as the pattern calls it; looked for where it is not said.
+    roles: Roles | None = None
+
+    @classmethod
+    def of(cls, composite: Composite, match: Match) -> Taken:
+        return cls(composite, match.operations, roles_of(match))
 
 
 class Composites(tuple[Composite, ...]):

@@ -11,6 +11,8 @@ from ...dialects.core.work import work_of
 
 # Of one core, and of memory that is not in its caches.
 _FLOPS_PER_S, BYTES_PER_S = 5e10, 1e10
+#: Of a value that crosses between the target and a codegen, beside its bytes: its share of a call.
+CROSSING_S = 1e-6
 # What stands for a size that only the run tells.
 _USUAL_SIZE = 64
 
@@ -19,6 +21,12 @@ def seconds_of(operations: Iterable[Operation]) -> float:
     """What operations take on the target: they compute, or wait for memory."""
     works = [work_of(op.opview) for op in operations]
     return sum(max(estimate(work.flops) / _FLOPS_PER_S, estimate(work.bytes) / BYTES_PER_S) for work in works)
+
+
+def time_text(seconds: float) -> str:
+    """For people; a price may be less than nothing."""
+    unit, factor = ("s", 1) if abs(seconds) >= 1 else ("ms", 1e3) if abs(seconds) >= 1e-3 else ("us", 1e6)
+    return f"{seconds * factor:.3g} {unit}"
 
 
 def estimate(dim: Dim) -> int:

@@ -22,10 +22,8 @@ from ..patterns.operators import Op
 from ..patterns.tree import Checked, walk
 from ..structures.prim_funcs import KnownPrimFuncs, remembering
 from .codegen import Composite, find_codegen
-from .functions import functions_to_part
+from .functions import COMPOSITE, NUMBER, REFUSED, functions_to_part
 
-# On an operation, while it is seen where it goes.
-_NUMBER = "relax.number"
 # More than any pattern has parts.
 _ALL = 1 << 30
 
@@ -37,6 +35,8 @@ class Reason(NamedTuple):
     pattern: str
     reason: str
     progress: int
+    #: Where the pattern matches, the numbers of what it has matched: what became of that is the reason.
+    matched: Sequence[int] = ()
 
 
 class Census:
@@ -49,12 +49,14 @@ class Census:
         self._before = set(map(symbol_name, external_modules(module)))
         self._operators = list(_operators_in(functions_to_part(module, functions, "partition")))
         self._reasons: list[Reason] = []
+        self._shown: list[str] = []
         if explain:
-            explain_each = _Explanation(codegens, plan)
             with remembering(KnownPrimFuncs()):
+                explain_each = _Explanation(codegens, plan, self._operators)
                 self._reasons = [explain_each.of(op) for op in self._operators]
+            self._shown = list(map(_shown, self._operators))
             for number, op in enumerate(self._operators):
-                op.attributes[_NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, module.context), number)
+                op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, module.context), number)
         self._count = len(self._operators)
         del self._operators  # most are gone afterwards
 
@@ -69,16 +71,44 @@ class Census:
             for codegen in self._codegens:
                 own = [each for each in parts if text_in(each, CODEGEN) == codegen]
                 journal.add(_fact(codegen, self._count, own, calls))
-            self._tell_kept(journal)
+            self._tell_kept(journal, {number: name for part in parts for number, name in _patterns_in(part)})
         for op in operations_in(self._module):
-            if _NUMBER in op.attributes:
-                del op.attributes[_NUMBER]
+            for name in (NUMBER, REFUSED):
+                if name in op.attributes:
+                    del op.attributes[name]
 
-    def _tell_kept(self, journal: Journal) -> None:
+    def _tell_kept(self, journal: Journal, gone: Mapping[int, str]) -> None:
+        """`gone`: by their numbers, the patterns of what went to codegens."""
         for op in operations_in(self._module, is_external):
-            if _NUMBER in op.attributes:
-                why = self._reasons[ir.IntegerAttr(op.attributes[_NUMBER]).value]
-                journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, why.reason))
+            if NUMBER in op.attributes:
+                why = self._reasons[_number(op)]
+                reason = self._real(why, op, gone) if why.matched else why.reason
+                journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason))
+
+    def _real(self, why: Reason, op: Operation, gone: Mapping[int, str]) -> str:
+        """What kept an operation that its pattern matches."""
+        elsewhere = next((number for number in why.matched if number in gone), None)
+        if elsewhere is not None:
+            return f"matches, but {self._shown[elsewhere]} went to {gone[elsewhere]}"
+        return f"matches, but {text_in(op, REFUSED)}" if REFUSED in op.attributes else why.reason
+
+
+def _shown(op: Operation) -> str:
+    """An operation in a sentence, with its node."""
+    node = next(iter(origins_of(op)), "")
+    return f"{op.name} ({node})" if node else op.name
+
+
+def _number(op: Operation) -> int:
+    return int(ir.IntegerAttr(op.attributes[NUMBER]).value)
+
+
+def _patterns_in(part: Operation) -> Iterator[tuple[int, str]]:
+    """The operations of a part by their numbers, with the patterns that have matched them."""
+    for function in functions_in(part):
+        for op in operations_in(function):
+            if NUMBER in op.attributes:
+                yield _number(op), text_in(function, COMPOSITE)
 
 
 def _operators_in(functions: Sequence[Operation]) -> Iterator[Operation]:
@@ -93,28 +123,33 @@ def _operators_in(functions: Sequence[Operation]) -> Iterator[Operation]:
 def _fact(
     codegen: str, count: int, parts: Sequence[Operation], calls: Mapping[str, Sequence[Operation]]
 ) -> PartitionFact:
-    matched: Counter[str] = Counter()
+    of_parts = {symbol_name(part): _matched_in(part) for part in parts}
     read: Dim = 0
     written: Dim = 0
     for part in parts:
-        for function in functions_in(part):
-            matched[text_in(function, "relax.composite")] += len(list(_operators_in([function])))
         for call in calls[symbol_name(part)]:
             for value in call.operands:
                 read = dim_add(read, bytes_of(decode(value.type)))
             for value in call.results:
                 written = dim_add(written, bytes_of(decode(value.type)))
     sizes = [size if isinstance(size, int) else None if size is None else str(size) for size in (read, written)]
-    patterns = {name: number for name, number in matched.items() if number}
-    return PartitionFact(codegen, count, patterns, [symbol_name(part) for part in parts], *sizes)
+    matched = sum(of_parts.values(), Counter())
+    return PartitionFact(codegen, count, dict(matched), list(of_parts), sizes[0], sizes[1], of_parts)
+
+
+def _matched_in(part: Operation) -> Counter[str]:
+    """How many operators of a part each pattern has matched."""
+    return sum(
+        (Counter({text_in(each, COMPOSITE): len(list(_operators_in([each])))}) for each in functions_in(part)),
+        Counter(),
+    )  # which leaves out what is 0
 
 
 class _Explanation:
     """Why codegens' patterns do not match operations."""
 
-    def __init__(self, codegens: Sequence[str], plan: str):
-        chosen = "" if plan == "priority" else f"the plan '{plan}' did not take it, or "
-        self._matches = f"matches, but {chosen}what it needs went elsewhere, or cannot move"
+    def __init__(self, codegens: Sequence[str], plan: str, operators: Sequence[Operation]):
+        self._matches = f"matches, but the plan '{plan}' did not take it"
         self._alone = "matches, but is taken only beside others of the codegen, and none is next to it"
         composites = [each for codegen in codegens for each in find_codegen(codegen).composites()]
         #: By the operations that they end with, and by all that they have in them.
@@ -126,8 +161,23 @@ class _Explanation:
             inside = {name for part in walk(each.pattern) if isinstance(part, Op) for name in part.names}
             for name in inside - each.heads:
                 self._holding[name].append(each)
+        numbers = {op: number for number, op in enumerate(operators)}
+        #: The first pattern that matches it, with others or alone.
+        self._matched: dict[Operation, Reason] = {}
+        for op in operators:
+            for composite in self._ending[op.name]:
+                match = next(composite.matches(op), None)
+                if match is not None:
+                    reason = self._of_match(composite, [numbers[each] for each in match.operations if each in numbers])
+                    self._matched |= {each: reason for each in match.operations if each not in self._matched}
+
+    def _of_match(self, composite: Composite, matched: Sequence[int]) -> Reason:
+        why = self._alone if composite.beside else self._matches
+        return Reason(composite.codegen, composite.name, why, 2 * _ALL, matched)
 
     def of(self, op: Operation) -> Reason:
+        if op in self._matched:
+            return self._matched[op]
         reasons = [self._ending_with(each, op) for each in self._ending[op.name]]
         reasons += [self._around(each, op) for each in self._holding[op.name]]
         if not reasons:
@@ -136,10 +186,7 @@ class _Explanation:
 
     def _ending_with(self, composite: Composite, op: Operation) -> Reason:
         refusal = composite.why_not(op)
-        if refusal is not None:
-            return _reason(composite, refusal)
-        why = self._alone if composite.beside else self._matches
-        return Reason(composite.codegen, composite.name, why, 2 * _ALL)
+        return self._of_match(composite, ()) if refusal is None else _reason(composite, refusal)
 
     def _around(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]

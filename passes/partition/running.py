@@ -19,6 +19,7 @@ from ...bindings.navigation import body_of, function_type_of, functions_in, oper
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import resource_attribute
 from ...dialects.core.infos import TensorInfo
+from ...support.blaming import blaming, called_from, is_ours, place_of
 from ...support.errors import RelaxError, told
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
@@ -70,7 +71,7 @@ class Making:
         """
         started = time.perf_counter()
         try:
-            with _declining():
+            with _declining(chosen.codegen.compile):
                 _check_results(module)
                 place = place_of_code(module, chosen)
                 found = place.found() if place is not None else None
@@ -79,13 +80,13 @@ class Making:
             return functools.partial(_raise, refusal)
         seconds = time.perf_counter() - started
         if found is not None or not callable(given):
-            return lambda: _made(module, given, place, seconds, is_kept=found is not None)
+            return lambda: _made(module, chosen.codegen, given, place, seconds, is_kept=found is not None)
         waiting = self._threads.submit(_timed, given)
 
         def finish() -> Made:
-            with _declining():
+            with _declining(given):
                 code, more = waiting.result()
-            return _made(module, code, place, seconds + more)
+            return _made(module, chosen.codegen, code, place, seconds + more)
 
         return finish
 
@@ -110,17 +111,32 @@ def _timed(make: Callable[[], object]) -> tuple[object, float]:
 
 
 @contextmanager
-def _declining() -> Iterator[None]:
+def _declining(function: Callable[..., Any]) -> Iterator[None]:
+    """Whatever a codegen's function raises becomes Declined: a RelaxError of its own is its reason, all else has the
+    line that it comes from.
+    """
     try:
-        yield
+        with blaming("compile()", function):
+            yield
     except RelaxError as error:
-        raise Declined(error.message or told(error)) from error
-    except (Exception, SystemExit) as error:  # a stranger's code may raise anything, or mean to end the program
+        place = called_from(error, function)
+        raise Declined((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
+    except (Exception, SystemExit) as error:  # a bug of a codegen that is ours
         raise Declined(told(error)) from error
 
 
-def _made(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool = False) -> Made:
+def _made(
+    module: Operation, codegen: type[Codegen], code: Any, place: Place | None, seconds: float, *, is_kept: bool = False
+) -> Made:
     """Raises Declined for what is no code."""
+    try:
+        return _taken(module, code, place, seconds, is_kept=is_kept)
+    except Declined as refusal:
+        at = "" if is_ours(codegen.compile) else f" (at {place_of(codegen.compile)})"
+        raise Declined(f"{refusal}{at}") from refusal
+
+
+def _taken(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool) -> Made:
     if isinstance(code, ObjectCode):
         made = Made(None, _objects_of(code, module), _constants_of(code, module), seconds, is_kept)
     elif isinstance(code, _BYTES):

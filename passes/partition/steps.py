@@ -4,29 +4,83 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from ...bindings.ir import Operation
 from ...bindings.navigation import body_of, callee_of, functions_in, has_body, operations_of, symbol_name, text_in
+from ...dialects.core.dialect import row_of
+from ...dialects.core.verifier import segment_sizes
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from ..canonicalize.constants import elements_of
 from .functions import COMPOSITE
+from .roles import NumberedRoles, Passage, numbered_roles
+
+_CONSTANTS = ("arith.constant", "relax.constant")
 
 
-class Step(NamedTuple):
-    """What a pattern has matched, or one operation of it."""
+@dataclass(frozen=True)
+class Step:
+    """What a pattern has matched, or one operation of it. `step["x"]` is the number of the value that is called so: by
+    the pattern, or where a step is an operation by itself, as the operator calls its operands.
+    """
 
     #: The pattern's name; empty for what passes have put beside.
     composite: str
-    #: Without constants, in the program's order.
+    #: Without constants, what others are made of first.
     operations: tuple[Operation, ...]
-    #: The values that they read from outside, constants too, in the order in which they are read.
+    #: The values that are read from outside, constants too, one for each place in the pattern (the same one twice where
+    #: it stands in two): depth first, as the pattern was written. Of an operation its operands.
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    #: The numbers of values by their names, those inside of the step too.
+    names: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    #: By names, the operations that made them.
+    makers: Mapping[str, Operation] = field(default_factory=dict)
+    #: Whether passes have changed what the pattern has matched.
+    is_changed: bool = False
 
     @property
     def operation(self) -> Any:
         """The last one, with its attributes as Python has them."""
         return self.operations[-1].opview
+
+    def op(self, name: str) -> Any:
+        """The operation that makes a named value, with its attributes as Python has them."""
+        if name not in self.makers:
+            raise RelaxError(f"{self._told}: no operation of it makes '{name}'{suggest(name, self.makers)}{self._why}")
+        return self.makers[name].opview
+
+    def __getitem__(self, name: str) -> int:
+        """The number of a value that it reads from outside, or gives."""
+        found = self.all(name)
+        if found:
+            return found[0]
+        if name in self.names:
+            raise RelaxError(f"{self._told}: '{name}' is inside of it: whole=False has a step for each operation")
+        raise RelaxError(f"{self._told}: no value of it is called '{name}'{suggest(name, self.names)}{self._why}")
+
+    def get(self, name: str) -> int | None:
+        """As `step[name]`; None where what may be there is not."""
+        return next(iter(self.all(name)), None)
+
+    def all(self, name: str) -> tuple[int, ...]:
+        """The numbers of all values of a name, of lists and of what is repeated, in the pattern's order."""
+        known = {*self.inputs, *self.outputs}
+        return tuple(number for number in self.names.get(name, ()) if number in known)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and bool(self.all(name))
+
+    @property
+    def _told(self) -> str:
+        return f"step '{self.composite}'" if self.composite else f"step {self.operations[-1].name}"
+
+    @property
+    def _why(self) -> str:
+        listed = f"it has {', '.join(sorted(self.names))}" if self.names else "it has no names"
+        return f" ({listed}{'; passes have changed what the pattern has matched' if self.is_changed else ''})"
 
 
 class Steps:
@@ -50,34 +104,50 @@ class Steps:
         """The function's steps come to others'; the numbers of what it returns."""
         numbers = dict(zip(body_of(function).arguments, arguments, strict=True))
         returned: tuple[int, ...] = ()
+        inside: list[Step] = []
+        passages: list[Passage] = []
         for op in operations_of(body_of(function)):
             read = tuple(numbers[value] for value in op.operands)
             if op.name == "func.return":
                 returned = read
                 continue
             if op.name == "func.call":
-                made = self._call(self._functions[callee_of(op)], read, steps)
+                made = self._walk(self._functions[callee_of(op)], read, inside)
             else:
                 made = self._fresh(len(op.results))
-                if op.name in ("arith.constant", "relax.constant"):
+                if op.name in _CONSTANTS:
                     self.constants[made[0]] = elements_of(op.results[0])
                 else:
-                    steps.append(Step(text_in(function, COMPOSITE), (op,), read, made))
+                    inside.append(_alone(text_in(function, COMPOSITE), op, read, made))
+            passages.append(Passage(op, read, made))
             numbers.update(zip(op.results, made, strict=True))
+        is_one = self._whole and bool(inside) and COMPOSITE in function.attributes
+        steps += [_together(inside, returned, numbered_roles(function, arguments, passages))] if is_one else inside
         return returned
 
-    def _call(self, callee: Operation, arguments: Sequence[int], steps: list[Step]) -> tuple[int, ...]:
-        inside: list[Step] = []
-        outputs = self._walk(callee, arguments, inside)
-        whole = self._whole and len(inside) > 1
-        steps += [_together(inside, outputs)] if whole else inside
-        return outputs
+
+def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int, ...]) -> Step:
+    """An operation: its operands are called as its row calls them."""
+    row = row_of(op)
+    if row is None:
+        return Step(composite, (op,), read, made)
+    groups = row.segment(read, segment_sizes(row, op, len(read)))
+    names = {name: group if isinstance(group, tuple) else (group,) for name, group in groups.items()}
+    return Step(composite, (op,), read, made, {name: group for name, group in names.items() if group != (None,)})
 
 
-def _together(steps: Sequence[Step], outputs: tuple[int, ...]) -> Step:
+def _together(steps: Sequence[Step], outputs: tuple[int, ...], roles: NumberedRoles | None) -> Step:
+    """What a pattern has matched; without roles in the order in which it is read."""
+    composite = steps[0].composite
+    operations = tuple(op for step in steps for op in step.operations)
     made = {number for step in steps for number in step.outputs}
     read = dict.fromkeys(number for step in steps for number in step.inputs if number not in made)
-    return Step(steps[0].composite, tuple(op for step in steps for op in step.operations), tuple(read), outputs)
+    if roles is None:
+        return Step(composite, operations, tuple(read), outputs)
+    known = tuple(number for number in roles.reads if number not in made)
+    rest = tuple(number for number in read if number not in known)
+    makers = {name: op for name, op in roles.makers.items() if op in operations}
+    return Step(composite, operations, (*known, *rest), outputs, roles.names, makers, roles.is_changed)
 
 
 def steps_of(functions: Mapping[str, Operation], module: Operation, *, whole: bool) -> dict[str, Steps]:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...support.byte_sizes import byte_text
 from ...support.registry import table
 from ...support.suggest import counted
+from .pricing import time_text
 
 _MOST_NODES = 4
 
@@ -22,7 +24,7 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     rows: list[Sequence[str]] = [("codegen", "operators", "parts", "bytes in", "bytes out", "code", "patterns")]
     rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
     total = max(fact["operators"] for fact in given)
-    taken = sum(sum(fact["matched"].values()) for fact in given)
+    taken = sum(sum(_matched(fact, made).values()) for fact in given)
     declined = sum(bool(fact["reason"]) for fact in made.values())
     back = f", {counted(declined, 'part')} declined" if declined else ""
     lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
@@ -38,10 +40,21 @@ def _has_others(fact: Mapping[str, Any], given: Sequence[Mapping[str, Any]]) -> 
 
 def _row(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     prefix = f"{fact['codegen']}."
-    patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(fact["matched"].items()))
-    code = sum(made[name]["bytes"] for name in fact["parts"] if name in made)
+    matched, parts = _matched(fact, made), _parts(fact, made)
+    patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(matched.items()))
+    code = sum(made[name]["bytes"] for name in parts if name in made)
     sizes = [_bytes(fact["bytes_in"]), _bytes(fact["bytes_out"]), _bytes(code)]
-    return (fact["codegen"], str(sum(fact["matched"].values())), str(len(fact["parts"])), *sizes, patterns)
+    return (fact["codegen"], str(sum(matched.values())), str(len(parts)), *sizes, patterns)
+
+
+def _parts(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Those that its codegen has not declined."""
+    return [name for name in fact["parts"] if name not in made or not made[name]["reason"]]
+
+
+def _matched(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
+    """What of them each pattern has matched."""
+    return sum((Counter(fact["of_parts"].get(name, {})) for name in _parts(fact, made)), Counter())
 
 
 def _bytes(size: int | str | None) -> str:
@@ -49,19 +62,36 @@ def _bytes(size: int | str | None) -> str:
 
 
 def _told(what: str, fact: Mapping[str, Any], why: str) -> str:
-    nodes = list(fact["origins"])
-    shown = ", ".join(nodes[:_MOST_NODES]) + (", ..." if len(nodes) > _MOST_NODES else "")
+    shown = _nodes(fact["origins"])
     return f"{what}: {fact['codegen']}, part {fact['name']}{f' ({shown})' if shown else ''}: {why}"
 
 
+def _nodes(nodes: Sequence[str]) -> str:
+    return ", ".join(nodes[:_MOST_NODES]) + (", ..." if len(nodes) > _MOST_NODES else "")
+
+
 def explanation(facts: Sequence[Mapping[str, Any]]) -> str:
-    """Why each operator that stayed did, as the pattern that came nearest says."""
+    """Why each operator that stayed did, as the pattern that came nearest says; what a plan by cost has counted."""
     kept = [fact for fact in facts if fact["kind"] == "kept"]
+    prices = [fact for fact in facts if fact["kind"] == "price"]
+    return _kept_table(kept) + _price_table(prices)
+
+
+def _kept_table(kept: Sequence[Mapping[str, Any]]) -> str:
     if not kept:
         return ""
     rows: list[Sequence[str]] = [("stayed", "node", "nearest pattern", "why")]
-    rows += [
-        (fact["operator"], ", ".join(fact["origins"][:_MOST_NODES]), fact["pattern"] or "-", fact["reason"])
-        for fact in kept
-    ]
+    rows += [(fact["operator"], _nodes(fact["origins"]), fact["pattern"] or "-", fact["reason"]) for fact in kept]
+    return table(*rows) + "\n"
+
+
+def _price_table(prices: Sequence[Mapping[str, Any]]) -> str:
+    if not prices:
+        return ""
+    rows: list[Sequence[str]] = [("matched", "node", "goes to", "codegen", "border", "target")]
+    for fact in prices:
+        seconds = (time_text(fact[name]) for name in ("seconds", "border_seconds", "host_seconds"))
+        rows.append(
+            (fact["pattern"], _nodes(fact["origins"]), fact["codegen"] if fact["taken"] else "target", *seconds)
+        )
     return table(*rows) + "\n"

@@ -85,6 +85,12 @@ class CallTir(Op):
             for goals in self._goals([values[place] for place in binding.inputs])
         ]
 
+    def unstated(self, op: Operation) -> list[int]:
+        """Those behind the ones that are stated; none where a structure says which of them these are."""
+        if self.operands is not None and self.structures:
+            return []
+        return list(range(len(self.operands or ()), len(op.operands)))
+
     def found_at(self, call: Operation, known: KnownPrimFunc) -> list[tuple[Structure, Binding]] | str:
         """The structures that a PrimFunc has as it is called, and how; why it has none."""
         if isinstance(known.body, str):

@@ -46,6 +46,13 @@ class Match:
     def _view(self) -> OpView:
         return self.root.opview
 
+    @property
+    def bound(self) -> Mapping[GraphPattern, Subject]:
+        """What stands for each part of the pattern, in its order: a part comes before those that it is made of, and
+        these before what stands beside it.
+        """
+        return self._bound
+
     def _named(self, name: str) -> Value:
         found = self.get(name)
         if found is None:
@@ -65,7 +72,7 @@ class Match:
         return next(iter(self.all(name)), None)
 
     def all(self, name: str) -> list[Value]:
-        """The values of all parts of a name: of those that are repeated, the last one first."""
+        """The values of all parts of a name: of those that are repeated, as the pattern has them."""
         found = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
         return [subject for subject in found if isinstance(subject, Value)]
 

@@ -111,6 +111,10 @@ class Op(GraphPattern):
             return f"is one of {counted(len(op.results), 'result')}, for which pattern[i] stands"
         return op
 
+    def unstated(self, op: Operation) -> list[int]:
+        """The operands of an operation that the pattern says nothing of, by their numbers."""
+        return list(range(len(op.operands))) if self.operands is None else self.readers[op.name].unstated(op)
+
     @cached_property
     def readers(self) -> dict[str, Reader]:
         """What holds operands and attributes against those of operations, by their names."""
@@ -295,6 +299,24 @@ class Reader:
         kind = self._row.attrs[name]
         return kind.decode(op.attributes[name]) if name in op.attributes else kind.default
 
+    def unstated(self, op: Operation) -> list[int]:
+        """The numbers of an operation's operands of which nothing is stated."""
+        numbers = list(range(len(op.operands)))
+        if not self._is_open:
+            return []
+        if self._row is None or self.in_order is not None:
+            stated = {index for index, _ in self.in_order or ()}
+            return [number for number in numbers if number not in stated]
+        groups = self._segments(op, numbers).items()
+        rest = (group for name, group in groups if name not in self._operands and group is not None)
+        return [number for group in rest for number in (group if isinstance(group, tuple) else (group,))]
+
+    def _segments(self, op: Operation, values: list[Any]) -> dict[str, Any]:
+        """What belongs to an operation's operands, by these one's names."""
+        assert self._row is not None
+        sizes = list(op.attributes["operandSegmentSizes"]) if self._row.segmented else None
+        return self._row.segment(values, sizes)
+
     def ways(self, op: Operation) -> Ways:
         values = op.operands
         if self.in_order is None:
@@ -308,10 +330,8 @@ class Reader:
         return (goals, ((one, y), (other, x)))
 
     def _ways_of_groups(self, op: Operation) -> Ways:
-        assert self._row is not None
-        sizes = list(op.attributes["operandSegmentSizes"]) if self._row.segmented else None
         goals: list[tuple[GraphPattern, Subject]] = []
-        for name, group in self._row.segment(list(op.operands), sizes).items():
+        for name, group in self._segments(op, list(op.operands)).items():
             if name not in self._operands and self._is_open:
                 continue
             found = () if group is None else (group,) if isinstance(group, Value) else group

@@ -10,7 +10,7 @@ left to `match`: that a part is one value in two places, checks, attributes that
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
@@ -78,9 +78,13 @@ class Prospects:
 
     def in_block(self, block: Block) -> dict[int, list[Operation]]:
         """By the numbers of patterns, the operations that each may match at, in their order."""
+        return self.among(operations_of(block))
+
+    def among(self, operations: Iterable[Operation]) -> dict[int, list[Operation]]:
+        """The same of a block's operations in another order, in which they stand behind what they are made of."""
         found: dict[int, list[Operation]] = defaultdict(list)
         masks: dict[Value, int] = {}
-        for op in operations_of(block):
+        for op in operations:
             look = self._look(op.name)
             own, *others = self._masks_of(op, look, masks) if look.parts else (_ANY,)
             results = op.results

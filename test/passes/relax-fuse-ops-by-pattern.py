@@ -11,15 +11,18 @@ from relax_mlir.script import ir as I, relax as R
 @I.ir_module(ssa=True)
 class Module:
     # The longest match of a pattern, with its constants; sizes that only the run tells stay as they are.
-    # CHECK: @R.function(named=False, private=True, attrs={"relax.composite": "sample.linear"})
+    # Values are what they are in the pattern: its first is the argument, then comes the constant, named w.
+    # CHECK: @R.function(named=False, private=True, attrs={"relax.composite": "sample.linear",
+    # CHECK-SAME: "relax.pattern": {"names": {"w": ["0.1"]}, "operations": ["relax.matmul", "relax.nn.relu"], "reads": ["%0", "0.1"]}})
     # CHECK-NEXT: def fused_matmul_nn_relu(
     # CHECK-SAME: R.Tensor(("n", 2), "float32")) ->
     # CHECK: R.matmul(
     # CHECK: R.nn.relu(
-    # CHECK: attrs={"relax.composite": "sample.softmax"})
+    # CHECK: attrs={"relax.composite": "sample.softmax"
     # CHECK-NEXT: def fused_nn_softmax(
 
     # Constants are arguments, in the order of reading.
+    # PASSED: "names": {"w": ["%1"]}
     # PASSED: def fused_matmul_nn_relu(
     # PASSED-NEXT: R.Tensor(("n", 2), "float32"),
     # PASSED-NEXT: R.Tensor((2, 4), "float32")

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 FUZZER = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
 CASES = some(900)
 MODELS = some(120)
+GRAPHS = some(60)
 
 
 def run_fuzzer(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -92,3 +93,14 @@ sys.exit(run.main(["--seed", "1", "--cases", "64", "--jobs", "1"]))
     assert replayed.returncode == 0, "the real tool keeps its promise"
     assert "as promised" in replayed.stdout
     assert "--emit-bytecode" in replayed.stdout
+
+
+def test_random_partitions() -> None:
+    """Patterns that are cut out of graphs take some of each, and what comes out is right in any order."""
+    command = [sys.executable, str(FUZZER.with_name("partitions.py")), "--seed", "20", "--jobs", "2"]
+    done = subprocess.run([*command, "--cases", str(GRAPHS)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = re.match(r"seed 20: (\d+) graphs, (\d+) agree, .* 0 failed; (\d+) operators went", done.stdout)
+    assert summary is not None, done.stdout
+    count, agreed, taken = map(int, summary.groups())
+    assert count == GRAPHS and agreed > GRAPHS / 2 and taken > GRAPHS / 2

@@ -8,7 +8,7 @@
 # CHECK-NEXT: relax.nn.conv2d  small{{ *}}npu.conv{{ *}}relax.nn.conv2d: the unit has windows of 3
 # CHECK-NOT: {{.}}
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=DECLINED
-# DECLINED: partition: 1 of 2 operators
+# DECLINED: partition: 0 of 2 operators, 1 part declined
 # DECLINED: declined: npu, part fused_nn_conv2d_npu (large): was told to refuse
 # DECLINED-NOT: {{.}}
 # RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --strict-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=STRICT

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from ....bindings.ir import Block, Operation, Value
@@ -13,21 +14,29 @@ from ....dialects.core.work import bytes_of
 from ....support.blaming import blaming
 from ....support.errors import RelaxError
 from ...canonicalize.constants import is_constant
-from ..codegen import Composite, made_codegen
+from ...core.facts import PriceFact, origins_of
+from ...core.journal import Journal
+from ...patterns.matched import Match
+from ..codegen import Codegen, Composite, made_codegen
+from ..functions import NUMBER, refuse
 from ..planning import Taken, prospects_of, register_planner
-from ..pricing import BYTES_PER_S, estimate, seconds_of
+from ..pricing import estimate, seconds_of, time_text
+from ..sequence import settled
 
-# Of a value that crosses, beside its bytes: its share of a call.
-_CROSSING_S = 1e-6
 _MOST_ROUNDS = 4
 
 
 class _Candidate(NamedTuple):
-    taken: Taken
-    codegen: str
+    composite: Composite
+    match: Match
     #: The numbers of its operations.
     numbers: tuple[int, ...]
     seconds: float
+    host_seconds: float
+
+    @property
+    def codegen(self) -> str:
+        return self.composite.codegen
 
 
 @register_planner("cost")
@@ -35,38 +44,72 @@ def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """The cheapest of the plans that are reached from the one by priority, and from taking nothing, by taking matches
     or giving parts back, as long as that makes it cheaper.
     """
-    operations = operations_of(block)
-    candidates = _candidates(block, operations, composites)
-    plans = [_Plan(operations, candidates), _Plan(operations, candidates)]
+    operations = settled(operations_of(block))
+    prices = _Prices()
+    candidates = _candidates(operations, composites, prices)
+    plans = [_Plan(operations, candidates, prices), _Plan(operations, candidates, prices)]
     plans[0].take_first(composites)
     for plan in plans:
         plan.improve()
     best = min(plans, key=lambda plan: plan.seconds())
+    best.tell()
     yield from best.taken()
 
 
-def _candidates(block: Block, operations: Sequence[Operation], composites: Sequence[Composite]) -> list[_Candidate]:
+class _Prices:
+    """What codegens ask for. Raises RelaxError for what is no time, and for what they raise."""
+
+    def __init__(self) -> None:
+        self._codegens: dict[str, Codegen] = {}
+        self.of_crossing = cache(lambda name, size: self._asked(name, "crossing_cost", size))
+        self.of_call = cache(lambda name: self._asked(name, "call_cost"))
+
+    def of_match(self, composite: Composite, operations: Sequence[Operation]) -> tuple[float, float]:
+        """By the codegen, and by the target."""
+        arguments = composite.name, operations
+        return self._asked(composite.codegen, "cost", *arguments), self._asked(
+            composite.codegen, "host_cost", *arguments
+        )
+
+    def knows_target(self, name: str) -> bool:
+        """Whether a codegen says itself what the target asks for."""
+        return type(self._codegen(name)).host_cost is not Codegen.host_cost
+
+    def is_separate(self, name: str) -> bool:
+        return self._codegen(name).separate
+
+    def _codegen(self, name: str) -> Codegen:
+        if name not in self._codegens:
+            self._codegens[name] = made_codegen(name)
+        return self._codegens[name]
+
+    def _asked(self, name: str, what: str, *arguments: object) -> float:
+        method: Callable[..., object] = getattr(self._codegen(name), what)
+        with blaming(f"codegen '{name}': {what}()", method):
+            price = method(*arguments)
+        if not isinstance(price, (int, float)) or not price >= 0:
+            raise RelaxError(f"codegen '{name}': {what}() gave {price!r}, not seconds")
+        return price
+
+
+def _candidates(operations: Sequence[Operation], composites: Sequence[Composite], prices: _Prices) -> list[_Candidate]:
     numbers = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
-    waiting = prospects_of(composites).in_block(block)
+    waiting = prospects_of(composites).among(operations)
     found = []
     for place, composite in enumerate(composites):
-        codegen = made_codegen(composite.codegen)
         for op in waiting.get(place, ()):
             matched = next(composite.matches(op), None)
             if matched is not None:
-                inside = tuple(numbers[each.results[0]] for each in matched.operations)
-                with blaming(f"codegen '{composite.codegen}': cost()", codegen.cost):
-                    price = codegen.cost(composite.name, matched.operations)
-                if not isinstance(price, (int, float)) or not price >= 0:
-                    raise RelaxError(f"codegen '{composite.codegen}': cost() gave {price!r}, not seconds")
-                found.append(_Candidate(Taken(composite, matched.operations), composite.codegen, inside, price))
+                inside = tuple(sorted(numbers[each.results[0]] for each in matched.operations))
+                price = prices.of_match(composite, [operations[number] for number in inside])
+                found.append(_Candidate(composite, matched, inside, *price))
     return found
 
 
 class _Edge(NamedTuple):
     """A value of the block, or one that it reads."""
 
-    seconds: float
+    size: int
     #: Who makes it, None for somebody else.
     maker: int | None
     readers: tuple[int | None, ...]
@@ -75,9 +118,9 @@ class _Edge(NamedTuple):
 class _Plan:
     """Which candidate has which operation, and what that costs."""
 
-    def __init__(self, operations: Sequence[Operation], candidates: Sequence[_Candidate]):
-        self._candidates = candidates
-        self._own = [seconds_of([op]) for op in operations]
+    def __init__(self, operations: Sequence[Operation], candidates: Sequence[_Candidate], prices: _Prices):
+        self._operations, self._candidates, self._prices = operations, candidates, prices
+        self._own = _host_seconds(operations, candidates, prices)
         self._owner: dict[int, int] = {}
         self._edges: dict[int, list[_Edge]] = {number: [] for number in range(len(operations))}
         for edge in _edges(operations):
@@ -91,7 +134,7 @@ class _Plan:
 
         def rank(index: int) -> tuple[int, int]:
             candidate = self._candidates[index]
-            return order[candidate.taken.composite.name], -len(candidate.numbers)
+            return order[candidate.composite.name], -len(candidate.numbers)
 
         for index in sorted(range(len(self._candidates)), key=rank):
             if not any(number in self._owner for number in self._candidates[index].numbers):
@@ -108,8 +151,39 @@ class _Plan:
         return self._seconds_of(set(range(len(self._own))))
 
     def taken(self) -> Iterator[Taken]:
-        for index in dict.fromkeys(self._owner[number] for number in sorted(self._owner)):
-            yield self._candidates[index].taken
+        """All are made before one is outlined, which erases its operations."""
+        chosen = dict.fromkeys(self._owner[number] for number in sorted(self._owner))
+        yield from [Taken.of(self._candidates[index].composite, self._candidates[index].match) for index in chosen]
+
+    def tell(self) -> None:
+        """What has been counted, where somebody wants to know."""
+        journal = Journal.active()
+        for index, candidate in enumerate(self._candidates):
+            operations = [self._operations[number] for number in candidate.numbers]
+            if journal is None or NUMBER not in operations[-1].attributes:
+                continue
+            host = sum(self._own[number] for number in candidate.numbers)
+            border = self._border_of(index)
+            is_taken = index in self._owner.values()
+            nodes = list(dict.fromkeys(node for op in operations for node in origins_of(op)))
+            name = candidate.composite.name
+            journal.add(PriceFact(candidate.codegen, name, nodes, is_taken, candidate.seconds, host, border))
+            if not is_taken:
+                counted = ", ".join(map(time_text, (candidate.seconds, border)))
+                told = f"the plan 'cost' counts {counted} for codegen and border, {time_text(host)} for the target"
+                refuse((op for op, number in zip(operations, candidate.numbers, strict=True)
+                        if number not in self._owner), told)  # fmt: skip
+
+    def _border_of(self, index: int) -> float:
+        """What a candidate adds to what crosses, and to calls, where it is instead of what has its operations now."""
+        before, numbers = dict(self._owner), set(self._candidates[index].numbers)
+        for other in {before[number] for number in numbers if number in before}:
+            self._unset(other)
+        without = self._border_at(numbers)
+        self._set(index)
+        added = self._border_at(numbers) - without
+        self._owner = before
+        return added
 
     def _try(self, add: set[int], remove: set[int]) -> bool:
         """Changes owners where that is cheaper."""
@@ -142,15 +216,34 @@ class _Plan:
 
     def _seconds_of(self, numbers: set[int]) -> float:
         """What these operations cost, and what crosses at them."""
-        total = sum(self._own[number] for number in numbers if number not in self._owner)
+        total = sum(self._own[number] for number in sorted(numbers) if number not in self._owner)
         owners = {self._owner[number] for number in numbers if number in self._owner}
-        total += sum(self._candidates[index].seconds for index in owners)
-        crossing: dict[int, float] = {}
-        for number in numbers:
-            for edge in self._edges[number]:
-                there = {self._codegen(reader) for reader in edge.readers} - {self._codegen(edge.maker)}
-                crossing[id(edge)] = len(there) * edge.seconds
-        return total + sum(crossing.values())
+        total += sum(self._candidates[index].seconds for index in sorted(owners))
+        return total + self._border_at(numbers)
+
+    def _border_at(self, numbers: set[int]) -> float:
+        """What crosses at operations, out of one codegen and into another, and calls of the parts that are there."""
+        edges = {id(edge): edge for number in sorted(numbers) for edge in self._edges[number]}
+        total = 0.0
+        near = dict.fromkeys(sorted(numbers))
+        for edge in edges.values():
+            maker = self._codegen(edge.maker)
+            others = {self._codegen(reader) for reader in edge.readers} - {maker}
+            crossed = [*([maker] if others else []), *sorted(others)]
+            total += sum(self._prices.of_crossing(name, edge.size) for name in crossed if name)
+            near.update(dict.fromkeys(each for each in (edge.maker, *edge.readers) if each is not None))
+        return total + self._calls_at([self._owner[number] for number in near if number in self._owner])
+
+    def _calls_at(self, candidates: Sequence[int]) -> float:
+        """Of the parts that these are in."""
+        total, seen = 0.0, set[int]()
+        for index in dict.fromkeys(candidates):
+            price = self._prices.of_call(self._candidates[index].codegen)
+            if price and index not in seen:
+                is_alone = self._prices.is_separate(self._candidates[index].codegen)
+                seen |= {index} if is_alone else self._region(index)
+                total += price
+        return total
 
     def _regions(self) -> list[set[int]]:
         """The candidates that hang together, of one codegen."""
@@ -158,14 +251,17 @@ class _Plan:
         seen: set[int] = set()
         for start in dict.fromkeys(self._owner.values()):
             if start not in seen:
-                region, pending = {start}, [start]
-                while pending:
-                    near = self._neighbours(pending.pop()) - region
-                    region |= near
-                    pending += near
-                seen |= region
-                found.append(region)
+                found.append(self._region(start))
+                seen |= found[-1]
         return found
+
+    def _region(self, start: int) -> set[int]:
+        region, pending = {start}, [start]
+        while pending:
+            near = self._neighbours(pending.pop()) - region
+            region |= near
+            pending += near
+        return region
 
     def _neighbours(self, index: int) -> set[int]:
         edges = (edge for number in self._candidates[index].numbers for edge in self._edges[number])
@@ -176,14 +272,29 @@ class _Plan:
         return {each for each in near if each is not None and self._candidates[each].codegen == codegen}
 
 
+def _host_seconds(operations: Sequence[Operation], candidates: Sequence[_Candidate], prices: _Prices) -> list[float]:
+    """What the target asks for each operation: its share of what a codegen says of a match, of the first one that holds
+    it, or what this project knows.
+    """
+    seconds = [seconds_of([op]) for op in operations]
+    known: set[int] = set()
+    for candidate in candidates:
+        if prices.knows_target(candidate.codegen) and known.isdisjoint(candidate.numbers):
+            known.update(candidate.numbers)
+            own = sum(seconds[number] for number in candidate.numbers)
+            for number in candidate.numbers:
+                share = seconds[number] / own if own else 1 / len(candidate.numbers)
+                seconds[number] = candidate.host_seconds * share
+    return seconds
+
+
 def _edges(operations: Sequence[Operation]) -> Iterator[_Edge]:
     numbers = {value: number for number, op in enumerate(operations) for value in op.results}
     outer = {value: None for op in operations for value in used_by(op) if value not in numbers}
     for value in (*numbers, *outer):
         if not is_constant(value):
-            seconds = _CROSSING_S + estimate(bytes_of(decode(value.type))) / BYTES_PER_S
-            readers = {_number_of(user, numbers) for user in users_of(value)}
-            yield _Edge(seconds, numbers.get(value), tuple(readers))
+            readers = dict.fromkeys(_number_of(user, numbers) for user in users_of(value))
+            yield _Edge(estimate(bytes_of(decode(value.type))), numbers.get(value), tuple(readers))
 
 
 def _number_of(user: Operation, numbers: Mapping[Value, int]) -> int | None:

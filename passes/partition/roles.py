@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a value of a composite function was in the pattern: its names, and its place in the pattern's order.
+
+It is said on the function, `relax.pattern`, where passes and codegens that come later find it:
+
+    {operations = ["relax.matmul", "relax.add"], reads = ["%0", "0.1", "1.1"], names = {x = ["%0"], sum = ["1#0"]}}
+
+`%0` is the function's argument 0, `0.1` what its operation 0 reads as operand 1, `1#0` result 0 of its operation 1.
+Arguments stay what they are, whatever passes do to the body; the others hold as long as the operations are these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ...bindings.ir import Attribute, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.rewriting import located_error
+from ..canonicalize.constants import is_constant
+from ..patterns.matched import Match
+from ..patterns.operators import Op
+from ..patterns.tree import Named, maker_of
+
+#: On a composite function: what its values were in the pattern.
+PATTERN = "relax.pattern"
+_PLACE = re.compile(r"%(?P<argument>\d+)|(?P<reader>\d+)\.(?P<operand>\d+)|(?P<maker>\d+)#(?P<result>\d+)")
+
+
+class Site(NamedTuple):
+    """Where an operation reads a value, or makes it."""
+
+    operation: Operation
+    number: int
+    is_made: bool = False
+
+    @property
+    def value(self) -> Value:
+        return (self.operation.results if self.is_made else self.operation.operands)[self.number]
+
+
+class Roles(NamedTuple):
+    """What operations read and make, as a pattern says."""
+
+    #: From outside, in the pattern's order, depth first.
+    reads: Sequence[Site]
+    names: Mapping[str, Sequence[Site]]
+
+
+def roles_of(match: Match) -> Roles:
+    """What the values of a match are in its pattern."""
+    operations = {
+        part: maker
+        for part, subject in match.bound.items()
+        if isinstance(part, Op) and (maker := maker_of(subject)) is not None
+    }
+    readers: dict[Value, Site] = {}
+    makers: dict[Value, Site] = {}
+    for op in dict.fromkeys(operations.values()):
+        makers.update({value: Site(op, number, is_made=True) for number, value in enumerate(op.results)})
+        for number, value in enumerate(op.operands):
+            readers.setdefault(value, Site(op, number))
+    reads: list[Site] = []
+    rest: list[Site] = []
+    names: dict[str, list[Site]] = {}
+    for part, subject in match.bound.items():
+        if isinstance(part, Op):
+            op = operations[part]
+            (rest if part.operands else reads).extend(Site(op, number) for number in part.unstated(op))
+        elif not isinstance(subject, Value):
+            continue
+        elif isinstance(part, Named):
+            site = makers.get(subject) or readers.get(subject)
+            names.setdefault(part.name, []).extend([site] if site is not None else [])
+        elif subject in readers and not part.parts:
+            reads.append(readers[subject])
+    # A constant may be an operation of the pattern.
+    outer = [each for each in (*reads, *rest) if (value := each.value) not in makers or is_constant(value)]
+    return Roles(outer, names)
+
+
+def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Sequence[Value]) -> Attribute:
+    """As it is said on a function of these arguments, whose last operations are these. Inside of a context."""
+    numbers = {op: number for number, op in enumerate(operations)}
+    argument_numbers = {value: number for number, value in enumerate(arguments)}
+
+    def place(site: Site) -> str:
+        number = numbers[site.operation]
+        if site.is_made:
+            return f"{number}#{site.number}"
+        argument = argument_numbers.get(site.value)
+        return f"{number}.{site.number}" if argument is None else f"%{argument}"
+
+    names = {name: _texts(map(place, sites)) for name, sites in roles.names.items()}
+    return ir.DictAttr.get(
+        {
+            "operations": _texts(op.name for op in operations),
+            "reads": _texts(map(place, roles.reads)),
+            "names": ir.DictAttr.get(names),
+        }
+    )
+
+
+def _texts(items: Iterable[str]) -> Attribute:
+    return ir.ArrayAttr.get([ir.StringAttr.get(each) for each in items])
+
+
+class Passage(NamedTuple):
+    """An operation, and the numbers of what it reads and makes."""
+
+    operation: Operation
+    reads: Sequence[int]
+    makes: Sequence[int]
+
+
+class NumberedRoles(NamedTuple):
+    """The same of values that have numbers."""
+
+    reads: Sequence[int]
+    names: Mapping[str, tuple[int, ...]]
+    #: The operations that make named values.
+    makers: Mapping[str, Operation]
+    #: Whether passes have made other operations of those that the pattern has matched.
+    is_changed: bool
+
+
+def numbered_roles(function: Operation, arguments: Sequence[int], passages: Sequence[Passage]) -> NumberedRoles | None:
+    """What numbers are in the pattern of a composite function; None where it says nothing of that. Raises RelaxError
+    for what is no such attribute.
+    """
+    if PATTERN not in function.attributes:
+        return None
+    stated = function.attributes[PATTERN]
+    try:
+        return _numbered(ir.DictAttr(stated), arguments, passages)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        problem = f"{PATTERN} = {stated} does not say where the values of a pattern are"
+        raise located_error(problem, function.location) from error
+
+
+def _numbered(stated: Mapping[str, Attribute], arguments: Sequence[int], passages: Sequence[Passage]) -> NumberedRoles:
+    operations = _texts_in(stated["operations"])
+    own = passages[max(len(passages) - len(operations), 0) :]
+    is_changed = [each.operation.name for each in own] != operations
+
+    def found(places: Attribute) -> Iterable[tuple[int, Operation | None]]:
+        for text in _texts_in(places):
+            place = _PLACE.fullmatch(text)
+            if place is None:
+                raise ValueError(text)
+            if place["argument"]:
+                yield arguments[int(place["argument"])], None
+            elif not is_changed and place["reader"]:
+                yield own[int(place["reader"])].reads[int(place["operand"])], None
+            elif not is_changed:
+                passage = own[int(place["maker"])]
+                yield passage.makes[int(place["result"])], passage.operation
+
+    named = {each.name: list(found(each.attr)) for each in ir.DictAttr(stated["names"])}
+    makers = {name: made[0][1] for name, made in named.items() if made and made[0][1] is not None}
+    names = {name: tuple(number for number, _ in each) for name, each in named.items() if each}
+    return NumberedRoles([number for number, _ in found(stated["reads"])], names, makers, is_changed)
+
+
+def _texts_in(attribute: Attribute) -> list[str]:
+    return [ir.StringAttr(each).value for each in ir.ArrayAttr(attribute)]

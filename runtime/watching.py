@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of parts that are watched while they run: whether they write their outputs, all of them, and nothing else.
+
+That is done at a function's first call, for those that are Python; with RELAX_CHECK_PARTS=1 at each, and for what
+tvm-ffi and C functions are called by as well. What is linked into a program is called by its own code, unwatched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..support.errors import RelaxError
+
+#: Says that each call is watched.
+VARIABLE = "RELAX_CHECK_PARTS"
+# What outputs hold before a call: NaN of every float type, and integers that hardly anything gives. Where some of it is
+# there afterwards, a second call with the other one tells whether the function has written that itself.
+_BEFORE, _BEFORE_AGAIN = b"\xf5\xff", b"\x0a\x00"
+
+
+def is_each_call_watched() -> bool:
+    return os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+def watched(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+    """The function, which is refused where it has written into what it was to read, or has not written what it was to.
+
+    `inputs` is how many of its arguments it only reads.
+    """
+    is_always, is_known = is_each_call_watched(), False
+
+    def call(*arguments: Any) -> None:
+        # What it gives is let go: an array of numpy's that was told where to write holds on to that.
+        nonlocal is_known
+        if is_known:
+            function(*arguments)
+            return
+        _watch(function, arguments[:inputs], arguments[inputs:])
+        is_known = not is_always
+
+    return call
+
+
+def _watch(function: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    spans = list(map(_span, outputs))
+    read = [each for each in inputs if not any(_meet(_span(each), other) for other in spans)]
+    before = list(map(_sum, read))
+    filled = [
+        number for number in _to_be_written(outputs) if not any(_meet(_span(each), spans[number]) for each in inputs)
+    ]
+    for number in filled:
+        _fill(outputs[number], _BEFORE)
+    unwritten = list(map(_sum, outputs))
+    result = function(*inputs, *outputs)
+    if result is not None and not _is_in(result, spans) and unwritten == list(map(_sum, outputs)):
+        kind = type(result).__name__
+        raise RelaxError(f"it has given a {kind}, and written nothing: results go to the outputs behind its inputs")
+    changed = [number for number, each in enumerate(read) if _sum(each) != before[number]]
+    if changed:
+        raise RelaxError(f"it has written into input {changed[0]}, which is the caller's: results go to outputs")
+    suspects = {number: _bytes_of(outputs[number]) for number in filled if _has(outputs[number], _BEFORE)}
+    if not suspects:
+        return
+    for number in suspects:
+        _fill(outputs[number], _BEFORE_AGAIN)
+    function(*inputs, *outputs)
+    for number, first in suspects.items():
+        left = next(_unwritten(first, outputs[number]), None)
+        if left is not None:
+            raise RelaxError(
+                f"it has left output {number} unwritten, from element {left} on: outputs come behind inputs"
+            )
+
+
+def _to_be_written(outputs: Sequence[Any]) -> list[int]:
+    """The numbers of outputs in this machine's memory, but for bytes behind others: that may be memory to work in."""
+    last = len(outputs) - 1
+    is_workspace = last > 0 and len(outputs[last].shape) == 1 and str(outputs[last].dtype) == "uint8"
+    return [number for number, each in enumerate(outputs) if _memory(each) and not (number == last and is_workspace)]
+
+
+def _fill(output: Any, pattern: bytes) -> None:
+    begin, end = _span(output)
+    element = _element(output, pattern)
+    ctypes.memset(begin, element[0], end - begin)
+    if len(element) > 1:
+        ctypes.memmove(begin, element * ((end - begin) // len(element)), end - begin)
+
+
+def _element(output: Any, pattern: bytes) -> bytes:
+    """What an element of such a tensor is filled with."""
+    size = max(output.dtype.bits * output.dtype.lanes // 8, 1)
+    return pattern[:1] if size == 1 else pattern * (size // 2)
+
+
+def _has(output: Any, pattern: bytes) -> bool:
+    return next(_places(memoryview(_memory(output)).cast("B"), _element(output, pattern)), None) is not None
+
+
+def _unwritten(first: bytes, output: Any) -> Iterator[int]:
+    """The elements that were what they had been filled with, each of two times."""
+    second, element = _bytes_of(output), _element(output, _BEFORE)
+    again, size = _element(output, _BEFORE_AGAIN), len(element)
+    for place in _places(first, element):
+        if second[place : place + size] == again:
+            yield place // size
+
+
+def _places(data: Any, element: bytes) -> Iterator[int]:
+    """Where an element is in memory."""
+    found = (each.start() for each in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
+    return (place for place in found if place % len(element) == 0)
+
+
+def _memory(argument: Any) -> Any:
+    begin, end = _span(argument)
+    return (ctypes.c_char * (end - begin)).from_address(begin) if begin < end else b""
+
+
+def _bytes_of(argument: Any) -> bytes:
+    return bytes(memoryview(_memory(argument)).cast("B"))
+
+
+def _span(argument: Any) -> tuple[int, int]:
+    """Where a tensor of this machine's memory begins and ends; nowhere for anything else."""
+    import tvm_ffi
+
+    if not isinstance(argument, tvm_ffi.Tensor) or argument.device.type != "cpu" or not argument.is_contiguous():
+        return 0, 0
+    bits = math.prod(argument.shape) * argument.dtype.bits * argument.dtype.lanes
+    return argument.data_ptr(), argument.data_ptr() + (bits + 7) // 8
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _is_in(array: Any, spans: list[tuple[int, int]]) -> bool:
+    """Whether it is one of these, as numpy gives what it was told to write to."""
+    told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
+    return any(begin <= told < end for begin, end in spans)
+
+
+def _sum(argument: Any) -> int:
+    return zlib.crc32(_memory(argument))
