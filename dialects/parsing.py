@@ -21,6 +21,7 @@ from ..support.suggest import suggest
 from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import all_ops, registered_dialects
+from .resources import badly_aligned, check_resources, mentions_resources
 from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
@@ -49,6 +50,8 @@ def parse_module(
         if "\0" in source:
             # MLIR's lexer takes a NUL byte for the end of the text.
             raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
+        if (problem := badly_aligned(source)) is not None:
+            raise RelaxError(problem[0], location=_place(source, problem[1], name))
     parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
     try:
         try:
@@ -82,6 +85,8 @@ def _parse(
         # MLIR has verified the rest while parsing.
         if not check_functions(module.operation) or not _write_sizes_alike(module.operation):
             raise ir.MLIRError("verification failed", [])
+        if mentions_resources(source) and not check_resources(module.operation):
+            raise ir.MLIRError("constants of other sizes than their types", [])
         return module
 
 
