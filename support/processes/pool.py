@@ -15,7 +15,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import IO, Any
 
 from ..callbacks import fragile
 from ..errors import RelaxError
+from ..temporary import scratch_file
 from .worker import receive, send
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {package}.worker import main; main({preloaded!r})"
@@ -57,7 +57,10 @@ class Worker:
         # What it prints goes to a file: nobody has to read that while it works.
         if not sys.executable:
             raise OSError(errno.ENOENT, "the interpreter's command is not known")
-        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the worker
+        try:
+            self._printed: IO[bytes] = scratch_file()  # open as long as the worker
+        except RelaxError as error:
+            raise OSError(errno.ENOSPC, error.message) from None
         path = [each for each in sys.path if isinstance(each, str)]
         program = _PROGRAM.format(path=path, package=__package__, preloaded=preloaded)
         try:

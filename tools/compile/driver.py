@@ -22,7 +22,7 @@ from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
-from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
+from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
@@ -243,8 +243,7 @@ class Compilation:
         self._keep_inputs_from(paths)
         with self.progress.step("write"):
             make_folder("-o", folder)
-            for path, text in paths.items():
-                write_whole(path, text if isinstance(text, bytes) else text.encode())
+            write_all({path: text if isinstance(text, bytes) else text.encode() for path, text in paths.items()})
 
     def _keep_inputs_from(self, paths: Iterable[str]) -> None:
         for path in paths:

@@ -74,7 +74,8 @@ def test_alignments(alignment: str, reason: str) -> None:
 
 def test_constants_that_are_left_out_are_read_and_not_compiled() -> None:
     """As printed for people; what would be computed with them is not known."""
-    elided = "func.func @main() -> tensor<4xf32> { %c = arith.constant dense_resource<w> : tensor<4xf32>\nreturn %c : tensor<4xf32> }"
+    constant = "%c = arith.constant dense_resource<w> : tensor<4xf32>"
+    elided = f"func.func @main() -> tensor<4xf32> {{ {constant}\nreturn %c : tensor<4xf32> }}"
     module = rx.Module.parse(elided)
     with pytest.raises(rx.RelaxError, match="the constant 'w' has no bytes: its resource is not in the module"):
         rx.compile(module)
