@@ -15,6 +15,7 @@ from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
+from ...passes.inline.call_graph import check_calls
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ...passes.relax_donate import Donate
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
@@ -148,6 +149,8 @@ class Compilation:
                 if change is not None:
                     Pipeline(change).run(module)
         self._save_ir("import", module)
+        if self.stages.stages:
+            check_calls(module.operation)
         for stage in self.stages:
             with self.progress.step(stage.name):
                 stage.run(module, self.target.name)
