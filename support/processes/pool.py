@@ -27,7 +27,10 @@ from .worker import receive, send
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {package}.worker import main; main({preloaded!r})"
 _GRACE_S = 5.0
-_CAUSES: dict[int, str] = {signal.SIGKILL: "was killed (out of memory?)"}
+_CAUSES: dict[int, str] = {
+    signal.SIGKILL: "was killed (out of memory?)",
+    signal.SIGPROF: "gave up, because MLIR did not come to an end",
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Call:
     what: str
     #: Where that comes from; empty where nothing is known.
     place: str = ""
+    #: What the process does, in words: "the process that made its code crashed".
+    doing: str = "made its code"
 
 
 #: Gets the place of a call in the list when a worker has got it.
@@ -128,7 +133,7 @@ class Worker:
         how = _CAUSES.get(-code) or (f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}")
         telling = [line for line in printed if line.startswith("LLVM ERROR")][:1] or printed[-1:]
         notes = [f"it printed: {line[:200]}" for line in telling]
-        return RelaxError(f"{call.what}: the process that made its code {how}", location=call.place, notes=notes)
+        return RelaxError(f"{call.what}: the process that {call.doing} {how}", location=call.place, notes=notes)
 
 
 class Pool:
