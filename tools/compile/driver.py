@@ -86,8 +86,8 @@ class Driver:
             program.keep(compilation.files)
         if arguments["v"]:
             progress.finish()
-            if cache is not None and cache.problem:
-                self.stderr.write(f"note: {cache.problem}\n")
+        if cache is not None and cache.problem and (arguments["v"] or (cache.folder and cache.distrust)):
+            self.stderr.write(f"note: {cache.problem}\n")
         return 0
 
     def _check(self, source: str, arguments: Arguments) -> int:
