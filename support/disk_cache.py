@@ -253,8 +253,9 @@ class DiskCache:
             return  # not worth all that it would drive out
         try:
             # Nobody else's: code from here is run.
-            for folder in (self.folder, self._root):
-                os.makedirs(folder, mode=0o700, exist_ok=True)
+            if not os.path.exists(self.folder):
+                os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            os.makedirs(self._root, mode=0o700, exist_ok=True)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with replacing(path, _NEW) as target:
                 write(target)
