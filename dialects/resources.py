@@ -66,7 +66,7 @@ def _problem(attribute: Attribute) -> str | None:
     blob = blob_of(attribute)
     if blob is None:
         return None  # as it is where it was left out, for people to read
-    type_: Any = attribute.type  # type: ignore[attr-defined]
+    type_: Any = attribute.type
     what = f"constant dense_resource<{resource_name(attribute)}> : {type_}"
     if not type_.has_static_shape:
         return f"{what} has {len(blob.data)} bytes, and its type does not say how many there are"

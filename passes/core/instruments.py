@@ -132,8 +132,8 @@ class PrintIR(Instrument):
         path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{file}")
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with replacing(path) as file:
-                file.write(dump.encode("utf-8", "surrogateescape"))
+            with replacing(path) as written:
+                written.write(dump.encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise RelaxError(f"cannot write the IR to '{path}': {error.strerror}") from None
 
