@@ -30,7 +30,7 @@ TYPED_COPY := build/types
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: help run test test-all test-pythons test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: env env-dev models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -54,6 +54,11 @@ test-all: test ## the same with all examples and all tests: `make test` draws a 
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test
+
+test-pythons: export RELAX_MLIR_DRAW = $(DRAW)
+test-pythons: export JOBS := $(JOBS)
+test-pythons: env ## a few tests on the oldest and the newest Python that are at hand, on PATH or in pyenv
+	@$(BIN)/python tools/dev/test_pythons.py
 
 conformance: env ## ONNX's own test suites, whole, compared with the list of what does not pass
 	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..support.temporary import path_to_write
 from .ir import Module, Operation
 from .mlir import ROOT
 
@@ -15,18 +17,22 @@ from .mlir import ROOT
 _SOMEWHERE = 1 << 20
 
 
-def compile_module(module: Module, opt_level: int, defined: str, declared: Iterable[str], path: Path) -> None:
-    """Compiles a module of the LLVM dialect for this machine and writes an object file.
+def compile_module(module: Module, opt_level: int, defined: str, declared: Iterable[str]) -> bytes:
+    """The object file of a module of the LLVM dialect for this machine.
 
     `defined` is a function with a body; asking for it makes the engine compile and link. Linking wants an address for
     each of the `declared` functions and globals; the object file is written before and keeps their names.
+
+    LLVM ends the process where it cannot write the file: see `is_any_size_written`.
     """
     engine_class = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine
     engine = engine_class(module, opt_level=opt_level, enable_object_dump=True, enable_pic=True)
     for name in declared:
         engine.raw_register_runtime(name, ctypes.c_void_p(_SOMEWHERE))
     engine.raw_lookup(defined)
-    engine.dump_to_object_file(str(path))
+    with path_to_write() as path:
+        engine.dump_to_object_file(path)
+        return Path(path).read_bytes() if os.path.exists(path) else b""
 
 
 def to_llvm_ir(module: Module | Operation) -> str:

@@ -66,16 +66,26 @@ def _free_released() -> None:
             del _owners[id(context)]
 
 
+def _references_of_a_variable() -> int:
+    """How many `sys.getrefcount` tells of what a function's variable alone holds: CPythons differ."""
+    alone = object()
+    return sys.getrefcount(alone)
+
+
+#: Two up to CPython 3.13; one from 3.14 on, which lends what it passes to a function.
+_OWN = _references_of_a_variable()
+
+
 def _is_used(owner: Module) -> bool:
     """Whether somebody has a handle of a module's context, or a block or region of the module itself."""
     context = owner.context
-    # Two are this function's own; each of our modules has one; everything else is somebody's handle.
-    if sys.getrefcount(context) - 2 > _owners[id(context)]:
+    # Some are this function's own; each of our modules has one; everything else is somebody's handle.
+    if sys.getrefcount(context) - _OWN > _owners[id(context)]:
         return True
     # Blocks hold the operation that they are in, and handles that are made of them later nothing.
     operation = owner.operation
-    # Two are this function's own; a view of an operation has one, where MLIR's modules make a new one.
-    own = 3 if isinstance(owner, OpView) else 2
+    # Some are this function's own; a view of an operation has one, where MLIR's modules make a new one.
+    own = _OWN + 1 if isinstance(owner, OpView) else _OWN
     return sys.getrefcount(operation) > own
 
 

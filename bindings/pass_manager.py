@@ -13,6 +13,7 @@ from typing import Any
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
+from ..support.temporary import scratch_file
 from .diagnostics import errors_as_relax_error
 from .ir import Context, Operation
 from .mlir import is_encodable, passmanager
@@ -91,11 +92,9 @@ def _captured_stderr() -> Iterator[list[str]]:
 
     Whatever else came is another thread's, and goes where that wanted it.
     """
-    import tempfile  # slow to import, and seldom needed
-
     lines: list[str] = []
     sys.stderr.flush()
-    with _capturing, tempfile.TemporaryFile() as sink:
+    with _capturing, scratch_file() as sink:
         saved = os.dup(2)
         os.dup2(sink.fileno(), 2)
         try:

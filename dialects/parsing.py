@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import signal
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,9 +23,13 @@ from ..support.suggest import suggest
 from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import all_ops, registered_dialects
+from .resources import badly_aligned, check_resources, mentions_resources
+from .trial import is_risky, read_elsewhere
 from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
+#: For so many bytes a second more.
+_PATIENCE_S, _BYTES_A_SECOND = 20, 10_000
 
 
 @enters
@@ -34,11 +40,13 @@ def parse_module(
     allow_unregistered: bool = False,
     implicit_module: bool = True,
     prepare: Callable[[Context], None] | None = None,
+    trusted: bool = False,
 ) -> Any:
     """The MLIR module in a source. Raises RelaxError with every diagnostic.
 
     An operation that is no module, or several of them, are put into one; without `implicit_module` there must be one
-    operation, which is returned. `prepare` gets each new context before anything is parsed in it.
+    operation, which is returned. `prepare` gets each new context before anything is parsed in it. `trusted`: this
+    project has written it, so MLIR survives it.
     """
     if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
         source = decode_source(source, name)
@@ -49,6 +57,10 @@ def parse_module(
         if "\0" in source:
             # MLIR's lexer takes a NUL byte for the end of the text.
             raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
+        if (problem := badly_aligned(source)) is not None:
+            raise RelaxError(problem[0], location=_place(source, problem[1], name))
+    if not trusted and is_risky(source):
+        read_elsewhere(source, name)
     parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
     try:
         try:
@@ -59,6 +71,20 @@ def parse_module(
         return parse()
     except RelaxError as error:
         raise _explained(error, source, name) from error.__cause__
+
+
+def read_on_trial(data: bytes, *, is_text: bool, name: str) -> bytes:
+    """What a process does that may crash: nothing comes of it, errors are found again."""
+    # Malformed bytecode can have MLIR's reader loop for ever. The processor's time: this process may have to wait.
+    has_timer = hasattr(signal, "setitimer")
+    if has_timer:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, _PATIENCE_S + len(data) / _BYTES_A_SECOND)
+    with contextlib.suppress(RelaxError):
+        parse_module(data.decode() if is_text else data, name, allow_unregistered=True)
+    if has_timer:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return b""
 
 
 def _parse(
@@ -82,6 +108,8 @@ def _parse(
         # MLIR has verified the rest while parsing.
         if not check_functions(module.operation) or not _write_sizes_alike(module.operation):
             raise ir.MLIRError("verification failed", [])
+        if mentions_resources(source) and not check_resources(module.operation):
+            raise ir.MLIRError("constants of other sizes than their types", [])
         return module
 
 

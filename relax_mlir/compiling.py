@@ -16,6 +16,7 @@ from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
 from .passes.core.pipeline import Pipeline
 from .passes.core.stages import Stages
+from .passes.inline.call_graph import check_calls
 from .passes.relax_bind_symbolic_vars import BindSymbolicVars
 from .passes.relax_donate import Donate
 from .runtime import Executable
@@ -136,6 +137,7 @@ def lower(
 
         chosen = with_partition(chosen, partition, strict=strict_partition, elsewhere=partition_elsewhere)
     copied = module.copy()
+    check_calls(copied._owner.operation)
     if bind:
         Pipeline(BindSymbolicVars(vars=bind)).run(copied._owner)
     if donate:

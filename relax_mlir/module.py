@@ -253,7 +253,8 @@ class Module:
 
 
 def _unpickled(data: bytes, allow_unregistered: bool) -> Module:
-    return Module.parse(data, "<pickle>", allow_unregistered=allow_unregistered)
+    # Whose pickle is loaded is trusted with more than that.
+    return Module(parse_module(data, "<pickle>", allow_unregistered=allow_unregistered, trusted=True))
 
 
 def _release(owner: MlirModule, forget: Callable[[], None], handed_out: list[bool]) -> None:

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
 import os
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +41,8 @@ MAGIC = b"\x89RXA\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQQ")
 _DIGEST_BYTES = 32
 HEADER_BYTES = _HEADER.size + _DIGEST_BYTES
+# An element type as MLIR or numpy call it, with its bits: "f8E4M3FN", "complex<f32>", "uint8". Less than a byte is one.
+_DTYPE = re.compile(r"(complex<)?[a-z]+(\d+)(?:_?[a-zA-Z]\w*)?>?")
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,16 @@ class Constant:
     dtype: str
     shape: tuple[int, ...]
     data: memoryview
+
+    def check(self) -> None:
+        """Raises ArtifactError where it has not the bytes that code reads."""
+        known = _DTYPE.fullmatch(self.dtype.replace("bool", "i1").replace("index", "i64"))
+        if known is None:
+            raise ArtifactError(f"constant '{self.name}' has elements of an unknown type, '{self.dtype}'")
+        needed = math.prod(self.shape) * -(-int(known[2]) // 8) * (2 if known[1] else 1)
+        if self.data.nbytes != needed:
+            held = f"{self.data.nbytes} bytes, {self.dtype} of shape {self.shape} needs {needed}"
+            raise ArtifactError(f"constant '{self.name}' has {held}")
 
 
 @dataclass(frozen=True)
@@ -134,6 +148,8 @@ class Artifact:
         return f"<artifact for {self.triple or 'any machine'}: {names or 'no functions'}>"
 
     def __post_init__(self) -> None:
+        for constant in self.constants:
+            constant.check()
         object.__setattr__(self, "signatures", tuple(map(parse_signature, self.entries)))
 
 

@@ -5,7 +5,7 @@
     <folder>/<format>/written                      a byte for each block written since the last tidying
 
 A damaged entry counts as none. What was used longest ago goes before the limit is reached. A folder that cannot be
-written is no error: `problem` tells why nothing is kept.
+written is no error: `problem` tells why nothing is kept. Code from the folder is run, so nobody else may write to it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import mmap
 import os
+import stat
 import threading
 import time
 import zlib
@@ -45,12 +46,16 @@ class Entry(NamedTuple):
     path: str
 
 
-def default_folder() -> str:
-    """Where results are kept unless told otherwise."""
+def default_folder() -> str | None:
+    """Where results are kept unless told otherwise; None where this user has no home, and has said nothing."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     if chosen:
         return chosen
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "relax-mlir")
+    # Relative ones would mean another folder, with code that is run, wherever the program is started.
+    for folder in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache")):
+        if os.path.isabs(folder):
+            return os.path.join(folder, "relax-mlir")
+    return None
 
 
 def default_limit() -> int:
@@ -62,6 +67,40 @@ def default_limit() -> int:
     if limit is None:
         raise RelaxError(f"{LIMIT_VARIABLE}={text}: expected a size like 500M or 4G")
     return limit
+
+
+_NO_HOME = f"this user has no home folder; {FOLDER_VARIABLE} names another place"
+_OTHERS_WRITE = 0o022
+
+
+def _distrust(folder: str, root: str) -> str:
+    """What is against running code from there; nothing where only this user, or root, may write."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    for path in (root, folder):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue  # there is nothing that could be read
+        if status.st_uid not in (0, os.geteuid()):
+            return f"{path} belongs to another user ({status.st_uid}), and code from there is run"
+        is_ours = path == folder and (_is_closed(root) or not (os.path.exists(root) or status.st_mode & stat.S_IWOTH))
+        if status.st_mode & _OTHERS_WRITE and not (is_ours and _close(folder, status)):
+            return f"others may write to it, and code from there is run: chmod -R go-w '{path}'"
+    return ""
+
+
+def _is_closed(path: str) -> bool:
+    return os.path.isdir(path) and not os.stat(path).st_mode & _OTHERS_WRITE
+
+
+def _close(folder: str, status: os.stat_result) -> bool:
+    """Takes others' right to write away, which the user's umask has given them, where it is this user's to take."""
+    try:
+        os.chmod(folder, status.st_mode & 0o7777 & ~_OTHERS_WRITE)
+    except OSError:
+        return False
+    return True
 
 
 class _Opened(NamedTuple):
@@ -96,11 +135,20 @@ class DiskCache:
     """Bytes by kind and key; keys are hexadecimal hashes of everything that the bytes depend on."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, limit: int | None = None) -> None:
-        self.folder = os.path.abspath(default_folder() if folder is None else os.fspath(folder))
+        """Without a folder it is the user's own. Raises RelaxError where somebody else may write to the one named."""
+        found = default_folder() if folder is None else os.fspath(folder)
+        self.folder = "" if found is None else os.path.abspath(found)
         self.limit = default_limit() if limit is None else limit
+        self._root = os.path.join(self.folder, FORMAT)
+        #: Why the folder is not used, if it is not.
+        self.distrust = _NO_HOME if found is None else _distrust(self.folder, self._root)
+        if self.distrust and (folder is not None or os.environ.get(FOLDER_VARIABLE)):
+            raise RelaxError(f"the cache '{self.folder}' is not used: {self.distrust}")
         #: Why something could not be kept; empty while all is well.
         self.problem = ""
-        self._root = os.path.join(self.folder, FORMAT)
+        if self.distrust:
+            where = f" in '{self.folder}'" if self.folder else ""
+            self.problem = f"nothing is kept{where}: {self.distrust}"
 
     def get(self, kind: str, key: str) -> bytes | None:
         """What is kept under a key; None where nothing is, or it is damaged."""
@@ -163,7 +211,8 @@ class DiskCache:
         try:
             for entry in list(self._entries()):
                 _remove(entry.path)
-            _remove(os.path.join(self._root, "written"))
+            if self.folder:
+                _remove(os.path.join(self._root, "written"))
         except OSError as error:
             raise RelaxError(f"cannot empty the cache in '{self.folder}': {error.strerror}") from None
 
@@ -178,6 +227,8 @@ class DiskCache:
         path = self._path(kind, key)
         with contextlib.ExitStack() as opened:
             try:
+                if self.distrust:
+                    raise PermissionError
                 file = opened.enter_context(open(path, "rb"))
                 mapped = opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
             except (OSError, ValueError):
@@ -198,10 +249,12 @@ class DiskCache:
 
     def _keep(self, kind: str, key: str, data: memoryview, write: Callable[[IO[bytes]], object]) -> None:
         path = self._path(kind, key)
-        if len(data) > self.limit // 4:
+        if len(data) > self.limit // 4 or self.distrust:
             return  # not worth all that it would drive out
         try:
             # Nobody else's: code from here is run.
+            if not os.path.exists(self.folder):
+                os.makedirs(self.folder, mode=0o700, exist_ok=True)
             os.makedirs(self._root, mode=0o700, exist_ok=True)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with replacing(path, _NEW) as target:
@@ -239,7 +292,7 @@ class DiskCache:
                 total -= entry.size
 
     def _entries(self, *, with_unfinished: bool = False) -> Iterator[Entry]:
-        for kind in _subfolders(self._root):
+        for kind in _subfolders(self._root) if self.folder else ():
             for part in _subfolders(kind.path):
                 for file in _scan(part.path):
                     if file.name.startswith(_NEW) and not with_unfinished:

@@ -50,18 +50,29 @@ def mode_of(path: StrPath) -> int | None:
 
 def write_whole(path: str, data: bytes) -> None:
     """Writes a file whole or not at all; one that is there keeps its mode. Raises RelaxError."""
+    write_all({path: data})
+
+
+def write_all(files: Mapping[str, bytes]) -> None:
+    """Writes files, by their paths, or none of them where one cannot be written. As `write_whole` else."""
+    path = ""
     try:
-        if is_special(path):
-            # A device or a pipe cannot be replaced; writing to it is what was asked for.
-            with open(path, "wb") as file:
+        with contextlib.ExitStack() as opened:
+            for path, data in files.items():
+                file = opened.enter_context(_output(path))
                 file.write(data)
-            return
-        if os.path.exists(path) and not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        with replacing(os.path.realpath(path), mode=mode_of(path)) as file:
-            file.write(data)
+                file.flush()
     except OSError as error:
         raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
+
+
+def _output(path: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    if is_special(path):
+        # A device or a pipe cannot be replaced; writing to it is what was asked for.
+        return open(path, "wb")
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return replacing(os.path.realpath(path), mode=mode_of(path))
 
 
 def refuse_unwritable(path: str | None) -> None:

@@ -33,12 +33,14 @@ class Tool:
         stderr: TextIO | None = None,
     ) -> int:
         """Runs the tool on its arguments (without the program's name) and returns the exit code."""
+        from ..support.processes.expendable import expendable
         from .command_line import reporting_errors
 
         errors = stderr or sys.stderr
 
         def work() -> int:
             start = import_module(f".{self._module}", __package__).start
-            return int(start(argv, stdin or sys.stdin, stdout or sys.stdout, errors))
+            with expendable():
+                return int(start(argv, stdin or sys.stdin, stdout or sys.stdout, errors))
 
         return reporting_errors(self._name, work, errors, "--traceback" in argv)

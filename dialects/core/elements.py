@@ -15,11 +15,11 @@ from typing import Any
 
 from ...bindings.ir import Attribute, Operation, OperationBase, Type
 from ...bindings.mlir import ir, print_asm
+from ...bindings.resources import blob_of
+from ...support.errors import RelaxError
 from .cache import ContextCache, cache_of
 
 _RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
-# In the text of a module: the name and the bytes in hex, after a word with their alignment.
-_BLOB = r'^ *"?{name}"?: "0x[0-9a-fA-F]{{8}}([0-9a-fA-F]*)"'
 _LEFT_OUT = "__elided__"
 #: What MLIR makes of the name where it is taken.
 _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
@@ -35,6 +35,17 @@ def resource_attribute(array: Any, type_: Type, name: str = "const") -> Attribut
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, wanted, type_)
     cache.arrays[attribute] = array
     return attribute
+
+
+def resource_of_bytes(data: bytes | memoryview, type_: Type, name: str = "const") -> Attribute:
+    """As `resource_attribute`, of the bytes alone. Raises ValueError where they are not as many as the type says."""
+    import numpy
+
+    size, width = byte_count(type_), element_bytes(type_.element_type)
+    if size != len(data) or width is None:
+        raise ValueError(f"{type_} has {size} bytes, here are {len(data)}")
+    array = numpy.frombuffer(data, f"V{width}" if width > 8 else f"i{width}")
+    return resource_attribute(numpy.require(array, requirements="A"), type_, name)
 
 
 def held_array(attribute: Attribute) -> Any:
@@ -68,7 +79,19 @@ def is_resource(attribute: Attribute) -> bool:
 
 
 def elements_bytes(attribute: Attribute) -> memoryview:
-    """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process."""
+    """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process.
+
+    Raises RelaxError where it has none, or not as many as its type says: who made it by MLIR's own function was not
+    asked.
+    """
+    data, needed = _resource_data(attribute), byte_count(attribute.type)
+    if needed is not None and len(data) != needed:
+        name = resource_name(attribute)
+        raise RelaxError(f"the constant '{name}' : {attribute.type} needs {needed} bytes, and has {len(data)}")
+    return data
+
+
+def _resource_data(attribute: Attribute) -> memoryview:
     cache = cache_of(attribute.context)
     held = cache.arrays.get(attribute)
     if held is None:
@@ -76,13 +99,34 @@ def elements_bytes(attribute: Attribute) -> memoryview:
         held = _array_of_name(cache, name)
     if held is not None:
         return memoryview(held).cast("B")
-    with attribute.context, ir.Location.unknown():
-        module = ir.Module.create()
-        module.operation.attributes["relax.value"] = attribute
-        found = re.search(_BLOB.format(name=re.escape(name)), str(module), re.MULTILINE)
-    if found is None:
-        raise ValueError(f"the constant '{name}' has no bytes: its resource is not in the module")
-    return memoryview(bytes.fromhex(found.group(1)))
+    blob = blob_of(attribute)
+    if blob is None:
+        raise RelaxError(f"the constant '{name}' has no bytes: its resource is not in the module")
+    return blob.data
+
+
+def byte_count(type_: Type) -> int | None:
+    """How many bytes a constant of a type has: elements of less than a byte have one each. None where nobody knows."""
+    if not isinstance(type_, ir.ShapedType) or not type_.has_rank or not type_.has_static_shape:
+        return None
+    width = _width(type_.element_type)
+    return None if width is None else math.prod(type_.shape) * -(-width // 8)
+
+
+def element_bytes(type_: Type) -> int | None:
+    """Of one number: of a complex one there are two."""
+    part = type_.element_type if isinstance(type_, ir.ComplexType) else type_
+    width = _width(part)
+    return None if width is None else -(-width // 8)
+
+
+def _width(element: Type) -> int | None:
+    if isinstance(element, ir.ComplexType):
+        part = _width(element.element_type)
+        return None if part is None else 2 * part
+    if isinstance(element, (ir.IntegerType, ir.FloatType)):
+        return int(element.width)
+    return 64 if isinstance(element, ir.IndexType) else None
 
 
 def retyped(attribute: Attribute, type_: Type) -> Attribute:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ...bindings.ir import Attribute
 from ...bindings.mlir import ir, readable
+from ...support.errors import RelaxError
 from ..core.elements import elements_bytes, is_resource, resource_name
 from .words import quoted
 
@@ -45,7 +46,7 @@ class Resources:
             return whole
         try:
             data = base64.b64encode(elements_bytes(attribute)).decode("ascii")
-        except ValueError:  # a name alone: its bytes are nowhere
+        except RelaxError:  # a name alone: its bytes are nowhere
             return whole
         return f'I.resource({quoted(name)}, {quoted(str(attribute.type))}, "{data}")'
 

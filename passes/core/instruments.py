@@ -12,6 +12,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import print_asm
 from ...bindings.navigation import ancestors, outermost
 from ...support.errors import RelaxError
+from ...support.files import replacing
 
 
 class Instrument:
@@ -135,8 +136,8 @@ class PrintIR(Instrument):
         path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{file}")
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
-                stream.write(dump)
+            with replacing(path) as written:
+                written.write(dump.encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise RelaxError(f"cannot write the IR to '{path}': {error.strerror}") from None
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from ...bindings.ir import Attribute, Operation
+from ...bindings.ir import Attribute, Operation, OperationBase
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in, symbol_name
+from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...bindings.rewriting import located_error
 
 #: On what a pattern of a codegen has matched.
@@ -28,61 +28,82 @@ class CallGraph:
     ):
         self._leave_recursion = leave_recursion
         self.calls: dict[str, list[_Call]] = {}
-        self._order: list[str] = []
         inlinable = {name for name, function in functions.items() if can_inline(function)}
         for name, function in functions.items():
             is_unit = any(attribute in function.attributes for attribute in UNITS)
-            self.calls[name] = list(_calls_in(function, inlinable)) if inlinable and not is_unit else []
+            found = _calls_in(function, inlinable) if inlinable and not is_unit else ()
+            self.calls[name] = [each for each in found if "no_inline" not in each[0].attributes]
 
     def bottom_up(self) -> list[str]:
         """The functions' names, callees before callers. A call that closes a cycle is an error, or is left alone."""
-        done: set[str] = set()
-        for name in self.calls:
-            self._visit(name, done)
-        return self._order
-
-    def _visit(self, start: str, done: set[str]) -> None:
-        # Not by recursion: chains of calls may be longer than Python's stack.
-        path: dict[str, None] = {}
-        pending: list[tuple[str, Iterator[_Call]]] = []
-
-        def enter(name: str) -> None:
-            if name not in done:
-                path[name] = None
-                pending.append((name, iter(list(self.calls[name]))))
-
-        enter(start)
-        while pending:
-            name, calls = pending[-1]
-            call, callee = next(calls, (None, ""))
-            if call is None:
-                pending.pop()
-                path.popitem()
-                done.add(name)
-                self._order.append(name)
-            elif callee in path:
-                names = list(path)
-                self._close_cycle(call, [*names[names.index(callee) :], callee])
-            else:
-                enter(callee)
+        return _callees_first(self.calls, self._close_cycle)
 
     def _close_cycle(self, call: Operation, cycle: list[str]) -> None:
         if self._leave_recursion:
             caller = cycle[-2]
             self.calls[caller] = [(other, name) for other, name in self.calls[caller] if other != call]
             return
-        shown = " calls ".join(f"@{name}" for name in cycle)
         raise located_error(
-            f"cannot inline @{cycle[-1]}, which is recursive: {shown} (recursion=leave keeps it)", call.location
+            f"cannot inline @{cycle[-1]}, which is recursive: {_shown(cycle)} (recursion=leave keeps it)", call.location
         )
 
 
-def _calls_in(function: Operation, inlinable: set[str]) -> Iterator[_Call]:
+def refuse_recursion(functions: Mapping[str, Operation]) -> list[str]:
+    """The functions' names, callees before callers. Raises RelaxError where one calls itself, by others too: nothing
+    bounds the memory that such calls take, the stack among it.
+    """
+
+    def refuse(call: Operation, cycle: list[str]) -> None:
+        text = (
+            f"@{cycle[-1]} calls itself ({_shown(cycle)}): nothing bounds the memory that it takes; scf.while repeats"
+        )
+        raise located_error(text, call.location)
+
+    named = set(functions)
+    return _callees_first({name: list(_calls_in(each, named)) for name, each in functions.items()}, refuse)
+
+
+def check_calls(module: OperationBase) -> None:
+    """Raises RelaxError where a function of a module calls itself."""
+    refuse_recursion({symbol_name(each): each for each in functions_in(module)})
+
+
+def _shown(cycle: list[str]) -> str:
+    return " calls ".join(f"@{name}" for name in cycle)
+
+
+def _callees_first(calls: Mapping[str, list[_Call]], close_cycle: Callable[[Operation, list[str]], None]) -> list[str]:
+    """The functions' names; each call that closes a cycle is given to a function, with the names on it."""
+    order: list[str] = []
+    done: set[str] = set()
+    for start in calls:
+        if start in done:
+            continue
+        # Not by recursion: chains of calls may be longer than Python's stack.
+        path: dict[str, None] = {start: None}
+        pending = [iter(list(calls[start]))]
+        while pending:
+            call, callee = next(pending[-1], (None, ""))
+            if call is None:
+                pending.pop()
+                name, _ = path.popitem()
+                done.add(name)
+                order.append(name)
+            elif callee in path:
+                names = list(path)
+                close_cycle(call, [*names[names.index(callee) :], callee])
+            elif callee not in done:
+                path[callee] = None
+                pending.append(iter(list(calls[callee])))
+    return order
+
+
+def _calls_in(function: Operation, named: set[str]) -> Iterator[_Call]:
     """Calls in a function, nested modules left out: their calls are about their own functions."""
     for operation in operations_in(function, lambda each: each.name == "builtin.module"):
-        if operation.name == "func.call" and "no_inline" not in operation.attributes:
+        if operation.name == "func.call":
             callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-            if callee in inlinable:
+            if callee in named:
                 yield operation, callee
 
 

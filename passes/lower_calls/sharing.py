@@ -194,7 +194,9 @@ class Sharing:
         parts: dict[Buffer, int] = {}
         for index, operand in enumerate(op.operands):
             part = self._plan.memory_of.get(operand)
-            if part is not None and part not in parts and self._can_be_part(part, made):
+            # Of a view of another size, which the program refuses only when it has been written, there is more.
+            is_whole = part is not None and equal(part.size, measured(decode(operand.type))[0]) is True
+            if part is not None and is_whole and part not in parts and self._can_be_part(part, made):
                 parts[part] = index  # of two places it is made in one
         kernel = self._kernel(op)
         if not parts or kernel is None or not kernel.can_leave_out(parts.values(), len(moves)):

@@ -52,7 +52,9 @@ def state_plan(function: Operation, plan: Plan) -> None:
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
     peak = most_alive({buffer: padded(buffer) for buffer in fixed if buffer.within is None})
-    numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": sum(map(padded, fixed))}
+    # Of a part that is as large as the data tell no number is known: it lies in one that is counted.
+    total = sum(padded(buffer) for buffer in fixed if buffer.room is not None)
+    numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": total}
     function.attributes[MEMORY_PLAN] = ir.DictAttr.get(
         {
             **{name: ir.IntegerAttr.get(i64, number) for name, number in numbers.items()},

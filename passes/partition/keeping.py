@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
 from ...bindings.package_files import described, loaded_compiler
-from ...dialects.core.elements import elements_bytes, hash_of, is_resource, print_by_content, resource_attribute
+from ...dialects.core.elements import elements_bytes, hash_of, is_resource, print_by_content, resource_of_bytes
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.external_bytes import packed, unpacked
@@ -69,12 +69,10 @@ class Place(NamedTuple):
         return ObjectCode(tuple(map(bytes, pieces[: head["objects"]])), constants)
 
     def _constant(self, type_: Type, at: str | int, pieces: Sequence[memoryview]) -> Attribute:
-        import numpy
-
         data = elements_bytes(self.constants[at]) if isinstance(at, str) else pieces[at]
         if isinstance(at, str) and self.constants[at].type == type_:
             return self.constants[at]
-        return resource_attribute(numpy.frombuffer(data, "int8"), type_)
+        return resource_of_bytes(data, type_)
 
 
 def place_of_code(module: Operation, chosen: ChosenCodegen) -> Place | None:

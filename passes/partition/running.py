@@ -17,7 +17,7 @@ from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, functions_in, operations_in, symbol_name
 from ...dialects.core.codec import decode
-from ...dialects.core.elements import resource_attribute
+from ...dialects.core.elements import resource_of_bytes
 from ...dialects.core.infos import TensorInfo
 from ...support.blaming import blaming, called_from, is_ours, place_of
 from ...support.errors import RelaxError, told
@@ -237,7 +237,5 @@ def _number(number: int) -> Attribute:
 
 
 def _blob(data: bytes, name: str) -> Attribute:
-    import numpy
-
     type_ = ir.RankedTensorType.get([len(data)], ir.IntegerType.get_signless(8))
-    return resource_attribute(numpy.frombuffer(data, "int8"), type_, name)
+    return resource_of_bytes(data, type_, name)

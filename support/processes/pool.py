@@ -15,7 +15,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,11 +22,15 @@ from typing import IO, Any
 
 from ..callbacks import fragile
 from ..errors import RelaxError
+from ..temporary import scratch_file
 from .worker import receive, send
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {package}.worker import main; main({preloaded!r})"
 _GRACE_S = 5.0
-_CAUSES: dict[int, str] = {signal.SIGKILL: "was killed (out of memory?)"}
+_CAUSES: dict[int, str] = {
+    signal.SIGKILL: "was killed (out of memory?)",
+    signal.SIGPROF: "gave up, because MLIR did not come to an end",
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Call:
     what: str
     #: Where that comes from; empty where nothing is known.
     place: str = ""
+    #: What the process does, in words: "the process that made its code crashed".
+    doing: str = "made its code"
 
 
 #: Gets the place of a call in the list when a worker has got it.
@@ -57,7 +62,10 @@ class Worker:
         # What it prints goes to a file: nobody has to read that while it works.
         if not sys.executable:
             raise OSError(errno.ENOENT, "the interpreter's command is not known")
-        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the worker
+        try:
+            self._printed: IO[bytes] = scratch_file()  # open as long as the worker
+        except RelaxError as error:
+            raise OSError(errno.ENOSPC, error.message) from None
         path = [each for each in sys.path if isinstance(each, str)]
         program = _PROGRAM.format(path=path, package=__package__, preloaded=preloaded)
         try:
@@ -125,7 +133,7 @@ class Worker:
         how = _CAUSES.get(-code) or (f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}")
         telling = [line for line in printed if line.startswith("LLVM ERROR")][:1] or printed[-1:]
         notes = [f"it printed: {line[:200]}" for line in telling]
-        return RelaxError(f"{call.what}: the process that made its code {how}", location=call.place, notes=notes)
+        return RelaxError(f"{call.what}: the process that {call.doing} {how}", location=call.place, notes=notes)
 
 
 class Pool:

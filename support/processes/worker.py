@@ -15,6 +15,7 @@ import time
 from typing import Any, BinaryIO
 
 from ..errors import RelaxError
+from .expendable import expendable
 
 _SIZES = struct.Struct("<II")
 
@@ -52,7 +53,8 @@ def _answer(call: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     try:
         function = getattr(importlib.import_module(module), name)
         start = time.perf_counter()
-        result = function(data, **call["arguments"])
+        with expendable():
+            result = function(data, **call["arguments"])
         return {"seconds": time.perf_counter() - start}, result
     except RelaxError as error:
         return {"error": error.message, "notes": list(error.notes)}, b""

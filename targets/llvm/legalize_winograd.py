@@ -238,8 +238,8 @@ class _Loops:
 
         def step(block: Number, lane: Number, totals: Sequence[Value]) -> Sequence[Value]:
             at = block * kernel.lanes + lane
-            starts = [column for _, column in places[: kernel.vectors]]
-            columns = {start: self._get(self.weight, panel, point, at, start) for start in starts}
+            first = [column for _, column in places[: kernel.vectors]]
+            columns = {column: self._get(self.weight, panel, point, at, column) for column in first}
             numbers = [loops.load(tiles, point, block, start + row, lane) for row in range(rows)]
             factors = [vectors.spread(self._type, each) for each in numbers]
             pairs = zip(places, totals, strict=True)

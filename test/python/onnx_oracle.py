@@ -18,6 +18,11 @@ _ELEMENT_TYPES = {
 _FLOAT, _INT, _STRING, _FLOATS, _INTS = 1, 2, 3, 6, 7
 
 
+def onnxruntime_version() -> tuple[int, ...]:
+    """Major and minor."""
+    return tuple(map(int, onnxruntime.__version__.split(".")[:2]))
+
+
 def run_onnx(
     op: str, *arrays: Any, opset: int = 20, domain: str = "", outputs: int = 1, **attributes: Any
 ) -> list[Any]:

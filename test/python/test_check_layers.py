@@ -161,6 +161,29 @@ def test_relative_import_out_of_the_package(tree: Path) -> None:
     assert lines == ["passes/a.py:2:1: error: the relative import leaves the package `relax_mlir`"]
 
 
+@pytest.mark.parametrize(
+    ("body", "is_lost"),
+    [
+        ("[start for start in x]; return [start + y for y in x]", True),
+        ("{start: 1 for start in x}; return lambda: start", True),
+        ("[each for each in x]; return [start + y for y in x]", False),
+        ("[start for start in x]; return [y for y in x]", False),
+        ("start = 1; [start for start in x]; return [start + y for y in x]", False),
+    ],
+)
+def test_a_comprehension_that_loses_a_name(tree: Path, body: str, is_lost: bool) -> None:
+    """As CPython 3.12 does: see it where that is at hand."""
+    text = f"{SPDX}def around(start, x):\n    def inner():\n        {body}\n    return inner\n"
+    (tree / "passes/inline.py").write_text(text, encoding="utf-8")
+    status, told = check(tree)
+    assert status == is_lost and [line for line in told if "hides the one around" in line] == told[:is_lost]
+    if (3, 12) <= sys.version_info < (3, 14) and is_lost and "lambda" not in body:
+        names: dict[str, object] = {}
+        exec(text, names)
+        with pytest.raises(NameError):
+            names["around"](1, [2])()  # type: ignore[operator]
+
+
 def test_long_file(tree: Path) -> None:
     write(tree, "passes/full.py", "x = 1\n" * 499)
     assert check(tree) == (0, [])

@@ -16,6 +16,7 @@ from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
+from ...passes.inline.call_graph import check_calls
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ...passes.relax_donate import Donate
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
@@ -23,7 +24,7 @@ from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
-from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
+from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
@@ -87,8 +88,8 @@ class Driver:
             program.keep(compilation.files)
         if arguments["v"]:
             progress.finish()
-            if cache is not None and cache.problem:
-                self.stderr.write(f"note: {cache.problem}\n")
+        if cache is not None and cache.problem and (arguments["v"] or (cache.folder and cache.distrust)):
+            self.stderr.write(f"note: {cache.problem}\n")
         return 0
 
     def _check(self, source: str, arguments: Arguments) -> int:
@@ -150,6 +151,8 @@ class Compilation:
                 if change is not None:
                     Pipeline(change).run(module)
         self._save_ir("import", module)
+        if self.stages.stages:
+            check_calls(module.operation)
         for stage in self.stages:
             with self.progress.step(stage.name):
                 stage.run(module, self.target.name)
@@ -250,8 +253,7 @@ class Compilation:
         self._keep_inputs_from(paths)
         with self.progress.step("write"):
             make_folder("-o", folder)
-            for path, text in paths.items():
-                write_whole(path, text if isinstance(text, bytes) else text.encode())
+            write_all({path: text if isinstance(text, bytes) else text.encode() for path, text in paths.items()})
 
     def _keep_inputs_from(self, paths: Iterable[str]) -> None:
         for path in paths:

@@ -42,6 +42,8 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
 
 def _info(arguments: Arguments) -> str:
     cache = DiskCache(arguments["cache-dir"])
+    if not cache.folder:
+        return f"{cache.problem}\n"
     sizes = cache.sizes()
     total = sum(size for _, size in sizes.values())
     rows = [f"{kind:<10}{count:>8}{size / 1e6:>12.1f} MB" for kind, (count, size) in sizes.items()]

@@ -127,6 +127,7 @@ def _check_file(root: Path, file: Path) -> tuple[Source | None, list[Violation]]
 
 def _check_source(source: Source) -> Iterator[Violation]:
     yield from _check_wheel_root(source)
+    yield from _check_lost_names(source)
     if source.folder is not None:
         yield from _check_layers(source, source.folder)
         yield from _check_targets(source)
@@ -159,6 +160,62 @@ def _check_wheel_root(source: Source) -> Iterator[Violation]:
             yield source.violation(
                 node, f"only {WHEEL_SHIM} names the MLIR wheel's root, this names `{name}`: import from the shim"
             )
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+def _check_lost_names(source: Source) -> Iterator[Violation]:
+    """A comprehension in an inner function with a name for its items that the function has from around: CPython 3.12
+    and 3.13 lose the outer one, where another comprehension reads it ("cannot access local variable")."""
+    for outer in filter(lambda node: isinstance(node, _FUNCTIONS), source.nodes):
+        for inner in filter(lambda node: isinstance(node, _FUNCTIONS), _below(outer)):
+            inside = list(_below(inner))
+            named = [(node, names) for node in inside if (names := _items_of(node))]
+            bound = _bound_in(outer) - _bound_in(inner) if named else set()
+            for node, names in named:
+                lost = names & bound
+                if any(each is not node and _reads(each, lost) for each in inside if lost):
+                    told = f"the comprehension's `{min(lost)}` hides the one around the function"
+                    yield source.violation(node, f"{told}: CPython 3.12 loses that, name it otherwise")
+
+
+def _below(function: ast.AST) -> Iterator[ast.AST]:
+    """What is in a function, what is in functions in it left out."""
+    for node in ast.iter_child_nodes(function):
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            yield from _below(node)
+
+
+def _bound_in(function: ast.AST) -> set[str]:
+    """The names of parameters and of what is assigned."""
+    arguments = [each for each in ast.walk(function.args) if isinstance(each, ast.arg)]  # type: ignore[attr-defined]
+    items = {id(name) for node in _below(function) for name in _item_names(node)}
+    stored = [node for node in _below(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return {each.arg for each in arguments} | {each.id for each in stored if id(each) not in items}
+
+
+def _item_names(node: ast.AST) -> list[ast.Name]:
+    targets = (
+        [each.target for each in node.generators] if isinstance(node, (*_COMPREHENSIONS, ast.GeneratorExp)) else []
+    )
+    return [name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+
+
+def _items_of(node: ast.AST) -> set[str]:
+    return {name.id for name in _item_names(node)} if isinstance(node, _COMPREHENSIONS) else set()
+
+
+def _reads(node: ast.AST, names: set[str]) -> bool:
+    """Whether a comprehension or an inner function reads one of these, and has no such names itself."""
+    if not names or not isinstance(node, (*_COMPREHENSIONS, *_FUNCTIONS)):
+        return False
+    left = names - _items_of(node)
+    return any(
+        isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in left for each in ast.walk(node)
+    )
 
 
 def _check_layers(source: Source, folder: str) -> Iterator[Violation]:

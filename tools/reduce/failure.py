@@ -8,11 +8,10 @@ import os
 import shlex
 import signal
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import IO
 
 from ...support.errors import RelaxError
+from ...support.temporary import no_room, scratch_file, temporary_folder
 from ..command_line import Arguments
 
 _MOST_OUTPUT = 4 << 20
@@ -26,7 +25,8 @@ class Failure:
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
         self._message: str | None = arguments["message"]
-        self._folder = tempfile.TemporaryDirectory(prefix="relax-reduce-")
+        self._opened = contextlib.ExitStack()
+        self._folder = self._opened.enter_context(temporary_folder("relax-reduce-"))
         self._expected = ""
         #: How often the command was run.
         self.runs = 0
@@ -35,7 +35,7 @@ class Failure:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._folder.cleanup()
+        self._opened.close()
 
     def learn(self, text: str) -> None:
         """Takes what happens for a module as the failure that is looked for. Raises RelaxError if it is none."""
@@ -62,10 +62,13 @@ class Failure:
     def _run(self, text: str) -> tuple[str, str]:
         """How the command ended, and what it printed."""
         self.runs += 1
-        path = os.path.join(self._folder.name, "module.mlir")
-        Path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
-        with tempfile.TemporaryFile() as output:
-            how = self._end_of(path, output)
+        path = self._folder / "module.mlir"
+        try:
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise no_room(error) from None
+        with scratch_file() as output:
+            how = self._end_of(str(path), output)
             output.seek(0)
             return how, output.read(_MOST_OUTPUT).decode("utf-8", "replace")
 

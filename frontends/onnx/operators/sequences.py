@@ -237,7 +237,7 @@ def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> Ru
         part = sizes.sliced(value, {axis: (begin, sizes.smaller(sizes.plus(begin, length), size), 1)})
         if squeezed:
             info = info_of(part)
-            of_one = [1 if place == axis else size for place, size in enumerate(info.shape or ())]
+            of_one = [1 if place == axis else each for place, each in enumerate(info.shape or ())]
             part = relax["squeeze"](as_info(part, info.with_shape(of_one)), axis=[axis])
         return Turn([appended(node, states[0], Value(ssa=part))], [])
 

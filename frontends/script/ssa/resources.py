@@ -8,9 +8,9 @@ import base64
 import re
 from typing import NamedTuple
 
-from ....bindings.ir import Attribute, Context, Type
+from ....bindings.ir import Attribute, Context
 from ....bindings.mlir import ir, parse_type
-from ....dialects.core.elements import resource_attribute
+from ....dialects.core.elements import byte_count, resource_of_bytes
 from ..source import Source
 
 # Of the result of an operator: half of what Python's parser would have to do.
@@ -77,20 +77,8 @@ def _read_resource(source: Source, resource: Resource, context: Context) -> Attr
         raise source.problem(place, f"resource '{resource.name}': {error}") from None
     if not isinstance(type_, (ir.RankedTensorType, ir.VectorType)) or not type_.has_static_shape:
         raise source.problem(place, f"resource '{resource.name}': {type_} is no tensor of known sizes")
-    width = max(_width(type_.element_type), 8) // 8
-    expected = width
-    for size in type_.shape:
-        expected *= size
+    expected = byte_count(type_)
     if expected != len(data):
         message = f"resource '{resource.name}' has {len(data)} bytes, and {type_} {expected}"
         raise source.problem(place, message)
-    import numpy
-
-    kind = f"i{width}" if width <= 8 else f"c{width}"
-    return resource_attribute(numpy.frombuffer(data, kind), type_, resource.name)
-
-
-def _width(type_: Type) -> int:
-    if isinstance(type_, ir.ComplexType):
-        return 2 * _width(type_.element_type)
-    return 64 if isinstance(type_, ir.IndexType) else int(type_.width)
+    return resource_of_bytes(data, type_, resource.name)

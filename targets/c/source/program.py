@@ -20,8 +20,8 @@ from ....bindings.navigation import (
     text_in,
     users_of,
 )
-from ....bindings.rewriting import located_error
 from ....dialects.tir.prim_func import is_prim_func
+from ....passes.inline.call_graph import refuse_recursion
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import ARENA, INPUTS
 from ....support.errors import RelaxError
@@ -95,23 +95,11 @@ class Program:
         return [op for name in self.order for op in self._inside[name] if op.name == "func.call"]
 
     def _callees_first(self, calls: dict[str, list[str]]) -> list[str]:
-        order: list[str] = []
-        entered: set[str] = set()
-
-        def visit(name: str) -> None:
-            if name in entered and name not in order:
-                function = self.functions[name]
-                raise located_error(f"target 'c': @{name} calls itself, so its memory has no bound", function.location)
-            if name in order or name not in self.functions:
-                return
-            entered.add(name)
-            for callee in calls[name]:
-                visit(callee)
-            order.append(name)
-
-        for name in self.public:
-            visit(name)
-        return order
+        order = refuse_recursion({name: self.functions[name] for name in (*self.public, *self.functions)})
+        needed = set(self.public)
+        for name in reversed(order):
+            needed.update(calls[name] if name in needed else ())
+        return [name for name in order if name in needed]
 
     def calls_of(self, function: str) -> list[Operation]:
         return self._callers[function]

@@ -8,14 +8,13 @@ import functools
 import hashlib
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....support.disk_cache import DiskCache
 from ....support.errors import RelaxError
+from ....support.temporary import temporary_folder
 from ..arch import find_arch
 from .wheels import INSTALL, nvjitlink_path, ptxas_path
 
@@ -91,8 +90,8 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
     name, assembler = find_arch(arch).name, ptxas_path()
     if assembler is None:
         raise RelaxError("what kernels take of a device tells NVIDIA's ptxas: pip install nvidia-cuda-nvcc")
-    with tempfile.TemporaryDirectory(prefix="relax-ptx-") as folder:
-        Path(folder, "kernels.ptx").write_text(ptx, encoding="utf-8")
+    with temporary_folder("relax-ptx-") as folder:
+        (folder / "kernels.ptx").write_text(ptx, encoding="utf-8")
         command = [str(assembler), "-v", f"-arch={name}", "kernels.ptx", "-o", "kernels.cubin"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_MOST_SECONDS)
     said = done.stdout + done.stderr

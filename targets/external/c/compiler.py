@@ -7,11 +7,11 @@ import os
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ....support.errors import RelaxError
+from ....support.temporary import temporary_folder
 
 #: Objects for the loader: position-independent, each file of a program by itself.
 _ALWAYS = ("-std=c99", "-fPIC", "-c")
@@ -41,16 +41,16 @@ def compiler_version(command: Sequence[str]) -> str:
 
 def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Sequence[str]) -> list[bytes]:
     """An object for each .c file, in their order. Raises RelaxError with the compiler's own words."""
-    with tempfile.TemporaryDirectory(prefix="relax-c-") as folder:
+    with temporary_folder("relax-c-") as folder:
         for name, text in files.items():
-            Path(folder, name).write_text(text, encoding="utf-8")
+            (folder / name).write_text(text, encoding="utf-8")
         sources = [name for name in files if name.endswith(".c")]
         for source in sources:
             _run([*command, *_ALWAYS, *flags, "-o", f"{source}.o", source], folder)
-        return [Path(folder, f"{source}.o").read_bytes() for source in sources]
+        return [(folder / f"{source}.o").read_bytes() for source in sources]
 
 
-def _run(command: Sequence[str], folder: str | None) -> str:
+def _run(command: Sequence[str], folder: Path | None) -> str:
     """What it prints."""
     shown = shlex.join(command)
     try:

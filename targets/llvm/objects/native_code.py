@@ -16,7 +16,9 @@ from ....bindings.ir import Module
 from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
+from ....support.errors import RelaxError
 from ....support.processes.pool import Call, process_pool
+from ....support.temporary import is_any_size_written
 from ...core import llvm_ir_text, llvmlite
 from ...core.code import CodeOptions, check_opt_level
 from ...host.passes.host_call_parallel import THREAD_TABLE
@@ -103,6 +105,8 @@ class _Making:
         missing.sort(key=lambda unit: -len(unit.code))
         if self._is_worth_processes(missing):
             self._make_elsewhere(missing)
+        elif missing and not is_any_size_written():
+            self._make_elsewhere(missing, or_here=False)
         else:
             self._make_here(missing)
         return self._objects
@@ -152,7 +156,10 @@ class _Making:
             code = unit_object(unit.code, symbol=unit.symbol, **self._arguments)
             self._made(unit, code, time.perf_counter() - start)
 
-    def _make_elsewhere(self, units: Sequence[Unit]) -> None:
+    def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:
+        """`or_here`: where the system has no processes to give. Raises RelaxError where it has none, and files have
+        limits: LLVM ends the process whose file cannot be written.
+        """
         try:
             process_pool().run(
                 self.calls(units),
@@ -160,8 +167,10 @@ class _Making:
                 lambda index, code, seconds: self._made(units[index], code, seconds),
                 lambda index: self._begun(units[index]),
             )
-        except OSError:
-            # The system has no processes to give.
+        except OSError as error:
+            if not or_here or not is_any_size_written():
+                reason = "code is made in processes of its own where files' sizes have a limit (ulimit -f)"
+                raise RelaxError(f"no process can be started: {error.strerror}; {reason}") from None
             self._make_here([unit for unit in units if unit not in self._objects])
 
     def _begun(self, unit: Unit) -> None:

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from ....bindings.context import new_context
 from ....bindings.execution import compile_module
 from ....bindings.ir import Module, Operation
@@ -38,10 +35,10 @@ def object_of_checked(module: Module, opt_level: int) -> bytes:
     defined = exported_functions(module)
     declared = [name for op in operations_of(module.body) if (name := symbol_name(op)) and _is_declared(op)]
     _keep_from_copies(module)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "module.o"
-        compile_module(module, opt_level, defined[0], declared, path)
-        return _read(path)
+    data = compile_module(module, opt_level, defined[0], declared)
+    if not data.startswith(b"\x7fELF"):
+        raise RelaxError("LLVM made no object file of the module")
+    return data
 
 
 def check_compilable(module: Module, opt_level: int) -> None:
@@ -95,13 +92,6 @@ def foreign(op: Operation) -> RelaxError:
     """The error for what is not of the LLVM dialect."""
     text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
     return RelaxError(text, location=str(op.location))
-
-
-def _read(path: Path) -> bytes:
-    data = path.read_bytes() if path.exists() else b""
-    if not data.startswith(b"\x7fELF"):
-        raise RelaxError("LLVM made no object file of the module")
-    return data
 
 
 #: What the function of a kernel's unit is called until its object is made.

@@ -257,3 +257,22 @@ def test_random_graphs_against_numpy(seed: int, level: int, range_of_n: str) -> 
     if range_of_n:
         rx.Pipeline(f"relax-bind-symbolic-vars{{vars=n:{range_of_n},m:0..64,k:1..64}}").run(module)
     _check(module, [expected for _, expected in results], level)
+
+
+@pytest.mark.parametrize("rows", [8, "k"])
+@pytest.mark.parametrize("level", [0, 2, 3])
+def test_a_view_of_other_size_than_its_memory_is_no_part(rows: int | str, level: int) -> None:
+    """A column is squeezed: where there are more, all are written before that is refused."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((rows, "m"))]) as f:
+        (x,) = f
+        columns = [relax.squeeze(relax.cumsum(x, axis=axis), [1]) for axis in (0, 1)]
+        f.returns(relax.cumsum(relax.concat(columns), axis=0))
+    main = rx.compile(module, opt_level=level)["main"]
+    column = numpy.arange(8, dtype="float32").reshape(8, 1)
+    both = numpy.concatenate([numpy.cumsum(column, axis=0)[:, 0], column[:, 0]])
+    assert numpy.array_equal(main(column), numpy.cumsum(both))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="elements cannot take the shape"):
+            main(numpy.ones((8, 50_000), "float32"))
+    assert numpy.array_equal(main(column), numpy.cumsum(both))

@@ -304,10 +304,10 @@ def with_objects(data: bytes, sizes: list[int]) -> bytes:
     return with_manifest(json.dumps({**manifest_of(data), "objects": sizes, "constants": []}).encode())
 
 
-def with_constants(data: bytes, places: list[tuple[int, int]], total: int = 128) -> bytes:
+def with_constants(data: bytes, places: list[tuple[int, int]], total: int = 128, dtype: str = "int8") -> bytes:
     """A file with constants of zeros at these offsets, of these sizes, all checksums right."""
     listed = [
-        {"name": f"c{index}", "dtype": "int8", "shape": [size], "offset": offset, "size": size}
+        {"name": f"c{index}", "dtype": dtype, "shape": [size], "offset": offset, "size": size}
         | {"crc32": zlib.crc32(bytes(size + -size % 64))}
         for index, (offset, size) in enumerate(places)
     ]
@@ -412,3 +412,39 @@ def test_features_are_what_all_processors_have() -> None:
     assert features_of("isa\t\t: rv64imafdcv_zicbom_zba_zfh\n") == set("m a f d c v zba zfh zfhmin".split())
     assert features_of("nothing here") == frozenset()
     assert host_features() == host_features()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "held", "needed"),
+    [
+        ("f32", (4,), 4, 16),
+        ("float32", (4,), 17, 16),
+        ("i1", (9,), 2, 9),
+        ("bool", (9,), 10, 9),
+        ("ui8", (2, 3), 5, 6),
+        ("i4", (5,), 3, 5),
+        ("f8E4M3FN", (3,), 12, 3),
+        ("bf16", (), 1, 2),
+        ("index", (2,), 8, 16),
+        ("complex<f32>", (2,), 8, 16),
+        ("f64", (0, 7), 8, 0),
+    ],
+)
+def test_a_constant_has_the_bytes_that_code_reads(
+    tmp_path: Path, dtype: str, shape: tuple[int, ...], held: int, needed: int
+) -> None:
+    def program(count: int) -> Artifact:
+        return Artifact((ENTRY,), (memoryview(b"code"),), (Constant("w", dtype, shape, memoryview(bytes(count))),))
+
+    path = tmp_path / "x.rxa"
+    write_artifact(program(needed), path)
+    assert read_artifact(path).constants[0].data.nbytes == needed
+    with pytest.raises(ArtifactError, match=rf"'w' has {held} bytes, .* needs {needed}$"):
+        program(held)
+    with pytest.raises(ArtifactError, match="elements of an unknown type, 'number'"):
+        Artifact((ENTRY,), (), (Constant("w", "number", (), memoryview(b"1")),))
+
+
+def test_a_file_with_a_constant_shorter_than_code_reads_is_refused(tmp_path: Path, whole: bytes) -> None:
+    data = with_constants(whole, [(0, 64), (64, 64)], dtype="float32")
+    assert "constant 'c0' has 64 bytes, float32 of shape (64,) needs 256" in refusal(tmp_path / "x.rxa", data)

@@ -183,6 +183,8 @@ def test_where_and_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     monkeypatch.setenv("HOME", "/elsewhere")
     assert default_folder() == "/elsewhere/.cache/relax-mlir"
+    monkeypatch.setenv("XDG_CACHE_HOME", "a/relative/one")
+    assert default_folder() == "/elsewhere/.cache/relax-mlir"
     assert default_limit() == DEFAULT_LIMIT
     for text, size in (("0", 0), ("300", 300), ("5k", 5 << 10), ("7M", 7 << 20), (" 2G ", 2 << 30), ("1t", 1 << 40)):
         monkeypatch.setenv("RELAX_MLIR_CACHE_SIZE", text)
@@ -203,3 +205,77 @@ def test_the_folder_is_the_users_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "cache" / disk_cache.FORMAT).stat().st_mode) == 0o700, (
         "others can read or write what is run"
     )
+
+
+def test_a_user_without_a_home_has_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in containers: `~` would be a folder of that name, wherever the program is started."""
+    for name in ("RELAX_MLIR_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.chdir(tmp_path)
+    assert default_folder() is None
+    cache = DiskCache()
+    cache.put("things", KEY, b"data")
+    assert cache.get("things", KEY) is None and cache.sizes() == {}
+    cache.clear()
+    told = "nothing is kept: this user has no home folder; RELAX_MLIR_CACHE names another place"
+    assert cache.problem == told and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("mode", "inner"), [(0o777, False), (0o702, False), (0o777, True), (0o775, True)])
+def test_a_folder_that_others_may_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, inner: bool
+) -> None:
+    folder = tmp_path / "relax-mlir"
+    monkeypatch.delenv("RELAX_MLIR_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if inner:
+        DiskCache(folder).put("things", KEY, b"planted")
+        opened = folder / disk_cache.FORMAT
+    else:
+        folder.mkdir()
+        opened = folder
+    opened.chmod(mode)
+    told = f"others may write to it, and code from there is run: chmod -R go-w '{opened}'"
+    with pytest.raises(RelaxError) as caught:
+        DiskCache(folder)
+    assert str(caught.value) == f"the cache '{folder}' is not used: {told}"
+    monkeypatch.setenv("RELAX_MLIR_CACHE", str(folder))
+    with pytest.raises(RelaxError, match="code from there is run"):
+        DiskCache()
+    monkeypatch.delenv("RELAX_MLIR_CACHE")
+    cache = DiskCache()
+    assert cache.get("things", KEY) is None and cache.problem == f"nothing is kept in '{folder}': {told}"
+    cache.put("things", OTHER, b"more")
+    opened.chmod(0o700)
+    assert DiskCache().get("things", OTHER) is None
+
+
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    DiskCache(tmp_path).put("things", KEY, b"data")
+    tmp_path.chmod(0o755)
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    if owner != 0:  # whose files are everybody's to trust
+        with pytest.raises(RelaxError, match=rf"belongs to another user \({owner}\), and code from there is run"):
+            DiskCache(tmp_path)
+    found = os.stat
+    monkeypatch.setattr(os, "stat", lambda path: os.stat_result((0o40755, 0, 0, 1, 54321, 0, 0, 0, 0, 0)))
+    with pytest.raises(RelaxError, match=r"belongs to another user \(54321\)"):
+        DiskCache(tmp_path)
+    monkeypatch.setattr(os, "stat", found)
+
+
+def test_what_the_umask_gave_others_is_taken_back(tmp_path: Path) -> None:
+    """Folders of before, whose insides were nobody else's."""
+    folder = tmp_path / "cache"
+    DiskCache(folder).put("things", KEY, b"data")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / disk_cache.FORMAT)] == [0o700, 0o700]
+    for mode in (0o775, 0o777):
+        folder.chmod(mode)
+        assert DiskCache(folder).get("things", KEY) == b"data"
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    new = tmp_path / "new"
+    new.mkdir(mode=0o700)
+    new.chmod(0o775)
+    assert DiskCache(new).get("things", KEY) is None and stat.S_IMODE(new.stat().st_mode) == 0o755

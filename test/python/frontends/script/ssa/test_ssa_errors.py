@@ -55,7 +55,7 @@ CASES = {
     "an operation without name": (body("I.op(k)"), "6:9", "I.op takes the operation's name first"),
     "a call of a call": (body("y = k()(k)"), "6:13", "is no operation"),
     "a statement": (body("while c:\n    pass"), "6:9", "an ssa function has no `while`"),
-    "a lambda": (body("y = lambda: k"), "6:13", "this is no value: lambda: k"),
+    "a lambda": (body("y = lambda z: k"), "6:13", "this is no value: lambda z: k"),
     "nothing happens": (body("k"), "6:9", "this does nothing"),
     "a function's decorator": (member("def f(): ..."), "4:5", "has no decorator that tells what it is"),
     "a class's decorator": (member("class A:\n    pass"), "4:5", "class 'A' is no @I.ir_module"),

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Refuses `dense_resource` constants with more or fewer bytes than their types say: MLIR reads them unasked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..bindings.ir import Attribute, Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import operations_in
+from ..bindings.resources import blob_of, has_resources
+from .core.elements import byte_count, element_bytes, is_resource, resource_name
+
+_SECTION = "dialect_resources"
+#: The bytes in hex, after a word with their alignment.
+_BLOB = re.compile(r'"0x([0-9a-fA-F]{8})')
+_MOST_ALIGNED = 1 << 16
+
+
+def mentions_resources(source: str | bytes) -> bool:
+    """Whether there may be bytes of resources in text, or in bytecode that has been read without an error."""
+    return has_resources(source) if isinstance(source, bytes) else _SECTION in source
+
+
+def badly_aligned(source: str) -> tuple[str, int] | None:
+    """What is wrong with the first alignment in a text that MLIR would not survive, and where it stands."""
+    start = source.find(_SECTION)
+    for found in _BLOB.finditer(source, start) if start >= 0 else ():
+        alignment = int.from_bytes(bytes.fromhex(found[1]), "little")
+        is_empty = source[found.end() : found.end() + 1] == '"'
+        if alignment > _MOST_ALIGNED or (alignment == 0 and not is_empty):
+            return (
+                f"a resource's alignment, its first four bytes, is {alignment}, and can be 1 to {_MOST_ALIGNED}",
+                found.start(),
+            )
+    return None
+
+
+def check_resources(module: Operation) -> bool:
+    """Reports, at the operations that have them, the constants whose resources do not have what their types say."""
+    problems: dict[Attribute, str | None] = {}
+    is_right = True
+    for op in (module, *operations_in(module)):
+        for attribute in _resources_in(list(op.attributes.values())):
+            if attribute not in problems:
+                problems[attribute] = _problem(attribute)
+            if problems[attribute]:
+                op.location.emit_error(f"'{op.name}' op {problems[attribute]}")
+                is_right = False
+    return is_right
+
+
+def _resources_in(attributes: list[Attribute]) -> Iterator[Attribute]:
+    for attribute in attributes:
+        if isinstance(attribute, ir.ArrayAttr):
+            yield from _resources_in(list(attribute))
+        elif isinstance(attribute, ir.DictAttr):
+            yield from _resources_in([entry.attr for entry in attribute])
+        elif is_resource(attribute):
+            yield attribute
+
+
+def _problem(attribute: Attribute) -> str | None:
+    blob = blob_of(attribute)
+    if blob is None:
+        return None  # as it is where it was left out, for people to read
+    type_: Any = attribute.type
+    what = f"constant dense_resource<{resource_name(attribute)}> : {type_}"
+    if not type_.has_static_shape:
+        return f"{what} has {len(blob.data)} bytes, and its type does not say how many there are"
+    needed = byte_count(type_)
+    if needed is None:
+        return None  # elements of a type that this project does not read
+    if len(blob.data) != needed:
+        return f"{what} needs {needed} bytes, and its resource has {len(blob.data)}"
+    least = element_bytes(type_.element_type)
+    if needed and blob.alignment % (least or 1):
+        return f"{what} needs an alignment of {least} bytes, and its resource says {blob.alignment}"
+    return None

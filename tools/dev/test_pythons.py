@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A small part of the tests on the oldest and the newest Python that are at hand: what differs between them, and a few
+programs. They are looked for on PATH and among pyenv's; each has an environment of its own in build/pythons.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CLASSIFIER = re.compile(r'"Programming Language :: Python :: 3\.(\d+)"')
+#: What has failed on one Python alone, or stands on what CPythons do differently: names of comprehensions, counts of
+#: references, forks beside threads, what Python's parser says; and programs of a few operators.
+TESTS = """
+test/python/bindings/test_handles.py
+test/python/frontends/script/ssa/test_ssa_errors.py
+test/python/frontends/script/test_script_errors.py
+test/python/runtime/test_threads.py
+test/python/support/test_callbacks.py
+test/python/targets/test_winograd.py
+test/python/test_module.py
+""".split()
+TIMEOUT_S = 1200
+
+
+def supported() -> list[int]:
+    """Minor versions, the oldest first, as the classifiers tell."""
+    return sorted(map(int, CLASSIFIER.findall((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))))
+
+
+def found(minor: int) -> str | None:
+    """The command of CPython 3.minor; None where there is none."""
+    candidates = [shutil.which(f"python3.{minor}")]
+    if pyenv := shutil.which("pyenv"):
+        told = subprocess.run([pyenv, "root"], capture_output=True, text=True, timeout=60, check=False).stdout.strip()
+        candidates += [
+            str(each) for each in sorted(Path(told, "versions").glob(f"3.{minor}.*/bin/python"), reverse=True)
+        ]
+    # What pyenv puts on PATH for a version that is not chosen ends with an error.
+    return next((each for each in candidates if each and _is(each, minor)), None)
+
+
+def _is(command: str, minor: int) -> bool:
+    told = subprocess.run(
+        [command, "-c", "import sys; print(sys.version_info[1])"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return told.returncode == 0 and told.stdout.strip() == str(minor)
+
+
+def tested(minor: int, command: str) -> int:
+    """The tests' exit status."""
+    venv = REPOSITORY / "build" / "pythons" / f"3.{minor}"
+    make = ["make", "--no-print-directory", f"PYTHON={command}", f"VENV={venv.relative_to(REPOSITORY)}", "env"]
+    if subprocess.run(make, cwd=REPOSITORY, check=False).returncode:
+        return 1
+    print(f"Python 3.{minor}: {' '.join(TESTS)}", flush=True)
+    run = [str(venv / "bin" / "python"), "-m", "pytest", "-n", os.environ.get("JOBS", "2"), *TESTS]
+    environment = {**os.environ, "RELAX_MLIR_DRAW": os.environ.get("RELAX_MLIR_DRAW", "1")}
+    return subprocess.run(run, cwd=REPOSITORY, env=environment, timeout=TIMEOUT_S, check=False).returncode
+
+
+def main() -> int:
+    at_hand = {minor: command for minor in supported() if minor != sys.version_info[1] and (command := found(minor))}
+    chosen = sorted({*list(at_hand)[:1], *list(at_hand)[-1:]})
+    if not chosen:
+        listed = ", ".join(f"3.{minor}" for minor in supported())
+        print(f"no other Python of {listed} is on PATH or in pyenv: the tests ran on 3.{sys.version_info[1]} alone")
+        return 0
+    return max([tested(minor, at_hand[minor]) for minor in chosen])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
