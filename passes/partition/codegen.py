@@ -19,14 +19,14 @@ from ..core.external import CODEGENS
 from ..core.options import quoted, split_options
 from ..core.pipeline import Pipeline
 from ..patterns.match import Match, Refusal, matches_of, why_not
-from ..patterns.tree import Check, GraphPattern
+from ..patterns.tree import Check, GraphPattern, walk
 from .options import CodegenOption, declared_options, option_values
 from .pricing import seconds_of
 from .steps import Steps, steps_of
 
 C = TypeVar("C", bound="type[Codegen]")
 #: Members of Codegen that others call, and that are not there to be given.
-_HELPERS = frozenset({"functions", "steps", "composites", "name"})
+_HELPERS = frozenset({"functions", "steps", "composites", "operators", "name"})
 #: From what on words are taken for one that is misspelt: a letter of four, two that have changed places.
 _ALIKE = 0.75
 
@@ -175,6 +175,13 @@ class Codegen(ExternalRuntime):
             Composite(row.name, row.pattern if row.check is None else row.pattern.where(row.check), row.beside)
             for row in rows
         ]
+
+    @classmethod
+    def operators(cls) -> frozenset[str]:
+        """What its patterns name, anywhere in them."""
+        patterns = [PatternRow(*row).pattern for row in cls.patterns]
+        heads = (head for pattern in patterns for each in walk(pattern) for head in each.heads or ())
+        return frozenset(name for head in heads for name in head.names)
 
 
 def register_codegen(name: str) -> Callable[[C], C]:
