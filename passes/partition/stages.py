@@ -86,11 +86,8 @@ def _keeping(stage: Stage, kept: Collection[str]) -> Stage:
 
     def told(each: str | Pass) -> str | Pass:
         name, _, given = str(each).partition("{")
-        return (
-            each
-            if name not in options
-            else f"{name}{{{' '.join(filter(None, (given.removesuffix('}'), options[name])))}}}"
-        )
+        more = [text for text in (given.removesuffix("}"), options.get(name)) if text]
+        return f"{name}{{{' '.join(more)}}}" if name in options else each
 
     return replace(stage, passes=tuple(map(told, stage.passes)))
 
