@@ -8,23 +8,65 @@ from ..bindings.diagnostics import Diagnostic, locate
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, string_value
 from ..bindings.navigation import body_of, innermost, operations_of, symbol_name
+from ..dialects.core.infos import bit_width
 from ..support.errors import RelaxError
-from .numbers import Number, on_each_element, operation
+from .arithmetic import result_of
+from .numbers import Number, as_i64, as_index, on_each_element, operation
+
+#: Of a declaration that tir.call_extern needs: the function may be one of a library that the target names.
+EXTERN = "relax.c_function"
 
 
 def extern_call(op: OpView) -> list[Value] | Decline:
-    """What tir.call_extern and tir.call_pure_extern are: a call of a function that the module declares."""
+    """What tir.call_extern and tir.call_pure_extern are: a call of a function that the module declares. A buffer is
+    passed as a pointer to its first element and the strides of all dimensions but the last, in elements, as int64_t.
+    """
     called = op.operation
-    operands = list(called.operands)
-    for value in operands:
-        if isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
-            return Decline(f"a {value.type} is no C type: pass a pointer (memref.extract_aligned_pointer_as_index)")
+    refused = next(filter(None, map(_refuse_buffer, called.operands)), None)
+    if refused is not None:
+        return Decline(refused)
+    operands = [each for value in called.operands for each in _as_c(value)]
     types = [result.type for result in called.results]
     name = string_value(called.attributes["func"])
     _declare(called, name, ir.FunctionType.get([value.type for value in operands], types))
     callee = ir.FlatSymbolRefAttr.get(name)
     call = ir.Operation.create("func.call", results=types, operands=operands, attributes={"callee": callee})
     return list(call.results)
+
+
+def _refuse_buffer(value: Value) -> str | None:
+    """Why C cannot be given a buffer; None where it can, and for what is none."""
+    if isinstance(value.type, ir.UnrankedMemRefType):
+        return f"a {value.type} is no C type: its rank is not known"
+    if not isinstance(value.type, ir.MemRefType):
+        return None
+    strides, _ = value.type.get_strides_and_offset()
+    if bit_width(str(value.type.element_type)) % 8:
+        return f"elements of {value.type.element_type} have no address"
+    if strides and strides[-1] != 1:
+        told = "unknown" if strides[-1] == ir.ShapedType.get_dynamic_stride_or_offset() else strides[-1]
+        return (
+            f"a C function is given buffers whose last dimension lies side by side, this one's has the stride {told}: "
+            "have its part copied before (sch.cache_read)"
+        )
+    return None
+
+
+def _as_c(value: Value) -> list[Value]:
+    """A scalar as it is; a buffer as C is given it."""
+    if not isinstance(value.type, ir.MemRefType):
+        return [value]
+    index, rank, type_ = ir.IndexType.get(), value.type.rank, value.type
+    base = ir.MemRefType.get([], type_.element_type, memory_space=type_.memory_space)
+    told = ir.Operation.create(
+        "memref.extract_strided_metadata", results=[base, *[index] * (1 + 2 * rank)], operands=[value]
+    )
+    _, offset, *_ = told.results
+    strides = list(told.results)[2 + rank : 1 + 2 * rank]
+    start = result_of("memref.extract_aligned_pointer_as_index", [value], index)
+    element_bytes = bit_width(str(type_.element_type)) // 8
+    address = as_index(start) + as_index(offset) * element_bytes
+    return [as_i64(address), *map(as_i64, strides)]
 
 
 def call_on_floats(function: str, operands: list[Number]) -> Number:
@@ -42,6 +84,7 @@ def _declare(operation: Operation, name: str, function_type: Type) -> None:
             "sym_name": ir.StringAttr.get(name),
             "function_type": ir.TypeAttr.get(function_type),
             "sym_visibility": ir.StringAttr.get("private"),
+            EXTERN: ir.UnitAttr.get(),
         }
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)

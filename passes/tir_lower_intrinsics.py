@@ -53,6 +53,10 @@ class LowerIntrinsics(Pass):
             for function in functions:
                 conversion.run(function)
 
+    def lower(self, function: Operation) -> None:
+        """Those of one function."""
+        self._conversion(text_in(function, TARGET, self.target)).run(function)
+
     def _is_elsewhere(self, operation: Operation) -> bool:
         return operation.name == "func.func" and text_in(operation, TARGET, self.target) != self.target
 

@@ -25,6 +25,7 @@ from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
+from .libraries import load_libraries
 from .rows import Rows
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
@@ -104,8 +105,9 @@ class Executable:
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
-        functions, is_later = dict(self._artifact.functions), self._module is None
-        return _unpickled, (artifact_bytes(self._artifact), is_later, functions, self.device, self._graphs)
+        artifact, is_later = self._artifact, self._module is None
+        told = dict(artifact.functions), self.device, self._graphs, artifact.folder
+        return _unpickled, (artifact_bytes(artifact), is_later, *told)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -251,8 +253,9 @@ def _unpickled(
     functions: Mapping[str, Callable[..., Any]],
     device: str | None = None,
     graphs: bool | None = None,
+    folder: str = "",
 ) -> Executable:
-    artifact = replace(parse_artifact(memoryview(data)), functions=functions)
+    artifact = replace(parse_artifact(memoryview(data)), functions=functions, folder=folder)
     return Executable(artifact, load_later=load_later, device=device, graphs=graphs)
 
 
@@ -313,6 +316,7 @@ def _load(
     check_architecture(artifact.triple)
     check_features(artifact.features)
     parts = runtimes_of(artifact.externals)
+    load_libraries(artifact.libraries, artifact.folder)
     module = _load_objects(artifact.objects, artifact)
     if artifact.pool is not None:
         _set_threads(module, artifact, artifact.pool, limit)

@@ -370,8 +370,8 @@ def _prim_funcs_of(module: Any) -> dict[str, Operation]:
 # ---- at a PrimFunc ----
 
 
-def apply_schedule(function: Operation, *, has_threads: bool = False) -> None:
-    """Has a PrimFunc run as its schedule says, over memory: another operation takes its place. `has_threads`: bound
+def apply_schedule(function: Operation, *, has_threads: bool = False) -> Operation:
+    """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
     loops are kernels."""
     schedule, name = Schedule(function), symbol_name(function)
     tree, scratch = schedule._tree(name), schedule._reads[name]
@@ -387,4 +387,6 @@ def apply_schedule(function: Operation, *, has_threads: bool = False) -> None:
             if symbol_name(op) == name or op.name == "memref.global":
                 op.detach_from_parent()
                 ir.InsertionPoint(function).insert(op)
+    made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
+    return made

@@ -62,6 +62,8 @@ class Target:
     host: str | None = None
     #: How code is made for it. Absent: as for its host.
     backend: type[Backend] | None = None
+    #: C libraries that its programs call (tir.call_extern), by name or path: loaded with a program, before its code.
+    libraries: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         after = {"after": self.parents, "rules after": self.rules, "schedules after": self.schedules}
@@ -94,7 +96,7 @@ def register_target(target: Target) -> Target:
 
 
 def _check(target: Target) -> None:
-    for field in ("parents", "legal", "rule_modules", "schedule_modules", "rules", "schedules"):
+    for field in ("parents", "legal", "rule_modules", "schedule_modules", "rules", "schedules", "libraries"):
         names = getattr(target, field)
         if names is not None and (isinstance(names, str) or not all(isinstance(name, str) for name in names)):
             raise RelaxError(f"target '{target.name}': {field}={names!r}: expected names, like ('llvm',)")
@@ -182,6 +184,12 @@ def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[st
 def _with_default(chain: dict[str, Target]) -> list[Target]:
     default = chain.pop(DEFAULT, None) or find_target(DEFAULT)
     return [*chain.values(), default]
+
+
+def libraries_of(name: str) -> tuple[str, ...]:
+    """The C libraries that programs for a target call: its own, and of those whose rules, schedules and host it has."""
+    chains = (*rules_chain(name), *schedules_chain(name), *host_chain(name))
+    return tuple(dict.fromkeys(library for target in chains for library in target.libraries))
 
 
 def legal_operators(name: str) -> list[str]:
