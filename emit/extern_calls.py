@@ -56,17 +56,24 @@ def _as_c(value: Value) -> list[Value]:
     """A scalar as it is; a buffer as C is given it."""
     if not isinstance(value.type, ir.MemRefType):
         return [value]
-    index, rank, type_ = ir.IndexType.get(), value.type.rank, value.type
+    rank = value.type.rank
+    strides = list(_metadata(value).results)[2 + rank : 1 + 2 * rank]
+    return [address_of(value), *map(as_i64, strides)]
+
+
+def address_of(memref: Value) -> Value:
+    """Of a buffer's first element, as a number of 64 bits."""
+    start = result_of("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get())
+    offset = as_index(_metadata(memref).results[1])
+    return as_i64(as_index(start) + offset * (bit_width(str(memref.type.element_type)) // 8))
+
+
+def _metadata(memref: Value) -> Operation:
+    """The buffer, its offset, its sizes, its strides."""
+    type_, index = memref.type, ir.IndexType.get()
     base = ir.MemRefType.get([], type_.element_type, memory_space=type_.memory_space)
-    told = ir.Operation.create(
-        "memref.extract_strided_metadata", results=[base, *[index] * (1 + 2 * rank)], operands=[value]
-    )
-    _, offset, *_ = told.results
-    strides = list(told.results)[2 + rank : 1 + 2 * rank]
-    start = result_of("memref.extract_aligned_pointer_as_index", [value], index)
-    element_bytes = bit_width(str(type_.element_type)) // 8
-    address = as_index(start) + as_index(offset) * element_bytes
-    return [as_i64(address), *map(as_i64, strides)]
+    results = [base, *[index] * (1 + 2 * type_.rank)]
+    return ir.Operation.create("memref.extract_strided_metadata", results=results, operands=[memref])
 
 
 def call_on_floats(function: str, operands: list[Number]) -> Number:

@@ -31,6 +31,7 @@ from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .kernels import KernelWriter
+from .reading import Read
 from .show import show_tree
 from .size import MOST_OPERATIONS, code_size
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
@@ -309,6 +310,11 @@ class Schedule:
             return [block.name for block in self._tree(function).blocks()]
         except RelaxError:  # it has none that could be scheduled
             return []
+
+    def read_of(self, function: str) -> tuple[Read, Tree]:
+        """A PrimFunc as it was read, and its loops as they stand."""
+        tree = self._tree(function)
+        return self._reads[function].read, tree
 
     def _tree(self, function: str) -> Tree:
         if function not in self._trees:

@@ -108,8 +108,8 @@ def _problem(drawn: Any, wanted: Sequence[Any], codegen: str, level: int, journa
             if not off.max(initial=0) <= each.tolerance:
                 count = numpy.count_nonzero(~(off <= each.tolerance))
                 return f"{count} of {off.size} elements are off, by {off.max():.4g}, more than {each.tolerance:.4g}"
-    except rx.RelaxError as error:
-        return f"RelaxError: {error}"
+    except (rx.RelaxError, rx.runtime.ArtifactError) as error:
+        return f"{type(error).__name__}: {error}"
     return ""
 
 
