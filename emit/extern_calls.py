@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from ..bindings.conversion import Decline
 from ..bindings.diagnostics import Diagnostic, locate
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, string_value
 from ..bindings.navigation import body_of, innermost, operations_of, symbol_name
+from ..bindings.rewriting import located_error
 from ..dialects.core.infos import bit_width
 from ..support.errors import RelaxError
 from .arithmetic import result_of
@@ -17,17 +17,17 @@ from .numbers import Number, as_i64, as_index, on_each_element, operation
 EXTERN = "relax.c_function"
 
 
-def extern_call(op: OpView) -> list[Value] | Decline:
+def extern_call(op: OpView) -> list[Value]:
     """What tir.call_extern and tir.call_pure_extern are: a call of a function that the module declares. A buffer is
     passed as a pointer to its first element and the strides of all dimensions but the last, in elements, as int64_t.
     """
     called = op.operation
+    name = string_value(called.attributes["func"])
     refused = next(filter(None, map(_refuse_buffer, called.operands)), None)
     if refused is not None:
-        return Decline(refused)
+        raise located_error(f"C function '{name}': {refused}", called.location)
     operands = [each for value in called.operands for each in _as_c(value)]
     types = [result.type for result in called.results]
-    name = string_value(called.attributes["func"])
     _declare(called, name, ir.FunctionType.get([value.type for value in operands], types))
     callee = ir.FlatSymbolRefAttr.get(name)
     call = ir.Operation.create("func.call", results=types, operands=operands, attributes={"callee": callee})
@@ -35,7 +35,7 @@ def extern_call(op: OpView) -> list[Value] | Decline:
 
 
 def _refuse_buffer(value: Value) -> str | None:
-    """Why C cannot be given a buffer; None where it can, and for what is none."""
+    """Why C cannot be given a buffer; None where it can, and for what is no buffer."""
     if isinstance(value.type, ir.UnrankedMemRefType):
         return f"a {value.type} is no C type: its rank is not known"
     if not isinstance(value.type, ir.MemRefType):
@@ -46,7 +46,7 @@ def _refuse_buffer(value: Value) -> str | None:
     if strides and strides[-1] != 1:
         told = "unknown" if strides[-1] == ir.ShapedType.get_dynamic_stride_or_offset() else strides[-1]
         return (
-            f"a C function is given buffers whose last dimension lies side by side, this one's has the stride {told}: "
+            f"it is given buffers whose last dimension lies side by side, that of {value.type} has the stride {told}: "
             "have its part copied before (sch.cache_read)"
         )
     return None
