@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ...dialects.core.dialect import all_ops
 from ...passes.core.options import option_name, split_options
 from ...passes.core.stages import Stages
-from ...support.errors import RelaxError
-from ...support.plugins import load_plugins
+from ...support.errors import RelaxError, blaming
+from ...support.plugins import leave_out, load_plugins
 from ...support.suggest import suggest
 from .backend import Backend, ChosenTarget, check_backend
 
@@ -200,19 +200,34 @@ def legal_operators(name: str) -> list[str]:
 
 
 def load_rules(targets: Iterable[Target]) -> None:
-    """Imports the modules that register these targets' rules."""
-    _import_once(module for target in targets for module in target.rule_modules)
+    """Imports the modules that register these targets' rules. Raises RelaxError where that fails."""
+    for target in targets:
+        _import_once(target, target.rule_modules, "rule_modules")
+
+
+def load_rules_for(operators: Iterable[str]) -> None:
+    """Imports what may have rules for operators that a target has none for: what packages announce for their dialects,
+    then the modules of all targets' rules, as there may be default ones among them."""
+    for dialect in sorted({name.partition(".")[0] for name in operators}):
+        load_plugins("rules", dialect)
+    for target in all_targets():
+        try:
+            load_rules([target])
+        except RelaxError as error:
+            leave_out(f"target.{target.name}", error)
 
 
 def load_schedules(targets: Iterable[Target]) -> None:
-    """Imports the modules that register these targets' schedules."""
-    _import_once(module for target in targets for module in target.schedule_modules)
+    """Imports the modules that register these targets' schedules. Raises RelaxError where that fails."""
+    for target in targets:
+        _import_once(target, target.schedule_modules, "schedule_modules")
 
 
-def _import_once(modules: Iterable[str]) -> None:
+def _import_once(target: Target, modules: Iterable[str], field: str) -> None:
     for module in modules:
         if module not in _loaded_modules:
-            importlib.import_module(module)
+            with blaming(f"target '{target.name}', {field}: {module}"):
+                importlib.import_module(module)
             _loaded_modules.add(module)
 
 
