@@ -32,8 +32,6 @@ class KernelModule(Protocol):
     @property
     def operation(self) -> OperationBase: ...
 
-    def bytecode(self) -> bytes: ...
-
 
 Kernel = str | KernelModule | Callable[..., None]
 
@@ -57,13 +55,23 @@ def kernel_symbol(
     kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], known: dict[Any, str], module: Operation
 ) -> str:
     """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
-    # Text and modules say themselves which types they take; equal ones are one.
-    is_module = hasattr(kernel, "bytecode")
-    key: Any = (kernel, *map(str, inputs), "->", *map(str, outputs))
-    key = kernel.bytecode() if is_module else kernel if isinstance(kernel, str) else key
+    # Text says itself which types it takes; equal ones are one.
+    held = _Copied(_text_of(kernel)) if hasattr(kernel, "operation") else kernel
+    key = held if isinstance(held, str) else (held, *map(str, inputs), "->", *map(str, outputs))
     if key not in known:
-        known[key] = _add(kernel, inputs, outputs, module)
+        known[key] = _add(held, inputs, outputs, module)
     return known[key]
+
+
+class _Copied(str):
+    """The text of a module, which is valid, with its places and large constants."""
+
+
+def _text_of(kernel: KernelModule) -> str:
+    count = len(prim_funcs_in(kernel.operation))
+    if count != 1:
+        raise RelaxError(f"a module that is called has one PrimFunc, this one has {counted(count, 'PrimFunc')}")
+    return kernel.operation.get_asm(enable_debug_info=True)
 
 
 def _type(item: Any, context: Context) -> Type:
@@ -88,10 +96,12 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
     load_dialects(module.context, _DIALECTS)
     symbols = ir.SymbolTable(module)
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        if isinstance(kernel, str) or hasattr(kernel, "bytecode"):
-            added = _parsed(kernel, module.context) if isinstance(kernel, str) else _copied(kernel, module.context)
+        if isinstance(kernel, str):
+            is_copied = isinstance(kernel, _Copied)
+            added = _copied(kernel, module.context) if is_copied else _parsed(kernel, module.context)
             name = fresh_name(string_value(added.attributes["sym_name"]), symbols)
-            ir.InsertionPoint.current.insert(added)
+            if not is_copied:
+                ir.InsertionPoint.current.insert(added)
             added.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
             return name
         if not callable(kernel):
@@ -117,15 +127,12 @@ def _parsed(text: str, context: Context) -> OpView:
     return ir.Operation.parse(str(functions[0]), context=context)
 
 
-def _copied(kernel: KernelModule, context: Context) -> Operation:
-    """The one PrimFunc of a module, which is of another context."""
-    count = len(prim_funcs_in(kernel.operation))
-    if count != 1:
-        raise RelaxError(f"a module that is called has one PrimFunc, this one has {counted(count, 'PrimFunc')}")
-    module = ir.Module.parse(kernel.bytecode(), context=context)
+def _copied(text: str, context: Context) -> OpView:
+    """The one PrimFunc of a module's text, put here."""
+    module = ir.Module.parse(text, context=context)
     (function,) = prim_funcs_in(module.operation)
     function.attributes["sym_visibility"] = ir.StringAttr.get("private", context)
-    return function.detach_from_parent()
+    return function.clone()
 
 
 def _memref(type_: Type) -> Type:

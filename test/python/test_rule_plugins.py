@@ -103,7 +103,7 @@ def test_rules_of_intrinsics_are_found_where_no_operator_asks(tmp_path: Path) ->
         'acme.op("sextuple", "x", infer=lambda call: call.x, doc="6 x.")',
         '@rx.register_legalize("acme.sextuple")',
         "def sextuple(op, operands, builder):",
-        "    return builder.elementwise(lambda x: acme.thrice(x) * 2.0)",
+        "    return builder.elementwise(lambda x: rx.number(acme.thrice(x)) * 2.0)",
     ])  # fmt: skip
     done = compiled(tmp_path, "acme.sextuple(*f)", own)
     assert (done.returncode, done.stdout) == (0, "[6. 6. 6. 6.]\n"), done.stderr

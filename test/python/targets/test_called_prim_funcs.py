@@ -67,7 +67,7 @@ def operator(name: str, kernel: Any, operands: str = "x", results: int = 1) -> A
 
     @rx.register_legalize(f"called.{name}")
     def rule(op: Any, operands: Any, builder: Any) -> Any:
-        return builder.call_tir(kernel() if callable(kernel) and not hasattr(kernel, "bytecode") else kernel)
+        return builder.call_tir(kernel() if callable(kernel) and not hasattr(kernel, "operation") else kernel)
 
     return made
 
@@ -142,41 +142,35 @@ converted.names = []  # type: ignore[attr-defined]
 @pytest.mark.parametrize("name", CASES)
 def test_converters_call_them(name: str) -> None:
     kernel, expected = CASES[name]
-    main = rx.compile(converted(kernel if hasattr(kernel, "bytecode") else kernel()))["main"]
+    main = rx.compile(converted(kernel if hasattr(kernel, "operation") else kernel()))["main"]
     x = numbers(3, 16)
     numpy.testing.assert_allclose(numpy.from_dlpack(main(x)), expected(x), rtol=1e-5, atol=1e-5)
 
 
-def test_large_constants_come_along() -> None:
+TEXT = """
+func.func private @table(%x: tensor<8x2xf32>, %y: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {tir.prim_func} {
+  %c = arith.constant dense_resource<held> : tensor<8x2xf32>
+  %0 = linalg.add ins(%x, %c : tensor<8x2xf32>, tensor<8x2xf32>) outs(%y : tensor<8x2xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}
+"""
+
+
+def test_constants_come_along() -> None:
     """They are not in the text of a function, but beside it."""
-    table = numbers(40, 16)
-    text = str(
-        rx.Module.parse(f"""
-func.func private @table(%x: tensor<40x16xf32>, %y: tensor<40x16xf32>) -> tensor<40x16xf32> attributes {{tir.prim_func}} {{
-  %c = arith.constant dense_resource<held> : tensor<40x16xf32>
-  %0 = linalg.add ins(%x, %c : tensor<40x16xf32>, tensor<40x16xf32>) outs(%y : tensor<40x16xf32>) -> tensor<40x16xf32>
-  return %0 : tensor<40x16xf32>
-}}
-{{-# dialect_resources: {{ builtin: {{ held: "0x40000000{table.tobytes().hex()}" }} }} #-}}
-""")
-    )
-    added = operator("added", rx.Module.parse(text))
-    main = rx.compile(program(added, rx.tensor((40, 16))))["main"]
+    table = numbers(8, 2)
+    resources = f'{{-# dialect_resources: {{ builtin: {{ held: "0x40000000{table.tobytes().hex()}" }} }} #-}}'
+    added = operator("added", rx.Module.parse(TEXT + resources))
+    main = rx.compile(program(added, rx.tensor((8, 2))))["main"]
     numpy.testing.assert_allclose(numpy.from_dlpack(main(table)), 2 * table, rtol=1e-6)
 
 
 def test_what_is_called_in_vain() -> None:
-    two = rx.Module.parse(f"{tripled.operation.regions[0].blocks[0].operations[0]}".replace("@tripled", "@one"))
-    rx_two = rx.Module.parse(
-        str(two).replace("module {", "module {\n" + str(two).strip()[8:-1].replace("@one", "@two"))
+    two = rx.Module.parse("\n".join(TEXT.replace("@table", f"@{name}") for name in ("one", "two")))
+    many, none = "this one has 2 PrimFuncs", "this one has 0 PrimFuncs"
+    kinds = (
+        r"a PrimFunc is MLIR text, a module of one \(@T.prim_func, te.create_prim_func\) or a Python function, got int"
     )
-    for kernel, message in (
-        (rx_two, "a module that is called has one PrimFunc, this one has 2 PrimFuncs"),
-        (program(lambda x: x, rx.tensor((2,))), "a module that is called has one PrimFunc, this one has 0 PrimFuncs"),
-        (
-            3,
-            r"a PrimFunc is MLIR text, a module of one \(@T.prim_func, te.create_prim_func\) or a Python function, got int",
-        ),
-    ):
+    for kernel, message in ((two, many), (program(lambda x: x, rx.tensor((2,))), none), (3, kinds)):
         with pytest.raises(rx.RelaxError, match=message):
             converted(kernel)
