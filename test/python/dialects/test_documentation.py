@@ -120,7 +120,7 @@ def test_operators_that_a_dialects_own_members_would_hide(name: str) -> None:
     with pytest.raises(rx.RelaxError, match=message) as told:
         acme.op(name, "x", infer=lambda call: call.x, doc="Hidden.")
     assert name not in acme.ops
-    advised = re.search("'(.*)' for instance", str(told.value))[1]
+    advised = re.findall(r"'([\w.]+)' for instance", str(told.value))[0]
     for free in (advised, f"nn.{name}"):
         made = acme.op(free, "x", infer=lambda call: call.x, doc="Not hidden.")
         assert functools.reduce(getattr, free.split("."), acme) is made
