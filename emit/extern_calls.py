@@ -9,12 +9,10 @@ from ..bindings.mlir import ir, string_value
 from ..bindings.navigation import body_of, innermost, operations_of, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.infos import bit_width
+from ..dialects.relax.function_attributes import C_FUNCTION
 from ..support.errors import RelaxError
 from .arithmetic import result_of
 from .numbers import Number, as_i64, as_index, on_each_element, operation
-
-#: Of a declaration that tir.call_extern needs: the function may be one of a library that the target names.
-EXTERN = "relax.c_function"
 
 
 def extern_call(op: OpView) -> list[Value]:
@@ -91,7 +89,7 @@ def _declare(operation: Operation, name: str, function_type: Type) -> None:
             "sym_name": ir.StringAttr.get(name),
             "function_type": ir.TypeAttr.get(function_type),
             "sym_visibility": ir.StringAttr.get("private"),
-            EXTERN: ir.UnitAttr.get(),
+            C_FUNCTION: ir.UnitAttr.get(),
         }
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)

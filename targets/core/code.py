@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ...bindings.navigation import operations_of, symbol_name
-from ...emit.extern_calls import EXTERN
+from ...dialects.relax.function_attributes import C_FUNCTION
 from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
 from ...support.collector import uncollected
@@ -95,7 +95,7 @@ def _libraries(module: Module, target: ChosenTarget) -> Libraries:
     it calls none."""
     from ...runtime.libraries import Libraries
 
-    declared = [op for op in operations_of(module.body) if EXTERN in op.attributes]
+    declared = [op for op in operations_of(module.body) if C_FUNCTION in op.attributes]
     called = tuple(sorted(symbol_name(op) for op in declared))
     return Libraries(libraries_of(target.name), called) if called else Libraries()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The fuzzer of QDQ models: a short run with a fixed seed, and that it finds what is wrong (`make fuzz` runs longer)."""
+"""The fuzzer of QDQ models: a short run by a fixed seed, and that it finds what is wrong (`make fuzz` runs longer)."""
 
 from __future__ import annotations
 
