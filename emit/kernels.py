@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..bindings.context import load_dialects
-from ..bindings.ir import Context, Operation, OperationBase, OpView, Type, Value
+from ..bindings.ir import Context, Operation, OpView, Type, Value
 from ..bindings.mlir import as_list, ir, is_several, parse_type, string_value
 from ..bindings.navigation import innermost, operations_in
 from ..dialects.core.codec import decode, encode
@@ -30,7 +30,7 @@ class KernelModule(Protocol):
     """An rx.Module with one PrimFunc."""
 
     @property
-    def operation(self) -> OperationBase: ...
+    def operation(self) -> Operation: ...
 
 
 Kernel = str | KernelModule | Callable[..., None]

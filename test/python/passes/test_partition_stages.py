@@ -16,6 +16,7 @@ from relax_mlir.passes.mixed_precision.stages import with_precision
 from relax_mlir.passes.partition.codegen import all_codegens
 from relax_mlir.passes.partition.stages import with_partition
 from relax_mlir.passes.patterns.tree import GraphPattern
+from relax_mlir.runtime.external.dnnl.description import from_bytes
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -138,6 +139,27 @@ def test_what_each_codegen_takes_does_not_depend_on_the_level(name: str, model: 
 def test_all_of_a_quantized_model_is_taken(name: str) -> None:
     assert sum(taken(layers(), name, 2).values()) == 14
     assert sum(taken(images(), name, 2).values()) == 8
+
+
+@pytest.mark.parametrize("name", ["cublas", "cudnn", "tensorrt", "example_npu"])
+def test_libraries_of_real_numbers_leave_products_of_quantized_ones(name: str) -> None:
+    """The target has integers for them."""
+    for model in (layers, images):
+        for level in range(4):
+            words = " ".join(taken(model(), name, level))
+            assert not any(word in words for word in ("matmul", "conv", "transposed", "dense")), words
+    assert any(taken(real_products_of_quantized_weights(), name, 2)) is (name != "cudnn")
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_dnnl_multiplies_bytes(level: int) -> None:
+    """Whatever the patterns are called that products have been matched by."""
+    for model, kind, count in ((layers, "matmul", 2), (images, "convolution", 1)):
+        program = rx.compile(model(), partition=["dnnl"], opt_level=level, partition_elsewhere=True)
+        (external,) = program._artifact.externals
+        part, _ = from_bytes(external.data)
+        products = [step for function in part.functions for step in function.steps if step.kind == kind]
+        assert len(products) == count and all({"src", "weights"} <= step.quantized.keys() for step in products)
 
 
 def test_dnnl_takes_what_attention_is_made_of() -> None:
