@@ -39,8 +39,8 @@ def _refuse_buffer(value: Value) -> str | None:
     if not isinstance(value.type, ir.MemRefType):
         return None
     strides, _ = value.type.get_strides_and_offset()
-    if bit_width(str(value.type.element_type)) % 8:
-        return f"elements of {value.type.element_type} have no address"
+    if not _element_bytes(value):
+        return f"elements of {value.type.element_type} are no bytes"
     if strides and strides[-1] != 1:
         told = "unknown" if strides[-1] == ir.ShapedType.get_dynamic_stride_or_offset() else strides[-1]
         return (
@@ -63,7 +63,15 @@ def address_of(memref: Value) -> Value:
     """Of a buffer's first element, as a number of 64 bits."""
     start = result_of("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get())
     offset = as_index(_metadata(memref).results[1])
-    return as_i64(as_index(start) + offset * (bit_width(str(memref.type.element_type)) // 8))
+    return as_i64(as_index(start) + offset * _element_bytes(memref))
+
+
+def _element_bytes(memref: Value) -> int:
+    """0 where elements are parts of bytes. Truth values have one each."""
+    element = memref.type.element_type
+    is_number = isinstance(element, (ir.FloatType, ir.IntegerType, ir.IndexType))
+    bits = bit_width(str(element)) if is_number else 0
+    return 1 if bits == 1 else 0 if bits % 8 else bits // 8
 
 
 def _metadata(memref: Value) -> Operation:

@@ -19,12 +19,14 @@ def with_precision(stages: Stages, precision: str) -> Stages:
         known = ", ".join(PRECISIONS)
         raise RelaxError(f"precision '{precision}': expected one of {known}{suggest(precision, PRECISIONS)}")
     dtype = PRECISIONS[precision]
+    if not dtype:
+        return stages
     place = "fold" if "fold" in stages.names else "legalize"
     passes = [f"relax-to-mixed-precision{{dtype={dtype}}}", "relax-round-once", "relax-canonicalize"]
-    if {"partition", "integers"}.intersection(stages.names[stages.names.index(place) :]):
+    if {"partition", "integers"}.intersection(stages.between(start=place).names):
         passes = [
             f"relax-to-mixed-precision{{dtype={dtype} keep-quantized=true}}",
             "relax-round-once",
             "relax-canonicalize{keep-quantized=true}",
         ]
-    return stages.insert_before(place, "precision", passes) if dtype else stages
+    return stages.insert_before(place, "precision", passes)

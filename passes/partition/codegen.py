@@ -26,7 +26,7 @@ from .steps import Steps, steps_of
 
 C = TypeVar("C", bound="type[Codegen]")
 #: Members of Codegen that others call, and that are not there to be given.
-_HELPERS = frozenset({"functions", "steps", "composites", "operators", "name"})
+_HELPERS = frozenset({"functions", "steps", "composites", "name"})
 #: From what on words are taken for one that is misspelt: a letter of four, two that have changed places.
 _ALIKE = 0.75
 
@@ -176,13 +176,6 @@ class Codegen(ExternalRuntime):
             for row in rows
         ]
 
-    @classmethod
-    def operators(cls) -> frozenset[str]:
-        """What its patterns name, anywhere in them."""
-        patterns = [PatternRow(*row).pattern for row in cls.patterns]
-        heads = (head for pattern in patterns for each in walk(pattern) for head in each.heads or ())
-        return frozenset(name for head in heads for name in head.names)
-
 
 def register_codegen(name: str) -> Callable[[C], C]:
     """Registers a subclass of Codegen under a name; use it as a decorator."""
@@ -271,6 +264,13 @@ def _check_lowering(codegen: type[Codegen]) -> None:
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
     return cast("type[Codegen]", CODEGENS.get(name))
+
+
+def operators_of(codegen: type[Codegen]) -> frozenset[str]:
+    """What its patterns name, anywhere in them."""
+    patterns = [PatternRow(*row).pattern for row in codegen.patterns]
+    heads = (head for pattern in patterns for each in walk(pattern) for head in each.heads or ())
+    return frozenset(name for head in heads for name in head.names)
 
 
 def made_codegen(name: str) -> Codegen:

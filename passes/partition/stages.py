@@ -18,7 +18,7 @@ from ..core.stages import Stage, Stages
 from ..relax_allocate_workspace import AllocateWorkspace
 from ..relax_partition import Partition
 from ..relax_run_codegen import RunCodegen
-from .codegen import ChosenCodegen, parse_codegen
+from .codegen import ChosenCodegen, operators_of, parse_codegen
 
 #: What codegens may be asked for as: text like mynpu{cores=4}, one or several, or the pass with all its options.
 Wanted = str | Sequence[str] | Partition
@@ -52,10 +52,10 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
 
 def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[ChosenCodegen]) -> Stages:
     """With a partition of operators, before they lie as the target wants them."""
-    place = stages.names.index("layouts" if "layouts" in stages.names else "legalize")
-    names = frozenset(name for each in chosen for name in each.codegen.operators())
+    after = stages.between(start="layouts" if "layouts" in stages.names else "legalize").stages
+    names = frozenset(name for each in chosen for name in operators_of(each.codegen))
     kept = {name for each in chosen for name in each.codegen.keeps} | ({_DEQUANTIZE} & names)
-    before = stages.stages[:place]
+    before = stages.stages[: -len(after)]
     behind = [stage for stage in before if _is_for_kernels(stage, names)]
     ahead = [_keeping(stage, kept) for stage in before if stage not in behind]
     # As products of whole numbers come first, before what they leave is made simple.
@@ -63,7 +63,7 @@ def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[C
     simplify, fold = (_again(before, name) for name in (_SIMPLIFY, _FOLD))
     others = [stage for stage in behind if stage not in integers]
     rest = [*integers, *(simplify if behind else []), *others, *fold]
-    return replace(stages, stages=(*ahead, Stage("partition", passes), *rest, *stages.stages[place:]))
+    return replace(stages, stages=(*ahead, Stage("partition", passes), *rest, *after))
 
 
 def _is_for_kernels(stage: Stage, names: frozenset[str]) -> bool:

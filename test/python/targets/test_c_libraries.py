@@ -42,6 +42,7 @@ void acme_scale(const float *x, int64_t sx0, int64_t sx1, double by, float *y, i
       for (int k = 0; k < 4; ++k)
         y[i * sy0 + j * sy1 + k] = (float)(by * x[i * sx0 + j * sx1 + k]);
 }
+void acme_not(const _Bool *x, _Bool *y) { for (int i = 0; i < 8; ++i) y[i] = !x[i]; }
 void acme_bytes(const int8_t *x, int8_t *y) { for (int i = 0; i < 8; ++i) y[i] = (int8_t)(x[i] + i); }
 void acme_flat(const float *x, int64_t count, float *y) { for (int64_t i = 0; i < count; ++i) y[i] = 2 * x[i]; }
 """
@@ -100,6 +101,7 @@ def target(intrin: str, *libraries: str) -> str:
         sch.reorder(*loops[::2], *loops[1::2])
         sch.decompose_reduction(block, loops[4])
         sch.tensorize(loops[1], intrin)
+        sch.parallel(loops[0])
         return sch
 
     return name
@@ -158,6 +160,8 @@ def test_how_buffers_are_passed() -> None:
     numpy.testing.assert_array_equal(called("acme_scale", x.shape, "float32", "X, T.float64(0.5), Y")(x), x / 2)
     numbers = numpy.arange(-4, 4, dtype="int8")
     numpy.testing.assert_array_equal(called("acme_bytes", (8,), "int8", "X, Y")(numbers), numbers + numpy.arange(8))
+    truths = numpy.array([0, 1, 1, 0, 0, 1, 0, 1], "bool")
+    numpy.testing.assert_array_equal(called("acme_not", (8,), "bool", "X, Y")(truths), ~truths)
     matrix = numpy.random.default_rng(4).normal(size=(5, 3)).astype("float32")
     flat = called("acme_flat", (5, 3), "float32", "X.data, T.int64(15), Y.data")
     numpy.testing.assert_array_equal(flat(matrix), 2 * matrix)
