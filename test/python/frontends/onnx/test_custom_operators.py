@@ -265,7 +265,7 @@ def test_names_that_are_alike() -> None:
         (TEXT.replace("?x?xf32", "?x?xf64"), "does not fit parameter #0 of @mirror"),
         (
             3,
-            "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function, got int",
+            "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function",
         ),
         (lambda x, out: x, "the body returned"),
         (lambda x: None, "takes 1 positional argument"),
