@@ -3,28 +3,83 @@
 
 from __future__ import annotations
 
-from ..bindings.conversion import Decline
 from ..bindings.diagnostics import Diagnostic, locate
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, string_value
 from ..bindings.navigation import body_of, innermost, operations_of, symbol_name
+from ..bindings.rewriting import located_error
+from ..dialects.core.infos import bit_width
+from ..dialects.relax.function_attributes import C_FUNCTION
 from ..support.errors import RelaxError
-from .numbers import Number, on_each_element, operation
+from .arithmetic import result_of
+from .numbers import Number, as_i64, as_index, on_each_element, operation
 
 
-def extern_call(op: OpView) -> list[Value] | Decline:
-    """What tir.call_extern and tir.call_pure_extern are: a call of a function that the module declares."""
+def extern_call(op: OpView) -> list[Value]:
+    """What tir.call_extern and tir.call_pure_extern are: a call of a function that the module declares. A buffer is
+    passed as a pointer to its first element and the strides of all dimensions but the last, in elements, as int64_t.
+    """
     called = op.operation
-    operands = list(called.operands)
-    for value in operands:
-        if isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
-            return Decline(f"a {value.type} is no C type: pass a pointer (memref.extract_aligned_pointer_as_index)")
-    types = [result.type for result in called.results]
     name = string_value(called.attributes["func"])
+    refused = next(filter(None, map(_refuse_buffer, called.operands)), None)
+    if refused is not None:
+        raise located_error(f"C function '{name}': {refused}", called.location)
+    operands = [each for value in called.operands for each in _as_c(value)]
+    types = [result.type for result in called.results]
     _declare(called, name, ir.FunctionType.get([value.type for value in operands], types))
     callee = ir.FlatSymbolRefAttr.get(name)
     call = ir.Operation.create("func.call", results=types, operands=operands, attributes={"callee": callee})
     return list(call.results)
+
+
+def _refuse_buffer(value: Value) -> str | None:
+    """Why C cannot be given a buffer; None where it can, and for what is no buffer."""
+    if isinstance(value.type, ir.UnrankedMemRefType):
+        return f"a {value.type} is no C type: its rank is not known"
+    if not isinstance(value.type, ir.MemRefType):
+        return None
+    strides, _ = value.type.get_strides_and_offset()
+    if not _element_bytes(value):
+        return f"elements of {value.type.element_type} are no bytes"
+    if strides and strides[-1] != 1:
+        told = "unknown" if strides[-1] == ir.ShapedType.get_dynamic_stride_or_offset() else strides[-1]
+        return (
+            f"it is given buffers whose last dimension lies side by side, that of {value.type} has the stride {told}: "
+            "have its part copied before (sch.cache_read)"
+        )
+    return None
+
+
+def _as_c(value: Value) -> list[Value]:
+    """A scalar as it is; a buffer as C is given it."""
+    if not isinstance(value.type, ir.MemRefType):
+        return [value]
+    rank = value.type.rank
+    strides = list(_metadata(value).results)[2 + rank : 1 + 2 * rank]
+    return [address_of(value), *map(as_i64, strides)]
+
+
+def address_of(memref: Value) -> Value:
+    """Of a buffer's first element, as a number of 64 bits."""
+    start = result_of("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get())
+    offset = as_index(_metadata(memref).results[1])
+    return as_i64(as_index(start) + offset * _element_bytes(memref))
+
+
+def _element_bytes(memref: Value) -> int:
+    """0 where elements are parts of bytes. Truth values have one each."""
+    element = memref.type.element_type
+    is_number = isinstance(element, (ir.FloatType, ir.IntegerType, ir.IndexType))
+    bits = bit_width(str(element)) if is_number else 0
+    return 1 if bits == 1 else 0 if bits % 8 else bits // 8
+
+
+def _metadata(memref: Value) -> Operation:
+    """The buffer, its offset, its sizes, its strides."""
+    type_, index = memref.type, ir.IndexType.get()
+    base = ir.MemRefType.get([], type_.element_type, memory_space=type_.memory_space)
+    results = [base, *[index] * (1 + 2 * type_.rank)]
+    return ir.Operation.create("memref.extract_strided_metadata", results=results, operands=[memref])
 
 
 def call_on_floats(function: str, operands: list[Number]) -> Number:
@@ -42,6 +97,7 @@ def _declare(operation: Operation, name: str, function_type: Type) -> None:
             "sym_name": ir.StringAttr.get(name),
             "function_type": ir.TypeAttr.get(function_type),
             "sym_visibility": ir.StringAttr.get("private"),
+            C_FUNCTION: ir.UnitAttr.get(),
         }
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, or a Python function that writes its loops.
+"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, a module of one (@T.prim_func,
+te.create_prim_func), or a Python function that writes its loops.
 
 And names that a module does not have yet, of functions and of symbols.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ..bindings.context import load_dialects
 from ..bindings.ir import Context, Operation, OpView, Type, Value
@@ -19,11 +20,20 @@ from ..dialects.core.infos import Info, TensorInfo, signless
 from ..dialects.core.symbols import SymExpr
 from ..dialects.parsing import parse_module
 from ..dialects.relax import dialect
-from ..dialects.tir.prim_func import is_prim_func, make_prim_func
+from ..dialects.tir.prim_func import is_prim_func, make_prim_func, prim_funcs_in
 from ..support.errors import RelaxError
 from ..support.names import fresh_name
+from ..support.suggest import counted
 
-Kernel = str | Callable[..., None]
+
+class KernelModule(Protocol):
+    """An rx.Module with one PrimFunc."""
+
+    @property
+    def operation(self) -> Operation: ...
+
+
+Kernel = str | KernelModule | Callable[..., None]
 
 # What rx.loops and rx.number make.
 _DIALECTS = ("arith", "memref", "scf")
@@ -45,11 +55,23 @@ def kernel_symbol(
     kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], known: dict[Any, str], module: Operation
 ) -> str:
     """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
-    # Text says itself which types it takes.
-    key = kernel if isinstance(kernel, str) else (kernel, *map(str, inputs), "->", *map(str, outputs))
+    # Text says itself which types it takes; equal ones are one.
+    held = _Copied(_text_of(kernel)) if hasattr(kernel, "operation") else kernel
+    key = held if isinstance(held, str) else (held, *map(str, inputs), "->", *map(str, outputs))
     if key not in known:
-        known[key] = _add(kernel, inputs, outputs, module)
+        known[key] = _add(held, inputs, outputs, module)
     return known[key]
+
+
+class _Copied(str):
+    """The text of a module, which is valid, with its places and large constants."""
+
+
+def _text_of(kernel: KernelModule) -> str:
+    count = len(prim_funcs_in(kernel.operation))
+    if count != 1:
+        raise RelaxError(f"a module that is called has one PrimFunc, this one has {counted(count, 'PrimFunc')}")
+    return kernel.operation.get_asm(enable_debug_info=True)
 
 
 def _type(item: Any, context: Context) -> Type:
@@ -75,13 +97,16 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
     symbols = ir.SymbolTable(module)
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         if isinstance(kernel, str):
-            added = _parsed(kernel, module.context)
+            is_copied = isinstance(kernel, _Copied)
+            added = _copied(kernel, module.context) if is_copied else _parsed(kernel, module.context)
             name = fresh_name(string_value(added.attributes["sym_name"]), symbols)
-            ir.InsertionPoint.current.insert(added)
+            if not is_copied:
+                ir.InsertionPoint.current.insert(added)
             added.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
             return name
         if not callable(kernel):
-            raise RelaxError(f"a PrimFunc is MLIR text or a Python function, got {type(kernel).__name__}")
+            what = "MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function"
+            raise RelaxError(f"a PrimFunc is {what}, got {type(kernel).__name__}")
         name = fresh_name(_NOT_IN_NAMES.sub("", getattr(kernel, "__name__", "")) or "kernel", symbols)
         make_prim_func(name, [_memref(each) for each in inputs], [_memref(each) for each in outputs], kernel)
         return name
@@ -100,6 +125,14 @@ def _parsed(text: str, context: Context) -> OpView:
             f"the text of a PrimFunc must be one func.func with the attribute tir.prim_func, found {found}"
         )
     return ir.Operation.parse(str(functions[0]), context=context)
+
+
+def _copied(text: str, context: Context) -> OpView:
+    """The one PrimFunc of a module's text, put here."""
+    module = ir.Module.parse(text, context=context)
+    (function,) = prim_funcs_in(module.operation)
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private", context)
+    return function.clone()
 
 
 def _memref(type_: Type) -> Type:

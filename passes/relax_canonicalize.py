@@ -26,6 +26,10 @@ class Canonicalize(Pass):
     fold_limit: int = 1024
     #: How often the patterns go over the IR before this counts as endless.
     max_iterations: int = 32
+    #: Operators that are left as they are, whatever is known of their operands.
+    keep: tuple[str, ...] = ()
+    #: Whether dequantized constants are left as they are, but weights of products of real numbers.
+    keep_quantized: bool = False
 
     def __post_init__(self) -> None:
         if self.fold_limit < 0:
@@ -50,10 +54,14 @@ class Canonicalize(Pass):
             shape_values,
             slicing,
         )
+        from .quantization.kept import is_of_quantized_model
+
+        def is_kept(op: Operation) -> bool:
+            return op.name in self.keep or (self.keep_quantized and is_of_quantized_model(op))
 
         return [
             *attributes.PATTERNS,
-            *folding.fold_patterns(self.fold_limit),
+            *folding.fold_patterns(self.fold_limit, is_kept),
             *identities.PATTERNS,
             *reshaping.PATTERNS,
             *slicing.PATTERNS,

@@ -8,7 +8,7 @@ for (passes/core/evaluating.py): operators are implemented once, those of other 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -27,6 +27,7 @@ from .evaluate.registry import find_evaluation
 from .fold.constant_graph import CALL_TIR, ConstantGraph, Limits
 from .fold.program import Functions, run_program
 from .legalize.rules import rules_by_op
+from .quantization.kept import is_of_quantized_model
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -55,6 +56,8 @@ class FoldConstant(Pass):
     compiled: bool = True
     #: Operators that are left as they are.
     keep: tuple[str, ...] = ()
+    #: Whether dequantized constants are left as they are, but weights of products of real numbers.
+    keep_quantized: bool = False
 
     def __post_init__(self) -> None:
         for option, least in (("most_growth", 0), ("most_spread", 0), ("small", 0)):
@@ -64,17 +67,22 @@ class FoldConstant(Pass):
 
     def run(self, op: Operation) -> None:
         limits = Limits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)
-        folding = _Folding(op, limits, evaluator() if self.compiled else None, frozenset(self.keep))
+        folding = _Folding(op, limits, evaluator() if self.compiled else None, self._is_kept)
         for _ in range(_MOST_ROUNDS):
             if folding.is_done_after_round():
                 break
+
+    def _is_kept(self, op: Operation) -> bool:
+        return op.name in self.keep or (self.keep_quantized and is_of_quantized_model(op))
 
 
 class _Folding:
     """One run of the pass."""
 
-    def __init__(self, root: Operation, limits: Limits, evaluator: Evaluator | None, kept: frozenset[str]):
-        self._root, self._limits, self._evaluator, self._kept = root, limits, evaluator, kept
+    def __init__(
+        self, root: Operation, limits: Limits, evaluator: Evaluator | None, is_kept: Callable[[Operation], bool]
+    ):
+        self._root, self._limits, self._evaluator, self._is_kept = root, limits, evaluator, is_kept
         self._functions = Functions(root, "" if evaluator is None else evaluator.target)
         #: Values that could not be computed.
         self._unknown: set[Value] = set()
@@ -97,7 +105,7 @@ class _Folding:
         return not failed
 
     def _can_compute(self, op: Operation) -> bool:
-        if op.name in self._kept or not all(map(_can_be_kept, op.results.types)):
+        if self._is_kept(op) or not all(map(_can_be_kept, op.results.types)):
             return False
         if find_evaluation(op.name) is not None:
             return True

@@ -24,6 +24,7 @@ from .core.registry import register_pass
 from .patterns.matched import Match
 from .patterns.operators import is_op
 from .patterns.tree import GraphPattern, is_const, wildcard
+from .quantization.kept import multiplies_quantized
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -42,9 +43,12 @@ class FuseDequantizeMatmul(Pass):
 
     #: Whether weights with a scale for each column, or one for all, are read as codes, too: where memory is the limit.
     columns: bool = False
+    #: Whether products with dequantized numbers are left as they are, which may be those of whole numbers.
+    keep_quantized: bool = False
 
     def run(self, op: Operation) -> None:
-        of_columns = [rule(_OF_COLUMNS, _fuse_columns)] if self.columns else []
+        product = _OF_COLUMNS.where(_is_of_real_numbers) if self.keep_quantized else _OF_COLUMNS
+        of_columns = [rule(product, _fuse_columns)] if self.columns else []
         apply_greedy(op, [rule(_OF_BLOCKS, _fuse), *of_columns], what=self.name)
 
 
@@ -76,6 +80,10 @@ def _product(numbers: GraphPattern) -> GraphPattern:
 
 
 _OF_BLOCKS, _OF_COLUMNS = _product(_NUMBERS), _product(_cast(_DEQUANTIZED))
+
+
+def _is_of_real_numbers(found: Match) -> bool:
+    return not multiplies_quantized(found.op().operation)
 
 
 def _fuse(found: Match) -> Value | None:

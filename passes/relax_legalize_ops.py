@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -12,10 +12,11 @@ from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
 from ..bindings.rewriting import Decline, blaming_at
-from ..dialects.core.dialect import all_ops, find_op, registered_dialects
+from ..dialects.core.dialect import all_ops, find_op, registered_dialects, row_of
 from ..dialects.relax.function_attributes import TARGET
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
+from ..support.plugins import plugin_problems
 from ..targets.core.backend import ChosenTarget
 from ..targets.core.registry import legal_operators, parse_target, rules_chain
 from .core.base import Pass
@@ -63,19 +64,32 @@ class LegalizeOps(Pass):
         for target, roots in by_target.items():
             is_own = target == chosen.name
             own = prim_funcs if is_own else PrimFuncs(op, target, prim_funcs)
-            conversion = self._conversion(chosen if is_own else ChosenTarget(target), own, notes)
+            needed = self._needed(operations, target)
+            conversion = self._conversion(chosen if is_own else ChosenTarget(target), own, notes, needed)
             conversion.leave_alone(_is_opaque if is_one else _is_elsewhere)
             with steps_apart(any(each.many_threads for each in rules_chain(target))):
                 for root in roots:
                     conversion.run(root, operations if is_one else None)
 
-    def _conversion(self, chosen: ChosenTarget, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Conversion:
+    def _needed(self, operations: Sequence[Operation], target: str) -> list[str]:
+        """The operators that a rule has to be found for."""
+        known = {*legal_operators(target), *self.skip_ops, *self.customize_legalize_map}
+        rows = map(row_of, {op.name: op for op in operations if op.name not in known}.values())
+        return [row.full_name for row in rows if row is not None and not row.role and row.dialect.name != "tir"]
+
+    def _conversion(
+        self,
+        chosen: ChosenTarget,
+        prim_funcs: PrimFuncs,
+        notes: LegalizationNotes | None,
+        needed: Sequence[str],
+    ) -> Conversion:
         """By the rules of a target."""
         target = chosen.name
+        rules_by_name = self._rules(target, needed)
         conversion = Conversion(
-            f"legalization for target '{target}'", advice='@rx.register_legalize("{}") registers one'
+            f"legalization for target '{target}'", advice=_advice('@rx.register_legalize("{}") registers one')
         )
-        rules_by_name = self._rules(target)
         if self.unknown == "error":
             conversion.illegal("relax", *rules_by_name)
             conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
@@ -90,13 +104,18 @@ class LegalizeOps(Pass):
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         return conversion
 
-    def _rules(self, target: str) -> dict[str, list[Rule]]:
+    def _rules(self, target: str, needed: Sequence[str]) -> dict[str, list[Rule]]:
         """For each operator the rules to try, in their order."""
-        rules = rules_by_op(target)
+        rules = rules_by_op(target, needed)
         for name, function in self.customize_legalize_map.items():
             own = Rule(name, "this run", function, getattr(function, "__module__", ""))
             rules[name] = [own, *rules.get(name, ())]
         return rules
+
+
+def _advice(text: str) -> str:
+    """With what could not be imported where rules may be."""
+    return "; ".join([text, *(each.replace("{", "{{").replace("}", "}}") for each in plugin_problems())])
 
 
 def _has_no_tensor(op: OpView) -> bool:

@@ -17,6 +17,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .mixed_precision.registry import Precision, precision_of
 from .mixed_precision.rewriting import TwoPrecisions
+from .quantization.kept import multiplies_quantized
 
 
 @register_pass
@@ -34,6 +35,8 @@ class ToMixedPrecision(Pass):
     results: Literal["low", "f32"] = "low"
     #: What stays f32: operators by their names, with or without `relax.`, and nodes of the model by theirs.
     keep: tuple[str, ...] = ()
+    #: Whether products of dequantized numbers stay f32: a stage behind makes products of whole numbers of them.
+    keep_quantized: bool = False
 
     def __post_init__(self) -> None:
         for name in self.keep:
@@ -45,6 +48,8 @@ class ToMixedPrecision(Pass):
         known: dict[OpDef, Precision] = {}
 
         def precision(operation: Operation, row: OpDef) -> Precision:
+            if self.keep_quantized and multiplies_quantized(operation):
+                return "never"
             if row not in known:
                 known[row] = "never" if row.full_name in kept else precision_of(row)
             return "never" if kept and location_name(operation.location) in kept else known[row]

@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
+from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
+from .tir_lower_intrinsics import LowerIntrinsics
 
 
 @register_pass
@@ -25,6 +27,8 @@ class TirApplySchedule(Pass):
 
     #: Whether bound loops are threads of kernels; else they run in order.
     threads: bool = False
+    #: Whose rules lower the intrinsics and calls of C functions that tensor intrinsics emit; they stay without.
+    target: str = ""
 
     def run(self, op: Operation) -> None:
         scheduled = [function for function in prim_funcs_in(op) if schedule_lines(function) is not None]
@@ -33,4 +37,6 @@ class TirApplySchedule(Pass):
         from .loops.schedule import apply_schedule  # seldom needed, and all primitives with it
 
         for function in scheduled:
-            apply_schedule(function, has_threads=self.threads)
+            made = apply_schedule(function, has_threads=self.threads)
+            if self.target:
+                LowerIntrinsics(parse_target(self.target).name).lower(made)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline, PatternFunction
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, is_several
-from ..bindings.navigation import functions_in, text_in
+from ..bindings.navigation import functions_in, operations_in, text_in
 from ..bindings.rewriting import blaming_at, made_again
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
@@ -46,24 +47,31 @@ class LowerIntrinsics(Pass):
         elsewhere: dict[str, list[Operation]] = {}
         for function in filter(self._is_elsewhere, functions_in(op)):
             elsewhere.setdefault(text_in(function, TARGET), []).append(function)
-        here = self._conversion(self.target)
+        own = set(registered_dialects()) - {"relax", "tir"}
+        names = sorted({each.name for each in operations_in(op)}) if own else []
+        needed = [name for name in names if name.partition(".")[0] in own]
+        here = self._conversion(self.target, needed)
         if elsewhere:
             here.leave_alone(self._is_elsewhere)
         here.run(op)
         for target, functions in elsewhere.items():
-            conversion = self._conversion(target)
+            conversion = self._conversion(target, needed)
             for function in functions:
                 conversion.run(function)
+
+    def lower(self, function: Operation) -> None:
+        """Those of one function."""
+        self._conversion(text_in(function, TARGET, self.target), ()).run(function)
 
     def _is_elsewhere(self, operation: Operation) -> bool:
         return operation.name == "func.func" and text_in(operation, TARGET, self.target) != self.target
 
-    def _conversion(self, target: str) -> Conversion:
-        """By the rules of a target."""
+    def _conversion(self, target: str, needed: Sequence[str]) -> Conversion:
+        """By the rules of a target, among them those of packages' own intrinsics that are needed."""
         conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
-        rules_of = intrinsic_rules_by_op(target, fast_math=self.fast_math)
+        rules_of = intrinsic_rules_by_op(target, needed, fast_math=self.fast_math)
         packages = set(registered_dialects()) - {"relax", "tir"}
         conversion.legal_if(lambda op: not is_intrinsic(op), *packages)
         conversion.legal(*legal_operators(target))

@@ -53,7 +53,7 @@ _DEFINED_IN = {
     "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
     "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
     "passes.schedule.plan": "Panel Plan",
-    "passes.loops.intrins": "register_tensor_intrin",
+    "passes.loops.tensor_intrins": "register_tensor_intrin",
     "passes.loops.schedule": "Schedule",
     "passes.primitives.registry": "register_primitive",
     "dialects.core.facts": "OpPattern",

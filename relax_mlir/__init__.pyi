@@ -66,8 +66,8 @@ from .passes.layout.registry import all_layout_rules as all_layout_rules
 from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
-from .passes.loops.intrins import register_tensor_intrin as register_tensor_intrin
 from .passes.loops.schedule import Schedule as Schedule
+from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin
 from .passes.mixed_precision.registry import register_precision as register_precision
 from .passes.partition.codegen import Codegen as Codegen
 from .passes.partition.codegen import ObjectCode as ObjectCode

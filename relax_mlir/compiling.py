@@ -128,14 +128,14 @@ def lower(
     name = parse_target(target).name
     chosen = stages_of(target, opt_level) if pipeline is None else pipeline
     _check_same_options(chosen, target)
-    if precision != "f32":
-        from .passes.mixed_precision.stages import with_precision
-
-        chosen = with_precision(chosen, precision)
     if partition:
         from .passes.partition.stages import with_partition
 
         chosen = with_partition(chosen, partition, strict=strict_partition, elsewhere=partition_elsewhere)
+    if precision != "f32":
+        from .passes.mixed_precision.stages import with_precision
+
+        chosen = with_precision(chosen, precision)
     copied = module.copy()
     check_calls(copied._owner.operation)
     if bind:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 from ..support.files import replacing
 from .errors import ArtifactError
+from .libraries import Libraries
 from .manifest import Fields, Signature, parse_signature
 
 FORMAT_VERSION = 3
@@ -139,6 +140,10 @@ class Artifact:
     pool: memoryview | None = None
     #: Kernels for other devices than the CPU.
     devices: tuple[DeviceCode, ...] = ()
+    #: What it calls of C libraries.
+    libraries: Libraries = field(default=Libraries())
+    #: Where its file is, which does not say so itself; empty where it has none.
+    folder: str = field(default="", repr=False, compare=False)
     #: What the entries say.
     signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
 
@@ -212,7 +217,7 @@ def read_artifact(
         data = _map(path, is_copy=check is not None)
         if check is not None:
             check(data)
-        return parse_artifact(data, verify_constants)
+        return replace(parse_artifact(data, verify_constants), folder=os.path.dirname(os.path.abspath(path)))
     except ArtifactError as error:
         raise ArtifactError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
 
@@ -334,6 +339,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         **({"externals": externals} if externals else {}),
         **({"devices": devices} if devices else {}),
         **({"pool": True} if artifact.pool is not None else {}),
+        **({"libraries": artifact.libraries._asdict()} if artifact.libraries.names else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
@@ -392,6 +398,7 @@ def _parse_manifest(text: bytes) -> _Parsed:
         "features": tuple(target.items("features", str)),
         "version": fields.get("relax_mlir", str),
         "calls": tuple(fields.items("calls", str)) if "calls" in content else (),
+        "libraries": _parse_libraries(fields) if "libraries" in content else Libraries(),
     }
     has_pool = "pool" in content and fields.get("pool", bool)
     if has_pool and not sizes:
@@ -404,6 +411,11 @@ def _parse_manifest(text: bytes) -> _Parsed:
     for each in fields.get("devices", list) if "devices" in content else ():
         _parse_device(each, parsed)
     return parsed
+
+
+def _parse_libraries(manifest: Fields) -> Libraries:
+    fields = Fields(manifest.get("libraries", dict), "libraries")
+    return Libraries(*(tuple(fields.items(key, str)) for key in Libraries._fields))
 
 
 def _parse_constant(content: object, parsed: _Parsed) -> None:

@@ -47,6 +47,7 @@ def _facts(artifact: Artifact) -> list[str]:
         f"{byte_text(constants)} of constants",
         *(f"{counted(count, 'part')} by {codegen}" for codegen, count in parts.items()),
         *map(_device_text, artifact.devices),
+        *(f"calls {name}" for name in artifact.libraries.names),
     ]
 
 

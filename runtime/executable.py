@@ -26,6 +26,7 @@ from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
+from .libraries import load_libraries
 from .rows import Rows
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
@@ -262,7 +263,7 @@ class _Program(NamedTuple):
     def pickled(self, load_later: bool) -> tuple[Any, ...]:
         """The arguments of _unpickled."""
         functions = dict(self.artifact.functions)
-        return artifact_bytes(self.artifact), load_later, functions, self.device, self.graphs
+        return artifact_bytes(self.artifact), load_later, functions, self.device, self.graphs, self.artifact.folder
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         return _unpickled, self.pickled(False)
@@ -278,8 +279,9 @@ def _unpickled(
     functions: Mapping[str, Callable[..., Any]],
     device: str | None = None,
     graphs: bool | None = None,
+    folder: str = "",
 ) -> Executable:
-    artifact = replace(parse_artifact(memoryview(data)), functions=functions)
+    artifact = replace(parse_artifact(memoryview(data)), functions=functions, folder=folder)
     return Executable(artifact, load_later=load_later, device=device, graphs=graphs)
 
 
@@ -340,6 +342,7 @@ def _load(
     check_architecture(artifact.triple)
     check_features(artifact.features)
     parts = runtimes_of(artifact.externals)
+    load_libraries(artifact.libraries, artifact.folder)
     module = _load_objects(artifact.objects, artifact)
     if artifact.pool is not None:
         _set_threads(module, artifact, artifact.pool, limit)

@@ -9,6 +9,8 @@ In the other package's pyproject.toml:
     "target.mynpu" = "mynpu.target"         # a target
     "codegen.mynpu" = "mynpu.codegen"       # an external codegen, with what runs its code
     "runtime.mynpu" = "mynpu.runtime"       # what runs its code, where that does not need the codegen
+    "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, of all targets
+    "onnx.com.acme" = "mynpu.converters"    # converters of ONNX's operators of the domain com.acme
 
 The name says what kind of thing the module registers, and its name; importing the module registers it.
 """
@@ -22,7 +24,7 @@ import sys
 from .errors import RelaxError, told
 
 GROUP = "relax_mlir.plugins"
-KINDS = ("dialect", "pass", "target", "codegen", "runtime")
+KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx")
 
 _loaded: set[str] = set()
 _announced: list[tuple[str, str, str]] | None = None
@@ -72,6 +74,11 @@ def announced_names(kind: str) -> list[str]:
 def plugin_problems() -> list[str]:
     """What is wrong with installed packages, as far as they have been asked for."""
     return [str(error) for _, error in sorted(_problems.items())]
+
+
+def leave_out(what: str, problem: RelaxError) -> None:
+    """Goes on without something that nobody has asked for by name; `plugin_problems` has it."""
+    _problems[what] = problem
 
 
 def load_plugins(kind: str, name: str | None = None) -> bool:

@@ -110,7 +110,7 @@ class Dialect:
         return f"<dialect {self.name}: {len(self.ops)} operators>"
 
     def __getattr__(self, name: str) -> Operator:
-        """`mynpu.scaled_relu(x)`; `mynpu.ops["load"](x)` where a member of this class has the name."""
+        """`mynpu.scaled_relu(x)`."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(OpNamespace(self), name)
@@ -137,6 +137,14 @@ class Dialect:
             raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
+        first = name.partition(".")[0]
+        if first.startswith("_") or first in vars(self) or hasattr(type(self), first):
+            # That would be found, and called.
+            what = "Python's own" if first.startswith("_") else "a member that every dialect has"
+            raise RelaxError(
+                f"operator {self.name}.{name} could not be called: {self.name}.{first} is {what}; "
+                f"name it otherwise, '{_free_name(name)}' for instance"
+            )
         variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
         definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=family, **row)
         definition.place = place
@@ -216,6 +224,13 @@ class Dialect:
             register_dialect_classes(self.name, self._dialect_class, fresh)
         self._classes += fresh
         self._classes_registered = True
+
+
+def _free_name(name: str) -> str:
+    """Of an operator, like one that is taken."""
+    first, dot, rest = name.partition(".")
+    stripped = first.strip("_")
+    return f"{stripped if first != stripped else f'{first}_op'}{dot}{rest}"
 
 
 def _attach_traits(definition: OpDef) -> None:

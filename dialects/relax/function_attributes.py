@@ -19,6 +19,9 @@ RESULT_NAMES = "relax.result_names"
 #: in there become, where that is not the one that the module is compiled for.
 TARGET = "relax.target"
 
+#: On a declaration: tir.call_extern needs it, and it may be of a C library that the target names.
+C_FUNCTION = "relax.c_function"
+
 #: Who may see a function; upstream's, absent: everybody.
 VISIBILITY = "sym_visibility"
 

@@ -146,7 +146,8 @@ class Node:
     # ---- calls ----
 
     def call_tir(self, kernel: Kernel, arguments: Sequence[Tensor], results: Any) -> Any:
-        """Calls a hand-written PrimFunc: MLIR text of one, or a Python function that writes its loops (rx.loops).
+        """Calls a hand-written PrimFunc: a module of one (@T.prim_func, te.create_prim_func), MLIR text of one, or a
+        Python function that writes its loops (rx.loops).
 
         The module gets it once. `results` is the type of the result, `node.value(0).info` for that of the first
         input, or a list of several's; a kernel in Python has a memref for each argument, then for each result.

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
+from ...support.plugins import load_plugins
 from ...support.registry import Registry, names_of
 from .model import DEFAULT_DOMAINS
 from .node import Node
@@ -54,9 +55,13 @@ def register_onnx(domain: str, names: str | Sequence[str], since: int = 1) -> Ca
 
 
 def find_converter(domain: str, name: str, version: int) -> Converter | None:
-    """The converter that holds for a version: the newest that is not newer."""
+    """The converter that holds for a version: the newest that is not newer. Packages that announce some for the domain
+    are imported where there is none."""
     CONVERTERS.load()
-    versions = CONVERTERS.entries.get(("" if domain in DEFAULT_DOMAINS else domain, name), {})
+    key = "" if domain in DEFAULT_DOMAINS else domain, name
+    if key not in CONVERTERS.entries:
+        load_plugins("onnx", key[0] or "ai.onnx")
+    versions = CONVERTERS.entries.get(key, {})
     fitting = [sort for sort in versions if sort <= (version,)]
     return versions[max(fitting)][0] if fitting else None
 

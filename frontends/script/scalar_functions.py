@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...bindings.ir import Value
-from ...bindings.mlir import as_list
+from ...bindings.mlir import as_list, ir
 from ...dialects.core.infos import bit_width, is_float, signless
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import limits
+from ...emit.extern_calls import address_of
 from ...emit.numbers import Number
 from .names import TIR
 from .program import Buffer
@@ -161,6 +162,12 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
     if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
         raise scalars.source.problem(name, "the name of a function is text")
     operands = [_passed(scalars, each) for each in rest]
+    if not is_packed:
+        # As in TVM: a pointer and nothing else. A buffer itself is passed with its strides.
+        operands = [
+            address_of(each) if isinstance(node, ast.Attribute) and isinstance(each.type, ir.MemRefType) else each
+            for node, each in zip(rest, operands, strict=True)
+        ]
     operator_name = "call_packed" if is_packed else word[1]
     types = [] if not dtype else [signless(dtype)]
     made = scalars.source.guarded(node, lambda: tir.ops[operator_name](name.value, operands, ty=types))

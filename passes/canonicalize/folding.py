@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import constant_of
-from ...bindings.patterns import Pattern
+from ...bindings.patterns import Pattern, Rewriter
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import TensorInfo
 from ...emit.numbers import constant_value
@@ -29,15 +30,17 @@ if TYPE_CHECKING:
 _CONSTANT = ("arith.constant",)
 
 
-def fold_patterns(limit: int) -> tuple[Pattern, ...]:
-    """The patterns that fold operations whose operands and results have `limit` elements at most."""
+def fold_patterns(limit: int, is_kept: Callable[[Operation], bool]) -> tuple[Pattern, ...]:
+    """The patterns that fold operations whose operands and results have `limit` elements at most, but those kept."""
     from_shapes, from_some, from_tensors = _evaluated(tuple(rule.op for rule in all_evaluations()))
+
+    def fold(op: OpView, _: Rewriter) -> Operation | None:
+        return None if is_kept(op.operation) else _fold(op, limit)
+
     return (
-        Pattern(from_shapes, lambda op, _: _fold(op, limit), name="fold_constants"),
-        Pattern(from_some, lambda op, _: _fold(op, limit), name="fold_constants", after=_CONSTANT),
-        Pattern(
-            from_tensors, lambda op, _: _fold(op, limit), name="fold_constants", after=_CONSTANT, only_after=_CONSTANT
-        ),
+        Pattern(from_shapes, fold, name="fold_constants"),
+        Pattern(from_some, fold, name="fold_constants", after=_CONSTANT),
+        Pattern(from_tensors, fold, name="fold_constants", after=_CONSTANT, only_after=_CONSTANT),
         Pattern(FILLED, lambda op, _: _fill(op, limit), name="fill_constant"),
         Pattern(("tensor.extract",), lambda op, _: _element(op, limit), name="element_of_constant", after=_CONSTANT),
         *_regrouping(limit),

@@ -23,7 +23,7 @@ from ...bindings.mlir import ir
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
 from ...support.registry import Registry, names_of, table
-from ...targets.core.registry import DEFAULT, all_targets, find_target, load_rules, rules_chain
+from ...targets.core.registry import DEFAULT, all_targets, find_target, load_rules, load_rules_for, rules_chain
 
 RuleFunction = Callable[[OpView], object]
 Function = TypeVar("Function", bound=RuleFunction)
@@ -97,8 +97,11 @@ def _register(
     )
 
 
-def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
-    """For each intrinsic, sorted, the rules to try on a target, in their order.
+def intrinsic_rules_by_op(
+    target: str, operators: Collection[str] = (), *, fast_math: bool = False
+) -> dict[str, list[IntrinsicRule]]:
+    """For each intrinsic, sorted, the rules to try on a target, in their order. Of `operators`, which need some, they
+    are looked for in all packages.
 
     Fast-math rules first where they are asked for; among each sort the target's own, its parents', the default's;
     of one target's the one that lowers before the one that legalizes.
@@ -111,6 +114,9 @@ def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, 
         for step in chain
         for kind in (LOWER, LEGALIZE)
     ]
+    missing = [name for name in operators if not _RULES.tried(name, order)]
+    if missing:
+        load_rules_for(missing)
     return _RULES.by_name(order)
 
 

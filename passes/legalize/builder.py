@@ -209,9 +209,10 @@ class RuleBuilder:
     def call_tir(
         self, kernel: Kernel, inputs: Sequence[Value] | None = None, outputs: Sequence[TensorInfo] | None = None
     ) -> list[Value]:
-        """Calls a PrimFunc written by hand: MLIR text of one, or a function that writes its loops (rx.loops).
+        """Calls a PrimFunc written by hand: a module of one (@T.prim_func, te.create_prim_func), MLIR text of one, or
+        a function that writes its loops (rx.loops).
 
-        Inputs default to the operation's operands, outputs to its results. The module gets each text once, and a
+        Inputs default to the operation's operands, outputs to its results. The module gets each PrimFunc once, and a
         function once for each combination of types; it has a memref for each input, then for each output.
         """
         values = self.operands if inputs is None else list(inputs)

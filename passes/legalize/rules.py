@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...dialects.core.dialect import find_op
 from ...support.argument_types import types_checked
 from ...support.registry import Registry, names_of
-from ...targets.core.registry import all_targets, find_target, load_rules, rules_chain
+from ...targets.core.registry import all_targets, find_target, load_rules, load_rules_for, rules_chain
 
 RuleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=RuleFunction)
@@ -55,11 +55,16 @@ def register_legalize(
     return _RULES.registering(rules)
 
 
-def rules_by_op(target: str) -> dict[str, list[Rule]]:
-    """For each operator, sorted, the rules to try on a target, the target's own first, the default's last."""
+def rules_by_op(target: str, operators: Collection[str] = ()) -> dict[str, list[Rule]]:
+    """For each operator, sorted, the rules to try on a target, the target's own first, the default's last. Of
+    `operators`, which need some, they are looked for in all packages."""
     chain = rules_chain(target)
     load_rules(chain)
-    return _RULES.by_name([(step.name,) for step in chain])
+    sorts = [(step.name,) for step in chain]
+    missing = [name for name in operators if not _RULES.tried(name, sorts)]
+    if missing:
+        load_rules_for(missing)
+    return _RULES.by_name(sorts)
 
 
 def all_rules(target: str | None = None) -> list[Rule]:

@@ -51,10 +51,12 @@ class Mismatch(Exception):
 
 
 class TensorIntrin:
-    """`emit(*memrefs)`: the parameters of what it is described by, in their order. `tree` are the loops of that."""
+    """`emit(*memrefs)`: the parameters of what it is described by, in their order. `tree` are the loops of that.
+    `needs_stack`: it is told as well where memory on the stack is taken.
+    """
 
-    def __init__(self, emit: Callable[..., object], tree: Tree):
-        self.emit, self.tree = emit, tree
+    def __init__(self, emit: Callable[..., object], tree: Tree, *, needs_stack: bool = False):
+        self.emit, self.tree, self.needs_stack = emit, tree, needs_stack
         # Where it is written, as registries ask of functions.
         self.__wrapped__ = emit
 
@@ -62,18 +64,9 @@ class TensorIntrin:
 _INTRINS = NamedRegistry[TensorIntrin]("a tensor intrinsic")
 
 
-def register_tensor_intrin(name: str, description: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a function that emits an intrinsic, `sch.tensorize(loop, name)`; use it as a decorator.
-
-    It is described by a module of one PrimFunc (@T.prim_func, te.create_prim_func, rx.Module.parse), which has one
-    block of known sizes, without an init, and uses all of its parameters. Refuses a name that is taken.
-    """
-
-    def register(emit: Callable[..., Any]) -> Callable[..., Any]:
-        _INTRINS.register(name, TensorIntrin(emit, _described(description)))
-        return emit
-
-    return register
+def add_intrin(name: str, intrin: TensorIntrin) -> None:
+    """Refuses a name that is taken."""
+    _INTRINS.register(name, intrin)
 
 
 def all_intrins() -> list[Named[TensorIntrin]]:
@@ -86,8 +79,8 @@ def find_intrin(name: str) -> TensorIntrin:
     return _INTRINS.get(name)
 
 
-def _described(description: Any) -> Tree:
-    """The loops that a description says. Raises RelaxError for what is no description."""
+def described(description: Any) -> Tree:
+    """The loops that a description says, a module of one PrimFunc. Raises RelaxError for what is no description."""
     functions = prim_funcs_in(description.operation)
     if len(functions) != 1:
         raise RelaxError(f"an intrinsic is described by one PrimFunc, not by {len(functions)}")

@@ -32,6 +32,7 @@ from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .kernels import KernelWriter
+from .reading import Read
 from .show import show_tree
 from .size import MOST_OPERATIONS, code_size
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
@@ -320,6 +321,11 @@ class Schedule:
         except RelaxError:  # it has none that could be scheduled
             return []
 
+    def read_of(self, function: str) -> tuple[Read, Tree]:
+        """A PrimFunc as it was read, and its loops as they stand."""
+        tree = self._tree(function)
+        return self._reads[function].read, tree
+
     def _tree(self, function: str) -> Tree:
         if function not in self._functions:
             hint = suggest(str(function), self._functions)
@@ -383,8 +389,8 @@ def _prim_funcs_of(module: Any) -> dict[str, Operation]:
 # ---- at a PrimFunc ----
 
 
-def apply_schedule(function: Operation, *, has_threads: bool = False) -> None:
-    """Has a PrimFunc run as its schedule says, over memory: another operation takes its place. `has_threads`: bound
+def apply_schedule(function: Operation, *, has_threads: bool = False) -> Operation:
+    """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
     loops are kernels."""
     schedule, name = Schedule(function), symbol_name(function)
     tree, scratch = schedule._tree(name), schedule._reads[name]
@@ -400,4 +406,6 @@ def apply_schedule(function: Operation, *, has_threads: bool = False) -> None:
             if symbol_name(op) == name or op.name == "memref.global":
                 op.detach_from_parent()
                 ir.InsertionPoint(function).insert(op)
+    made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
+    return made

@@ -101,11 +101,12 @@ class Writer:
         self._extents = tree.extents()
         self._places = places_of(tree)
 
-    def write(self) -> None:
+    def write(self, stack: IrBlock | None = None) -> None:
+        """Here; memory on the stack is taken here, too, or at the begin of another block."""
         memory = {
             buffer: (value, Place((), buffer.shape)) for buffer, value in self._read.memory.items() if buffer.is_given
         }
-        self._within("", self._tree.body, State(memory=memory, stack=ir.InsertionPoint.current.block))
+        self._within("", self._tree.body, State(memory=memory, stack=stack or ir.InsertionPoint.current.block))
 
     # ---- loops ----
 
@@ -175,7 +176,7 @@ class Writer:
         for access, dims, sizes in operands_of(self._tree, loop, intrin):
             memory, at = self._at(access, state)
             memrefs.append(part_of(memory, at, dims, sizes))
-        intrin.emit(*memrefs)
+        intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
 
     # ---- indices ----
 

@@ -21,7 +21,7 @@ from ..core.external import CODEGENS
 from ..core.options import quoted, split_options
 from ..core.pipeline import Pipeline
 from ..patterns.match import Match, Refusal, matches_of, why_not
-from ..patterns.tree import Check, GraphPattern
+from ..patterns.tree import Check, GraphPattern, walk
 from .options import CodegenOption, declared_options, option_values
 from .pricing import BYTES_PER_S, CROSSING_S, seconds_of
 from .steps import Steps, steps_of
@@ -286,6 +286,13 @@ def _check_lowering(codegen: type[Codegen]) -> None:
 def find_codegen(name: str) -> type[Codegen]:
     """The codegen of a name: registered in this program, this project's own, or another package's."""
     return cast("type[Codegen]", CODEGENS.get(name))
+
+
+def operators_of(codegen: type[Codegen]) -> frozenset[str]:
+    """What its patterns name, anywhere in them."""
+    patterns = [PatternRow(*row).pattern for row in codegen.patterns]
+    heads = (head for pattern in patterns for each in walk(pattern) for head in each.heads or ())
+    return frozenset(name for head in heads for name in head.names)
 
 
 def made_codegen(name: str) -> Codegen:

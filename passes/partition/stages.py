@@ -1,25 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Partitions among the stages of a target: of operators before they are legalized, of kernels afterwards."""
+"""Partitions among the stages of a target: of operators before they are legalized, of kernels afterwards.
+
+Codegens are asked for models as they are written, at all levels. What only makes these smaller comes before: operators
+that do nothing go, norms go into weights, what is known is computed. What rewrites them for this project's own kernels
+is for what codegens leave, and comes behind: QDQ becomes products of whole numbers, softmax between products attention.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...support.errors import RelaxError
 from ..core.base import Pass
 from ..core.options import split_list
-from ..core.stages import Stages
+from ..core.stages import Stage, Stages
 from ..relax_allocate_workspace import AllocateWorkspace
-from ..relax_fold_constant import FoldConstant
 from ..relax_partition import Partition
 from ..relax_run_codegen import RunCodegen
-from .codegen import ChosenCodegen, parse_codegen
+from .codegen import ChosenCodegen, operators_of, parse_codegen
 
 #: What codegens may be asked for as: text like mynpu{cores=4}, one or several, or the pass with all its options.
 Wanted = str | Sequence[str] | Partition
 
-_KERNELS = "relax.call_tir"
+_KERNELS, _DEQUANTIZE, _SOFTMAX = "relax.call_tir", "relax.dequantize", "relax.nn.softmax"
+_ATTENTION = frozenset({"relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"})
+_INTEGERS, _SIMPLIFY, _FOLD = "integers", "simplify", "fold"
+#: The stages that take apart what codegens' patterns name. Weights of few bits are no such thing: they are codes,
+#: which nobody could take once they are numbers.
+_FOR_KERNELS = (_INTEGERS, "attention", "heads", "products", "launches")
+#: Passes that compute what is known.
+_FOLDING = ("relax-canonicalize", "relax-fold-constant")
 
 
 def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, elsewhere: bool = False) -> Stages:
@@ -30,19 +41,55 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
     """
     partition = wanted if isinstance(wanted, Partition) else Partition(codegens=_names(wanted))
     chosen = [parse_codegen(each) for each in partition.codegens]
-    kept = sorted({name for each in chosen for name in each.codegen.keeps})
-    folding: tuple[FoldConstant, ...] = ()
-    if kept and "fold" in stages.names:
-        stages, folding = stages.replace("fold", FoldConstant(keep=tuple(kept))), (FoldConstant(),)
     run = RunCodegen(declined="error" if strict else "fallback", elsewhere=elsewhere)
     of_operators, of_kernels = (_passes(partition, chosen, run, is_kernel) for is_kernel in (False, True))
     if of_operators:
-        # Before operators lie as the target wants them: codegens are asked for models as they are written.
-        place = "layouts" if "layouts" in stages.names else "legalize"
-        stages = stages.insert_before(place, "partition", (*of_operators, *folding))
+        stages = _with_operators(stages, of_operators, [each for each in chosen if _has_patterns(each, False)])
     if of_kernels:
         stages = stages.insert_after("legalize", "partition-kernels", of_kernels)
     return stages
+
+
+def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[ChosenCodegen]) -> Stages:
+    """With a partition of operators, before they lie as the target wants them."""
+    after = stages.between(start="layouts" if "layouts" in stages.names else "legalize").stages
+    names = frozenset(name for each in chosen for name in operators_of(each.codegen))
+    kept = {name for each in chosen for name in each.codegen.keeps} | ({_DEQUANTIZE} & names)
+    before = stages.stages[: -len(after)]
+    behind = [stage for stage in before if _is_for_kernels(stage, names)]
+    ahead = [_keeping(stage, kept) for stage in before if stage not in behind]
+    # As products of whole numbers come first, before what they leave is made simple.
+    integers = [stage for stage in behind if stage.name == _INTEGERS]
+    simplify, fold = (_again(before, name) for name in (_SIMPLIFY, _FOLD))
+    others = [stage for stage in behind if stage not in integers]
+    rest = [*integers, *(simplify if behind else []), *others, *fold]
+    return replace(stages, stages=(*ahead, Stage("partition", passes), *rest, *after))
+
+
+def _is_for_kernels(stage: Stage, names: frozenset[str]) -> bool:
+    """Whether a stage is for what codegens leave; who names attention, but no softmax, gets what it makes of that."""
+    if stage.name == "attention" and names & _ATTENTION and _SOFTMAX not in names:
+        return False
+    return stage.name in _FOR_KERNELS
+
+
+def _again(stages: Sequence[Stage], name: str) -> list[Stage]:
+    """A stage for what codegens leave, where there is one of that name."""
+    return [replace(stage, name=f"{name}-rest") for stage in stages if stage.name == name]
+
+
+def _keeping(stage: Stage, kept: Collection[str]) -> Stage:
+    """The stage, with quantized numbers left as they are, and operators on constants that codegens look for."""
+    listed = f" keep={','.join(sorted(kept))}" if kept else ""
+    options = {name: f"keep-quantized=true{listed}" for name in _FOLDING}
+    options["relax-fuse-dequantize-matmul"] = "keep-quantized=true"
+
+    def told(each: str | Pass) -> str | Pass:
+        name, _, given = str(each).partition("{")
+        more = [text for text in (given.removesuffix("}"), options.get(name)) if text]
+        return f"{name}{{{' '.join(more)}}}" if name in options else each
+
+    return replace(stage, passes=tuple(map(told, stage.passes)))
 
 
 def _passes(

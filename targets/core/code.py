@@ -10,6 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
+from ...bindings.navigation import operations_of, symbol_name
+from ...dialects.relax.function_attributes import C_FUNCTION
 from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
 from ...support.collector import uncollected
@@ -17,10 +19,11 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from .backend import Backend, ChosenTarget
 from .externals import taken_externals
-from .registry import all_targets, host_chain, parse_target
+from .registry import all_targets, host_chain, libraries_of, parse_target
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
+    from ...runtime.libraries import Libraries
 
 
 #: Of -O0 to -O3.
@@ -78,11 +81,23 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions, version: s
 
     backend = find_backend(target.name)
     externals, objects = taken_externals(module.operation)
+    libraries = _libraries(module, target)
     made: object = backend.build(module, target, options)
     if not isinstance(made, Artifact):
         name = type(backend).__name__
         raise RelaxError(f"{name}.build() must return an rx.runtime.Artifact, got {type(made).__name__}")
-    return replace(made, version=version, externals=externals, objects=(*made.objects, *objects))
+    all_objects = (*made.objects, *objects)
+    return replace(made, version=version, externals=externals, objects=all_objects, libraries=libraries)
+
+
+def _libraries(module: Module, target: ChosenTarget) -> Libraries:
+    """The C libraries that the target names, with the functions that the program calls by tir.call_extern; none where
+    it calls none."""
+    from ...runtime.libraries import Libraries
+
+    declared = [op for op in operations_of(module.body) if C_FUNCTION in op.attributes]
+    called = tuple(sorted(symbol_name(op) for op in declared))
+    return Libraries(libraries_of(target.name), called) if called else Libraries()
 
 
 # ---- as users ask for it ----

@@ -14,9 +14,9 @@ from ...dialects.core.dialect import all_ops
 from ...passes.core.options import option_name, split_options
 from ...passes.core.stages import Stages
 from ...support.argument_types import types_checked
-from ...support.blaming import can_be_declared_again, place_of_caller
+from ...support.blaming import blaming, can_be_declared_again, place_of_caller
 from ...support.errors import RelaxError
-from ...support.plugins import load_plugins
+from ...support.plugins import leave_out, load_plugins
 from ...support.suggest import suggest
 from .backend import Backend, ChosenTarget, check_backend
 
@@ -64,6 +64,8 @@ class Target:
     host: str | None = None
     #: How code is made for it. Absent: as for its host.
     backend: type[Backend] | None = None
+    #: C libraries that its programs call (tir.call_extern), by name or path: loaded with a program, before its code.
+    libraries: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         after = {"after": self.parents, "rules after": self.rules, "schedules after": self.schedules}
@@ -101,7 +103,7 @@ def register_target(target: Target) -> Target:
 
 
 def _check(target: Target) -> None:
-    for field in ("parents", "legal", "rule_modules", "schedule_modules", "rules", "schedules"):
+    for field in ("parents", "legal", "rule_modules", "schedule_modules", "rules", "schedules", "libraries"):
         names = getattr(target, field)
         if names is not None and (isinstance(names, str) or not all(isinstance(name, str) for name in names)):
             raise RelaxError(f"target '{target.name}': {field}={names!r}: expected names, like ('llvm',)")
@@ -192,6 +194,12 @@ def _with_default(chain: dict[str, Target]) -> list[Target]:
     return [*chain.values(), default]
 
 
+def libraries_of(name: str) -> tuple[str, ...]:
+    """The C libraries that programs for a target call: its own, and of those whose rules, schedules and host it has."""
+    chains = (*rules_chain(name), *schedules_chain(name), *host_chain(name))
+    return tuple(dict.fromkeys(library for target in chains for library in target.libraries))
+
+
 def legal_operators(name: str) -> list[str]:
     """The operators that a target or one of its hosts takes as they are: the stages are theirs."""
     chain = host_chain(name)
@@ -200,19 +208,34 @@ def legal_operators(name: str) -> list[str]:
 
 
 def load_rules(targets: Iterable[Target]) -> None:
-    """Imports the modules that register these targets' rules."""
-    _import_once(module for target in targets for module in target.rule_modules)
+    """Imports the modules that register these targets' rules. Raises RelaxError where that fails."""
+    for target in targets:
+        _import_once(target, target.rule_modules, "rule_modules")
+
+
+def load_rules_for(operators: Iterable[str]) -> None:
+    """Imports what may have rules for operators that a target has none for: what packages announce for their dialects,
+    then the modules of all targets' rules, as there may be default ones among them."""
+    for dialect in sorted({name.partition(".")[0] for name in operators}):
+        load_plugins("rules", dialect)
+    for target in all_targets():
+        try:
+            load_rules([target])
+        except RelaxError as error:
+            leave_out(f"target.{target.name}", error)
 
 
 def load_schedules(targets: Iterable[Target]) -> None:
-    """Imports the modules that register these targets' schedules."""
-    _import_once(module for target in targets for module in target.schedule_modules)
+    """Imports the modules that register these targets' schedules. Raises RelaxError where that fails."""
+    for target in targets:
+        _import_once(target, target.schedule_modules, "schedule_modules")
 
 
-def _import_once(modules: Iterable[str]) -> None:
+def _import_once(target: Target, modules: Iterable[str], field: str) -> None:
     for module in modules:
         if module not in _loaded_modules:
-            importlib.import_module(module)
+            with blaming(f"target '{target.name}', {field}: {module}", importlib.import_module):
+                importlib.import_module(module)
             _loaded_modules.add(module)
 
 

@@ -137,7 +137,11 @@ STAGES = (
         ),
         "how loops run is chosen: tiles, vectors, order; weights lie as they are read",
     ),
-    _stage("apply", ("tir-apply-schedule", "tir-apply-plan{target=@target}"), "loops become tiles and vectors"),
+    _stage(
+        "apply",
+        ("tir-apply-schedule{target=@target}", "tir-apply-plan{target=@target}"),
+        "loops become tiles and vectors",
+    ),
     _stage(
         "bufferize",
         ("tir-bufferize", "relax-plan-memory", "relax-lower-calls"),

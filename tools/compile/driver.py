@@ -304,12 +304,12 @@ def _stages_for(emit: str, arguments: Arguments) -> Stages:
     chosen = stages(arguments["target"], arguments["O"])
     if emit == "relax":
         return replace(chosen, stages=())
+    if arguments["partition"]:
+        chosen = _partitioned(chosen, arguments)
     if arguments["precision"] != "f32":
         from ...passes.mixed_precision.stages import with_precision
 
         chosen = with_precision(chosen, arguments["precision"])
-    if arguments["partition"]:
-        chosen = _partitioned(chosen, arguments)
     chosen = chosen.between(arguments["start"] or "", "fuse" if emit == "tir" else arguments["stop"] or "")
     # An object file has no other place for them.
     return chosen.drop(_CONSTANTS) if emit == "obj" and _CONSTANTS in chosen.names else chosen

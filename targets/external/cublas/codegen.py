@@ -16,6 +16,7 @@ from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, wildcard
 from ....runtime.external.cublas import Step, packed
 from ....runtime.external.nvidia import WORKSPACE
+from ..core.quantized import refuse_quantized
 from ..core.single import FLAT, Single
 
 #: Elements of the operands and of the result.
@@ -61,6 +62,8 @@ def check(found: Match) -> bool | str:
         return f"cuBLAS has no products of {a.dtype} and {b.dtype} that are {out.dtype}"
     if a.shape is None or b.shape is None or len(a.shape) < 2 or len(b.shape) < 2:
         return "it is taken of matrices and batches of them, not of vectors"
+    if quantized := refuse_quantized(found.op("product").operation):
+        return quantized
     if a.dtype in _PLAIN and ("bias" in found or "function" in found):
         return f"cuBLAS does nothing after a product of {a.dtype}"
     n, k = _sizes(found, a, b)

@@ -21,6 +21,7 @@ from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import wildcard
 from ....runtime.external.cudnn import Step, Windows, packed
 from ....runtime.external.nvidia import WORKSPACE
+from ..core.quantized import refuse_quantized
 from ..core.single import FLAT, Single
 
 CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
@@ -67,7 +68,8 @@ def check_convolution(found: Match) -> bool | str:
     call = _call(found, "product")
     if call.out_dtype not in (None, call.data.dtype) or call.weight.dtype != call.data.dtype:
         return f"cuDNN gives elements of {call.data.dtype} here, not of {call.out_dtype}"
-    return _refuse_elements(found) or _refuse_layouts(call) or _refuse_padding(call) or True
+    quantized = refuse_quantized(found.op("product").operation)
+    return quantized or _refuse_elements(found) or _refuse_layouts(call) or _refuse_padding(call) or True
 
 
 def check_biased(found: Match) -> bool | str:

@@ -13,6 +13,7 @@ from ....dialects.core.symbols import Dim, ceildiv, dim_add, dim_sub, equal
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
 from ....passes.canonicalize.support import shape_of
+from ..core.quantized import refuse_quantized
 from .rules import converts
 from .sizes import dims_of
 
@@ -41,7 +42,7 @@ def _refuse_convolution(op: Operation, call: Call) -> str:
         return "TensorRT has to know the sizes of the weight"
     if call.out_dtype not in (None, call.data.dtype) or call.weight.dtype != call.data.dtype:
         return f"TensorRT gives elements of {call.data.dtype} here, not of {call.out_dtype}"
-    reason = _refuse_layouts(call)
+    reason = _refuse_layouts(call) or refuse_quantized(op)
     if reason:
         return reason
     layout = layouts_of(call)["data"]

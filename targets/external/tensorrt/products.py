@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
+from ..core.quantized import refuse_quantized
 from .rules import converts
 from .sizes import dims_of
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def _refuse_matmul(op: Operation, call: Call) -> str:
     if call.out_dtype not in (None, call.x1.dtype) or call.x1.dtype != call.x2.dtype:
         return f"TensorRT's products of {call.x1.dtype} and {call.x2.dtype} are of the same type, not {call.out_dtype}"
-    return ""
+    return refuse_quantized(op)
 
 
 @converts("matmul", refuse=_refuse_matmul)

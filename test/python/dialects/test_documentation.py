@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import io
 import pydoc
+import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -109,13 +111,26 @@ def test_stubs_have_every_operator_that_python_can_name(name):
         assert [*named, "loc", "ip"] == list(inspect.signature(dialect.ops[operator]).parameters), operator
 
 
+@pytest.mark.parametrize("name", ["load", "op", "ops", "types", "name", "doc", "irdl_module", "load.fast", "_hidden"])
+def test_operators_that_a_dialects_own_members_would_hide(name: str) -> None:
+    """Refused where they are declared; behind a prefix nothing is in the way."""
+    space = f"acme_{name.replace('.', '_')}"
+    acme, first = rx.Dialect(space), name.partition(".")[0]
+    message = f"operator {space}.{name} could not be called: {space}.{first} is .*; name it otherwise, '(.*)' for"
+    with pytest.raises(rx.RelaxError, match=message) as told:
+        acme.op(name, "x", infer=lambda call: call.x, doc="Hidden.")
+    assert name not in acme.ops
+    advised = re.findall(r"'([\w.]+)' for instance", str(told.value))[0]
+    for free in (advised, f"nn.{name}"):
+        made = acme.op(free, "x", infer=lambda call: call.x, doc="Not hidden.")
+        assert functools.reduce(getattr, free.split("."), acme) is made
+
+
 def test_own_dialects_hand_out_their_operators():
     acme = rx.Dialect("acme_documented", doc="A test's.")
     acme.op("scaled.relu", "x", attrs={"scale": Float(1.0), "axis": Int(0)}, infer=lambda call: call.x, doc="Scaled.")
-    acme.op("load", "x", infer=lambda call: call.x, doc="Has the name of a method.")
     assert "scaled" in dir(acme) and dir(acme.scaled) == ["relu"]
     assert acme.scaled.relu is rx.find_op("acme_documented.scaled.relu")
-    assert acme.ops["load"].full_name == "acme_documented.load" and callable(acme.load)
     with pytest.raises(AttributeError, match=r"no operator 'scald'; did you mean 'scaled\.relu'"):
         _ = acme.scald
     module = rx.Module()

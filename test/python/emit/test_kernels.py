@@ -67,7 +67,11 @@ def test_a_function_without_a_name_that_can_be_a_symbol(module: Any) -> None:
 @pytest.mark.parametrize(
     ("kernel", "type_", "message"),
     [
-        (3, "tensor<4xf32>", "a PrimFunc is MLIR text or a Python function, got int"),
+        (
+            3,
+            "tensor<4xf32>",
+            "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function",
+        ),
         (
             mine,
             "tensor<*xf32>",

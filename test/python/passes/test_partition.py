@@ -253,18 +253,6 @@ def test_what_cannot_be_asked_for() -> None:
                 rx.compile(module, partition=wanted)
 
 
-def test_kernels_go_to_codegens_after_they_are_made() -> None:
-    """What is said of calls of kernels is looked for behind the stage that makes them."""
-    names = rx.stages("llvm").names
-    with codegen(LAYER), codegen([("dsp.any", is_op("relax.call_tir"))], "dsp"):
-        from relax_mlir.passes.partition.stages import with_partition
-
-        with_both = with_partition(rx.stages("llvm"), ["npu", "dsp"]).names
-    # Operators go before they lie as the target wants them.
-    first, place = names.index("layouts"), names.index("legalize") + 1
-    assert with_both == [*names[:first], "partition", *names[first:place], "partition-kernels", *names[place:]]
-
-
 def test_results_whose_sizes_only_the_run_tells_stay() -> None:
     """Programs make room for results before they call."""
     a = numpy.eye(4, dtype="float32")

@@ -116,7 +116,7 @@ def test_names_of_hand_written_and_generated_prim_funcs_do_not_clash():
     [
         ("func.func @f( {", "expected"),
         ("func.func @f() { return }", "one func.func with the attribute tir.prim_func, found func.func"),
-        (3, "a PrimFunc is MLIR text or a Python function, got int"),
+        (3, "a PrimFunc is MLIR text, a module of one .* or a Python function, got int"),
     ],
 )
 def test_what_is_no_prim_func_is_refused(kernel, message):

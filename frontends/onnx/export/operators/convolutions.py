@@ -71,6 +71,9 @@ def pool(op: ExportedOp) -> Ref:
     if "avg_pool" in op.name:
         operator = "AveragePool"
         settings["count_include_pad"] = int(op.count_include_pad)
+        if set(settings["dilations"]) == {1}:
+            # Between quantized tensors onnxruntime makes QLinearAveragePool of it, and refuses that for this attribute.
+            del settings["dilations"]
     return from_plain(op, op.node(operator, in_plain(op, "data"), **settings))
 
 

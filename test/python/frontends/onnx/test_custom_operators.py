@@ -263,7 +263,10 @@ def test_names_that_are_alike() -> None:
         ("func.func @f() { return }", "must be one func.func with the attribute tir.prim_func, found func.func"),
         (TEXT + TEXT.replace("@mirror", "@second"), "found func.func, func.func"),
         (TEXT.replace("?x?xf32", "?x?xf64"), "does not fit parameter #0 of @mirror"),
-        (3, "a PrimFunc is MLIR text or a Python function, got int"),
+        (
+            3,
+            "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function",
+        ),
         (lambda x, out: x, "the body returned"),
         (lambda x: None, "takes 1 positional argument"),
     ],
