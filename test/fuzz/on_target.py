@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -63,9 +64,12 @@ class _Guarded(c_programs.CProgram):
         return guard_pages.guarded(filled, at_end=next(self._numbers) % 3 != 2)
 
 
+_VARIABLE = re.compile(r"\b(?!(?:min|max)\b)[A-Za-z_]\w*")
+
+
 def _on_c(module: rx.Module, graph: Graph, level: int) -> Call:
     """At -O0 memory is the system's, else the program's: then sizes have bounds."""
-    symbols = {size for info in graph.inputs.values() for size in info.sizes if isinstance(size, str)}
+    symbols = {each for info in graph.inputs.values() for size in info.sizes for each in _VARIABLE.findall(str(size))}
     bounds = dict.fromkeys(sorted(symbols), f"0..{max(SIZES)}") if level else {}
     program = _Guarded(module, "c" if level else "c{memory=heap}", opt_level=level, bind=bounds)
     return lambda arrays: list(program(*arrays))
