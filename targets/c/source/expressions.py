@@ -122,5 +122,5 @@ def plus(left: Size, right: Size) -> Size:
         left, right = right, left
     first, second = of_size(left), of_size(right)
     if first.is_place and second.is_place and second.level == SUM:
-        return joined(f"{first.text} + {second.text}", SUM, first, second)  # places do not wrap around
+        return joined(f"{first.within(SHIFT)} + {second.text}", SUM, first, second)  # places do not wrap around
     return binary("+", first, second)

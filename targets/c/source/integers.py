@@ -250,7 +250,7 @@ def compared(
         left, right = (writer.atom(each, type_) if each.level == BITS else each for each in (left, right))
     elif not has_sign:
         left, right = unsigned(left, type_), unsigned(right, type_)
-    return binary(operator, left, right)._replace(is_place=False)
+    return binary(operator, left, right)
 
 
 def _compared_bools(operator: str, left: Expression, right: Expression, *, has_sign: bool) -> Expression:
@@ -291,7 +291,8 @@ def _decided(operator: str, left: tuple[int, int], right: tuple[int, int]) -> bo
 def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
     word = _PREDICATES[int(op.attributes["predicate"].value)]
     has_sign = not word.startswith("u")
-    return compared(writer, _OPERATORS[word[-2:]], *operands, op.operands[0].type, has_sign=has_sign)
+    made = compared(writer, _OPERATORS[word[-2:]], *operands, op.operands[0].type, has_sign=has_sign)
+    return made._replace(is_place=False)
 
 
 def _extremum(operator: str, *, has_sign: bool) -> ScalarRule:

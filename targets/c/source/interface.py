@@ -172,9 +172,9 @@ def _scalar_type(info: ScalarInfo) -> str:
     return "bool" if info.dtype == "i1" else INDEX
 
 
-def size_text(sizes: Sequence[Size]) -> str:
+def count_of(sizes: Sequence[Size]) -> Expression:
     """How many elements."""
     total: Size = 1
     for size in sizes:
         total = times(total, size)
-    return of_size(total).text
+    return of_size(total)

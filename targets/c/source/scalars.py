@@ -10,7 +10,7 @@ from . import conversions, floats, integers
 from .expressions import Expression
 from .integers import both, chosen, either, is_bool, negation
 from .types import attribute_literal
-from .writer import FunctionWriter, Rule, scalar
+from .writer import FunctionWriter, Rule
 
 
 def _constant(writer: FunctionWriter, op: Operation) -> None:
@@ -33,15 +33,10 @@ def _chosen_bool(condition: Expression, yes: Expression, no: Expression) -> Expr
     return chosen(condition, yes, no)
 
 
-def _same(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
-    return operands[0]
-
-
 RULES: dict[str, Rule] = {
     **integers.RULES,
     **floats.RULES,
     **conversions.RULES,
-    "builtin.unrealized_conversion_cast": scalar(_same),
     "arith.constant": _constant,
     "arith.select": _select,
 }
