@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ....bindings.ir import Operation, Type
 from ....bindings.mlir import ir
 from ....support.errors import RelaxError
-from .expressions import BITS, Expression, binary, call, cast, choice, integer, name, unary
+from .expressions import BITS, UNARY, Expression, binary, call, cast, choice, integer, name, unary
 from .types import integer_literal, machine_width, scalar_type
 from .writer import FunctionWriter, Rule, ScalarRule, scalar
 
@@ -245,10 +245,10 @@ def compared(
     decided = _decided(operator, _range(left, type_, has_sign), _range(right, type_, has_sign))
     if decided is not None:
         return TRUE if decided else FALSE
-    if operator in ("==", "!="):
-        # Bits that can never be some number are warned of as well.
-        left, right = (writer.atom(each, type_) if each.level == BITS else each for each in (left, right))
-    elif not has_sign:
+    if left.number is not None or right.number is not None:
+        # What fewer bits were made wider, and what is left of some bits, may never be that number.
+        left, right = (writer.atom(each, type_) if each.level in (BITS, UNARY) else each for each in (left, right))
+    if not has_sign and operator not in ("==", "!="):
         left, right = unsigned(left, type_), unsigned(right, type_)
     return binary(operator, left, right)
 

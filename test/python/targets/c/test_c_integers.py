@@ -159,6 +159,29 @@ def test_bits_that_never_are_a_number() -> None:
         numpy.testing.assert_array_equal(given[f"ne_{word}"], bits != 1)
 
 
+def test_numbers_of_fewer_bits_that_never_are_a_number() -> None:
+    lines = {}
+    for name in PREDICATES:
+        for word, wide in (("signed", "arith.extsi %a : i8"), ("unsigned", "arith.extui %a : i8"), ("truth", "")):
+            made = f"%wide_{name}_{word} = {wide} to i32"
+            if word == "truth":
+                truth = f"%positive_{name} = arith.cmpi sgt, %a, %b : i8"
+                made = f"{truth}\n%wide_{name}_{word} = arith.extui %positive_{name} : i1 to i32"
+            compare = f"%is_{name}_{word} = arith.cmpi {name}, %wide_{name}_{word}, %known : i32"
+            lines[f"{name}_{word}"] = (
+                f"{made}\n{compare}\n%{name}_{word} = arith.extui %is_{name}_{word} : i1 to i8",
+                "i8",
+            )
+    x, y = (numpy.array(each, "int8") for each in pairs(special("i8")))
+    for known in (300, -300, 1, 200):
+        given = Kernel("i8", lines, constant("known", known, "i32"))(x, y)
+        for name in PREDICATES:
+            for word, wide in (("signed", x), ("unsigned", x.view("uint8")), ("truth", x > y)):
+                array = wide.astype("int32")
+                truth = predicate_of(name, array, numpy.full_like(array, known), "i32")
+                numpy.testing.assert_array_equal(given[f"{name}_{word}"], truth, err_msg=f"{name} {word} {known}")
+
+
 def test_sums_of_numbers_that_are_known() -> None:
     """C makes an int of them: what is too large for one is added up before it is written."""
     most = 2**31 - 1
