@@ -167,11 +167,10 @@ def _importers(repository: Path, path: Path) -> list[Path]:
 
 
 def _elsewhere(path: Path, test: str) -> bool:
-    for folder, names in ELSEWHERE.items():
-        if str(path.parent) == folder:
-            stem = Path(test).stem.replace("-", "_")
-            return any(stem.startswith(name) for name in names)
-    return False
+    """By the nearest folder around the file that is listed."""
+    listed = next((ELSEWHERE[str(each)] for each in path.parents if str(each) in ELSEWHERE), ())
+    stem = Path(test).stem.replace("-", "_")
+    return any(stem.startswith(name) for name in listed)
 
 
 # ---- how near a text is to others: by the words that they share, where rare ones count more than common ones ----

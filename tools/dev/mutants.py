@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import watched
 from mirrored import PRODUCT, is_lit, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
@@ -32,6 +33,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _TEST = r"test/\S+?\.py(?:::[^\s\[]+(?:\[.*?\])?)?"
 # A command of tests that takes so much longer than the budget does not end.
 _LONGEST_CPU_S = 120
+# One that does nothing for so long, nor what it started, waits for what never comes.
+_LONGEST_WAIT_S = 60
+_WAITED = f"nothing of it did anything for {_LONGEST_WAIT_S} s"
 
 
 class Run(NamedTuple):
@@ -93,22 +97,8 @@ class Copy:
             "RELAX_MLIR_DRAW": "",  # all: the budget says how many run, the nearest ones first
             "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be seen
         }
-        limit = int(cpu_s)
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self.root,
-                env=environment,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=20 * cpu_s,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Run(False, cpu_s, "no end")
-        return Run(done.returncode == 0, 0.0, done.stdout + done.stderr)
+        code, output = watched.run(command, cwd=self.root, environment=environment, cpu_s=cpu_s, idle_s=_LONGEST_WAIT_S)
+        return Run(code == 0, 0.0, output if code is not None else f"{output}\n{_WAITED}")
 
     def baseline(self, tests: Sequence[str]) -> Run:
         """Of the tree as it is."""
