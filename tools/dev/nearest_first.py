@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import os
 from collections import Counter
 from pathlib import Path
@@ -14,8 +15,8 @@ from mirrored import Nearness, words_of
 
 #: Of one function's cases the nearest ones come early, the others when other functions had their turn.
 _CASES = 3
-#: What a case counts more whose parameters have a name in common with the function.
-_NAMED = 3
+#: What a case counts more whose parameters have a name in common with the function, by how rare that is.
+_NAMED = 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,9 +47,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     near = {item.nodeid: nearness.of(item.nodeid, source, function, function, function) for item in items}
     # Names that a function or its decorator has, as those of operators, are what cases are called after.
     names = words_of(function.partition("(self")[0].partition(") ->")[0])
-    for item in items:
-        if words_of(item.nodeid.partition("[")[2]) & names:
-            near[item.nodeid] *= _NAMED
+    cases = {item.nodeid: words_of(item.nodeid.partition("[")[2]) for item in items}
+    having = Counter(word for words in cases.values() for word in words)
+    for case, words in cases.items():
+        # What many are called after, as an element type, says little.
+        near[case] *= 1 + _NAMED * sum(math.log(len(cases) / having[word]) for word in words & names)
     items.sort(key=lambda item: -near[item.nodeid])
     before: Counter[str] = Counter()
     for item in items:
