@@ -192,3 +192,72 @@ def test_loops_that_end_at_the_lesser_of_two(n: int) -> None:
         f.returns(relax.sin(middle), relax.sum(relax.strided_slice(x, axes=[0], begin=[1], end=[3], strides=[1])))
     rows(module, n, bind={"n": "0..40"})
     rows(module, n, target="c{memory=heap}")
+
+
+def test_brackets_stand_only_where_they_help() -> None:
+    a, b, c = (name(each) for each in "abc")
+    texts = [
+        choice(binary("<", a, b), binary("&&", a, b), binary("+", b, c)),
+        choice(binary("&&", a, b), a, choice(b, a, c)),
+        binary("+", binary("+", a, b), binary("*", b, c)),
+        binary("-", a, binary("-", b, c)),
+        binary("*", binary("+", a, b), unary("-", c)),
+        binary("<", binary("+", a, b), binary("*", b, c)),
+        binary("&&", binary("<", a, b), binary("||", b, c)),
+        binary("&", binary("&", a, b), c),
+        cast("float", binary("+", a, b)),
+        unary("-", unary("-", a)),
+        binary("-", a, integer(-3)),
+    ]
+    assert [each.text for each in texts] == [
+        "a < b ? a && b : b + c", "(a && b) ? a : (b ? a : c)", "a + b + b * c", "a - (b - c)", "(a + b) * -c",
+        "a + b < b * c", "a < b && (b || c)", "(a & b) & c", "(float)(a + b)", "-(-a)", "a - (-3)",
+    ]  # fmt: skip
+
+
+def text_of(text: str) -> str:
+    return str(rx.sources(rx.Module.parse(text))["model.c"])
+
+
+def test_what_is_used_twice_is_computed_once_and_names_are_not_named_again() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        (x,) = f
+        y = relax.sqrt(x)
+        f.returns(relax.add(relax.multiply(y, y), x))
+    lines = [line.strip() for line in rx.sources(module)["model.c"].splitlines()]
+    body = lines[lines.index("for (int64_t i0 = 0; i0 < 4; i0++) {") + 1 :]
+    assert body[:3] == ["const float x_2 = x[i0];", "const float t = sqrtf(x_2);", "out[i0] = t * t + x_2;"], body[:4]
+
+
+def test_what_a_loop_carries_is_assigned_at_once_only_where_it_matters() -> None:
+    """One value needs no other name; of two that are exchanged one would be lost."""
+    kernel = """
+func.func private @kernel(%x: memref<4xf32>, %y: memref<2xf32>) attributes {{tir.prim_func}} {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %start = arith.constant 1.0 : f32
+  {0}
+  memref.store %r#0, %y[%zero] : memref<2xf32>
+  memref.store %r#{1}, %y[%one] : memref<2xf32>
+  return
+}}
+func.func @main(%x: tensor<4xf32>) -> tensor<2xf32> {{
+  %y = "relax.call_tir"(%x) {{func = @kernel}} : (tensor<4xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}}
+"""
+    head = "scf.for %i = %zero to %four step %one"
+    one = f"""%r:1 = {head} iter_args(%s = %start) -> (f32) {{
+    %a = memref.load %x[%i] : memref<4xf32>
+    %t = arith.mulf %s, %a : f32
+    scf.yield %t : f32
+  }}"""
+    two = f"""%r:2 = {head} iter_args(%s = %start, %p = %start) -> (f32, f32) {{
+    %a = memref.load %x[%i] : memref<4xf32>
+    %t = arith.addf %s, %a : f32
+    scf.yield %p, %t : f32, f32
+  }}"""
+    assert "next_" not in text_of(kernel.format(one, 0))
+    assert text_of(kernel.format(two, 1)).count("const float next_carried") == 2
