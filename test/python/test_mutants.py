@@ -19,8 +19,7 @@ sys.path.insert(0, str(TOOLS))
 import mutants  # noqa: E402
 import mutations  # noqa: E402
 import watched  # noqa: E402
-from mirrored import Nearness, mirrored_tests, words_of  # noqa: E402
-from nearest_first import function_around  # noqa: E402
+from mirrored import Nearness, function_around, mirrored_tests, words_of  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -123,6 +122,13 @@ def test_mirrored_tests_come_first(file: str, expected: str) -> None:
     assert any(expected in group for group in groups[:3]), groups[:3]
 
 
+def test_tests_of_the_changed_function_come_first() -> None:
+    """Those of refusals stand beside those of everything else that a file does."""
+    file = "targets/c/source/writer.py"
+    line = (REPOSITORY / file).read_text().partition("def refusal(")[0].count("\n") + 1
+    assert "test/python/targets/c/test_c_refusals.py" in mirrored_tests(REPOSITORY, file, line)[0]
+
+
 def test_the_nearest_tests_come_first() -> None:
     """The cases of one test do not keep those of others waiting."""
     texts = {"a": "convolution of tensors", "b": "sorting of tensors", "c": "tensors"}
@@ -137,8 +143,8 @@ def test_the_nearest_tests_come_first() -> None:
 def test_the_cases_called_after_a_function_come_first() -> None:
     """A broken kernel of sinh is seen by the first test that runs, whatever the budget."""
     file, test = "targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"
-    assert any(test in group for group in mirrored_tests(REPOSITORY, file)[:1])
     line = (REPOSITORY / file).read_text().partition("exp_scaled(size, -1)), x)")[0].count("\n") + 1
+    assert test in mirrored_tests(REPOSITORY, file, line)[0]
     command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "nearest_first", "-p", "no:cacheprovider"]
     command += ["--nearest-to", f"{file}:{line}", test]
     environment = {**os.environ, "PYTHONPATH": str(TOOLS), "RELAX_MLIR_DRAW": ""}

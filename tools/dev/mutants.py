@@ -123,15 +123,15 @@ class Verdict(NamedTuple):
 def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> Verdict:
     """Runs the groups of mirrored tests until one notices, or the budget is spent."""
     source = (REPOSITORY / file).read_bytes()
-    nearest_to = f"{file}:{mutation.line(source)}"
+    line = mutation.line(source)
     ran: list[str] = []
     spent = 0.0
-    for group in mirrored_tests(copy.root, file):
+    for group in mirrored_tests(copy.root, file, line):
         left = list(group)
         while left and (not ran or spent < budget_s):
             (copy.root / file).write_bytes(mutation.applied(source))
             try:
-                done = copy.run(left, max(budget_s - spent, 1), nearest_to)
+                done = copy.run(left, max(budget_s - spent, 1), f"{file}:{line}")
             finally:
                 (copy.root / file).write_bytes(source)
             spent += done.cpu_s
@@ -209,7 +209,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if options.list:
         for file, mutation in chosen:
-            print(difference(file, (REPOSITORY / file).read_bytes(), mutation), mirrored_tests(REPOSITORY, file))
+            source = (REPOSITORY / file).read_bytes()
+            print(difference(file, source, mutation), mirrored_tests(REPOSITORY, file, mutation.line(source)))
         return 0
     with tempfile.TemporaryDirectory(prefix="relax-mutants-") as folder:
         return _report(Copy(Path(folder)), chosen, options.budget, options.seed)

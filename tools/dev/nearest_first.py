@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
 import os
@@ -11,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mirrored import Nearness, words_of
+from mirrored import FUNCTION, Nearness, function_around, words_of
 
 #: Of one function's cases the nearest ones come early, the others when other functions had their turn.
 _CASES = 3
@@ -24,18 +23,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--spend", type=float, metavar="SECONDS", help="start no test after so much processor time")
 
 
-def function_around(source: str, line: int) -> str:
-    """The outermost function or the class' method that has the line; the line itself where there is none."""
-    found = source.splitlines()[line - 1]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            text = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
-            if first <= line <= (node.end_lineno or first) and len(text) > len(found):
-                found = text
-    return found
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     place = config.getoption("--nearest-to")
     if not place or not items:
@@ -44,7 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     source = Path(name).read_text()
     function = function_around(source, int(line))
     nearness = Nearness({item.nodeid: f"{item.nodeid} {_source(item)}" for item in items})
-    near = {item.nodeid: nearness.of(item.nodeid, source, function, function, function) for item in items}
+    near = {item.nodeid: nearness.of(item.nodeid, source, *[function] * FUNCTION) for item in items}
     # Names that a function or its decorator has, as those of operators, are what cases are called after.
     names = words_of(function.partition("(self")[0].partition(") ->")[0])
     cases = {item.nodeid: words_of(item.nodeid.partition("[")[2]) for item in items}
