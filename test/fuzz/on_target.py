@@ -82,7 +82,7 @@ TARGETS = {
         "from c_programs import CProgram  # test/python\n"
         "main = CProgram(module, 'c{{memory=heap}}', opt_level={level})",
         argument="{}",
-        told_limits=(_UNKNOWN_SIZES, "is only known when the data are there"),
+        told_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
         lacks="" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
     ),
 }
