@@ -78,7 +78,7 @@ def _arithmetic(operator: str, word: str, computed: Callable[[int, int], int]) -
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
         if is_bool(type_):
-            return both(*operands) if operator == "*" else compared(writer, "!=", *operands, type_)
+            return both(*operands) if operator == "*" else _compared_bools("!=", *operands, has_sign=True)
         left, right = map(_number, operands)
         if left is not None and right is not None:
             return _literal(computed(left, right), type_)  # of literals C makes an int
@@ -238,10 +238,10 @@ def compared(
     has_sign: bool = True,
 ) -> Expression:
     """What is so for all numbers of a type is decided here: C's compilers warn where they see it."""
-    if left == right:
-        return TRUE if operator in _REFLEXIVE else FALSE
     if is_bool(type_):
         return _compared_bools(operator, left, right, has_sign=has_sign)
+    if left == right:
+        return TRUE if operator in _REFLEXIVE else FALSE
     decided = _decided(operator, _range(left, type_, has_sign), _range(right, type_, has_sign))
     if decided is not None:
         return TRUE if decided else FALSE
@@ -254,6 +254,8 @@ def compared(
 
 
 def _compared_bools(operator: str, left: Expression, right: Expression, *, has_sign: bool) -> Expression:
+    if left == right:
+        return TRUE if operator in _REFLEXIVE else FALSE
     if operator in ("==", "!="):
         for one, other in ((left, right), (right, left)):
             if one.text in ("true", "false"):
@@ -290,8 +292,8 @@ def _decided(operator: str, left: tuple[int, int], right: tuple[int, int]) -> bo
 
 def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
     word = _PREDICATES[int(op.attributes["predicate"].value)]
-    has_sign = not word.startswith("u")
-    made = compared(writer, _OPERATORS[word[-2:]], *operands, op.operands[0].type, has_sign=has_sign)
+    has_sign, (left, right) = not word.startswith("u"), operands
+    made = compared(writer, _OPERATORS[word[-2:]], left, right, op.operands[0].type, has_sign=has_sign)
     return made._replace(is_place=False)
 
 
