@@ -139,6 +139,7 @@ fuzz: env ## for seven minutes mutated inputs and models, random graphs beside o
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --schedules --seconds 60
+	@$(BIN)/python test/fuzz/differential.py --kind relax --target c --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
 	@$(BIN)/python test/fuzz/partitions.py --seconds 60
 	@$(BIN)/python test/fuzz/quantized.py --seconds 60

@@ -7,10 +7,13 @@ what is to be given back.
 
 from __future__ import annotations
 
+import math
+
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
+from ...emit.structured import DYNAMIC
 from ..lower_calls import memrefs
 
 _CARRIERS = frozenset(
@@ -107,7 +110,7 @@ def _is_memref(value: Value) -> bool:
 
 
 def _keep_in_loops(function: Operation) -> None:
-    """What a loop carries on, of known sizes, stays in one place: each round copies there what it has made."""
+    """What a loop carries on, if its sizes stay, has one place: each round copies there what it has made."""
     loops = [op for op in operations_in(function) if op.name == "scf.for" and any(_moves(op))]
     for loop in loops:
         with function.context, loop.location:
@@ -117,39 +120,65 @@ def _keep_in_loops(function: Operation) -> None:
 
 
 def _moves(loop: Operation) -> list[bool]:
-    """For each value that a loop carries: whether it is memory, of known sizes, that is another one in each round."""
-    block = body_of(loop)
-    pairs = zip(list(block.arguments)[1:], last_of(block).operands, strict=True)
-    return [_is_plain(argument.type) and argument != value for argument, value in pairs]
+    """For each value that a loop carries: whether it is memory whose sizes stay, and another one in each round."""
+    carried = zip(list(body_of(loop).arguments)[1:], loop.operands[3:], last_of(body_of(loop)).operands, strict=True)
+    return [
+        _is_row_by_row(argument.type) and argument != value and _has_sizes_of(initial, value)
+        for argument, initial, value in carried
+    ]
 
 
-def _is_plain(type_: Type) -> bool:
-    if not isinstance(type_, ir.MemRefType) or not type_.has_static_shape:
+def _is_row_by_row(type_: Type) -> bool:
+    if not isinstance(type_, ir.MemRefType):
         return False
-    return bool(type_ == ir.MemRefType.get(type_.shape, type_.element_type))
+    strides, offset = type_.get_strides_and_offset()
+    dense = [math.prod(type_.shape[axis + 1 :]) for axis in range(type_.rank)]
+    return bool(offset == 0 and list(strides) == dense and DYNAMIC not in type_.shape[1:])
+
+
+def _has_sizes_of(one: Value, other: Value) -> bool:
+    """Whether the sizes that types do not tell are the same values."""
+    return bool(one.type.has_static_shape) or (_sizes(one) is not None and _sizes(one) == _sizes(other))
+
+
+def _sizes(memref: Value) -> list[Value] | None:
+    """What the sizes that its type does not tell were made with; None for what comes from elsewhere."""
+    if (made := made_by(memref, "memref.cast")) is not None and made.operands[0].type.shape == memref.type.shape:
+        return _sizes(made.operands[0])
+    if (made := made_by(memref, "memref.alloc")) is not None:
+        return list(made.operands)
+    made = made_by(memref, "memref.subview")
+    if made is None or made.operands[0].type.rank != memref.type.rank:
+        return None
+    first, count = sum(list(made.attributes["operandSegmentSizes"])[:2]), list(memref.type.shape).count(DYNAMIC)
+    return list(made.operands)[first : first + count]
 
 
 def _keep(loop: Operation) -> None:
     block = body_of(loop)
     end = last_of(block)
     moving = [index for index, moves in enumerate(_moves(loop)) if moves]
-    places = {}
+    places, carried = {}, {}
     for index in moving:
         initial = loop.operands[3 + index]
         with ir.InsertionPoint(loop):
             places[index] = memrefs.copied(initial)
-        loop.operands[3 + index] = places[index]
+            carried[index] = memrefs.cast(places[index], initial.type)
+        loop.operands[3 + index] = carried[index]
     with ir.InsertionPoint(end):
         made = {index: _of_this_round(end.operands[index], block) for index in moving}
         for index in moving:
             memrefs.copy(made[index], places[index])
     for index in moving:
-        end.operands[index] = places[index]
-        block.arguments[1 + index].replace_all_uses_with(places[index])
-        loop.results[index].replace_all_uses_with(places[index])
+        end.operands[index] = carried[index]
+        block.arguments[1 + index].replace_all_uses_with(carried[index])
+        loop.results[index].replace_all_uses_with(carried[index])
 
 
 def _of_this_round(memref: Value, block: Block) -> Value:
     """Memory that no copy into another place changes: made in this block, else a copy."""
-    made = made_by(memref, "memref.alloc")
+    whole = memref
+    while (view := made_by(whole, "memref.cast", "memref.subview")) is not None:
+        whole = view.operands[0]
+    made = made_by(whole, "memref.alloc")
     return memref if made is not None and made.block == block else memrefs.copied(memref)

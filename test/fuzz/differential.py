@@ -4,6 +4,7 @@
     differential.py --seconds 60                  new graphs for a minute: relax's against numpy, ONNX's against
                                                   onnxruntime and the reference evaluator
     differential.py --kind onnx --seconds 60      one kind only
+    differential.py --kind relax --target c       on another target
     differential.py --kind relax --schedules      the kernels' loops by random steps of rx.Schedule
     differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
 
@@ -30,6 +31,7 @@ import isolated  # noqa: E402
 import one_graph  # noqa: E402
 import random_schedules  # noqa: E402
 from graphs import Graph, smaller  # noqa: E402
+from on_target import TARGETS  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 _KINDS = ("relax", "onnx")
@@ -44,10 +46,10 @@ def make_graph(kind: str, seed: int, index: int) -> Graph:
     return one_graph.KINDS[kind].draw(Random(f"{kind}:{seed}:{index}"))
 
 
-def _case(kind: str, seed: int, index: int) -> one_graph.Outcome:
+def _case(kind: str, seed: int, index: int, target: str) -> one_graph.Outcome:
     isolated.enter(0)
     graph = make_graph(kind, seed, index)
-    outcome = one_graph.check(kind, graph)
+    outcome = one_graph.check(kind, graph, target)
     return outcome._replace(operators=[node.op for node in graph.nodes])
 
 
@@ -77,13 +79,15 @@ def group(problem: str) -> str:
     return _VARYING.sub("", problem)[:120]
 
 
-def fuzz(kinds: Sequence[str], seed: int, seconds: float | None, cases: int | None, jobs: int) -> Totals:
+def fuzz(
+    kinds: Sequence[str], seed: int, seconds: float | None, cases: int | None, jobs: int, target: str = "llvm"
+) -> Totals:
     """Runs until the time or the number of cases is up."""
     totals = Totals()
     end = None if seconds is None else time.monotonic() + seconds
     started = told = time.monotonic()
-    queue = ((kinds[index % len(kinds)], seed, index) for index in range(cases or 10**12))
-    for (kind, _, index), outcome in isolated.run(_case, queue, jobs, end, _PATIENCE_S, one_graph.died):
+    queue = ((kinds[index % len(kinds)], seed, index, target) for index in range(cases or 10**12))
+    for (kind, _, index, _), outcome in isolated.run(_case, queue, jobs, end, _PATIENCE_S, one_graph.died):
         totals.add(kind, index, outcome)
         if sys.stderr.isatty() and time.monotonic() - told > 2:
             told = time.monotonic()
@@ -92,7 +96,7 @@ def fuzz(kinds: Sequence[str], seed: int, seconds: float | None, cases: int | No
     return totals
 
 
-def shrink(kind: str, graph: Graph, problem: str) -> tuple[Graph, str]:
+def shrink(kind: str, graph: Graph, problem: str, target: str = "llvm") -> tuple[Graph, str]:
     """A graph with less in it that fails alike."""
     attempts = 0
     found = True
@@ -100,7 +104,9 @@ def shrink(kind: str, graph: Graph, problem: str) -> tuple[Graph, str]:
         found = False
         for candidate in smaller(graph, one_graph.values_of(kind, graph)):
             attempts += 1
-            outcome = isolated.alone(lambda each=candidate: one_graph.check(kind, each), _PATIENCE_S, one_graph.died)
+            outcome = isolated.alone(
+                lambda each=candidate: one_graph.check(kind, each, target), _PATIENCE_S, one_graph.died
+            )
             if outcome.status == "failed" and group(outcome.problem)[:40] == group(problem)[:40]:
                 graph, problem, found = candidate, outcome.problem, True
                 break
@@ -109,7 +115,7 @@ def shrink(kind: str, graph: Graph, problem: str) -> tuple[Graph, str]:
     return graph, problem
 
 
-def report(totals: Totals, seed: int) -> None:
+def report(totals: Totals, seed: int, target: str = "llvm") -> None:
     done = sum(totals.statuses.values())
     counts = ", ".join(f"{totals.statuses[name]} {name}" for name in ("agree", "undefined", "failed"))
     print(f"seed {seed}: {done} graphs, {counts}")
@@ -120,28 +126,28 @@ def report(totals: Totals, seed: int) -> None:
     for failures in list(totals.failures.values())[:_SHOWN_FAILURES]:
         kind, index, problem = failures[0]
         print(f"FAILED ({len(failures)} alike): {kind} --seed {seed} --case {index}: {problem}")
-        _show_smaller(kind, seed, index, problem)
+        _show_smaller(kind, seed, index, problem, target)
     if len(totals.failures) > _SHOWN_FAILURES:
         print(f"and {len(totals.failures) - _SHOWN_FAILURES} more kinds of failures")
 
 
-def _show_smaller(kind: str, seed: int, index: int, problem: str) -> None:
-    graph, problem = shrink(kind, make_graph(kind, seed, index), problem)
-    path = SAVED / f"{kind}-{seed}-{index}.py"
+def _show_smaller(kind: str, seed: int, index: int, problem: str, target: str) -> None:
+    graph, problem = shrink(kind, make_graph(kind, seed, index), problem, target)
+    path = SAVED / f"{kind}-{target}-{seed}-{index}.py"
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = one_graph.KINDS[kind].script(graph, problem)
+    text = one_graph.KINDS[kind].script(graph, problem, TARGETS[target])
     path.write_text(text)
     print(f"  as small as it gets ({problem}), saved as {path}:\n{text if len(text) < 6000 else text[:6000] + '...'}")
 
 
-def one(kind: str, seed: int, index: int) -> int:
+def one(kind: str, seed: int, index: int, target: str) -> int:
     """Runs one case and shows it if it fails."""
-    outcome = isolated.alone(lambda: _case(kind, seed, index), _PATIENCE_S, one_graph.died)
+    outcome = isolated.alone(lambda: _case(kind, seed, index, target), _PATIENCE_S, one_graph.died)
     print(f"{outcome.status}: {outcome.problem}")
     if outcome.status == "failed":
-        _show_smaller(kind, seed, index, outcome.problem)
+        _show_smaller(kind, seed, index, outcome.problem, target)
     else:
-        print(one_graph.KINDS[kind].script(make_graph(kind, seed, index), outcome.status))
+        print(one_graph.KINDS[kind].script(make_graph(kind, seed, index), outcome.status, TARGETS[target]))
     return outcome.status == "failed"
 
 
@@ -150,6 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="differential.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kind", choices=_KINDS, help="graphs of this kind only")
+    parser.add_argument("--target", choices=TARGETS, default="llvm", help="what graphs are compiled for (llvm)")
     parser.add_argument("--seconds", type=float, help="stop after this time")
     parser.add_argument("--cases", type=int, help="stop after this many cases")
     parser.add_argument("--seed", type=int, help="the same seed gives the same cases")
@@ -157,6 +164,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--case", type=int, help="run this case of the seed and show it")
     parser.add_argument("--schedules", action="store_true", help="kernels run by random schedules, not by plans")
     options = parser.parse_args(argv)
+    if TARGETS[options.target].lacks:
+        print(f"target {options.target}: no graph, as this machine lacks {TARGETS[options.target].lacks}")
+        return 0
     if options.schedules:
         random_schedules.register()
     kinds = _KINDS if options.kind is None else (options.kind,)
@@ -164,11 +174,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for kind in kinds:
         one_graph.KINDS[kind].preload()
     if options.case is not None:
-        return one(kinds[options.case % len(kinds)], seed, options.case)
+        return one(kinds[options.case % len(kinds)], seed, options.case, options.target)
     if options.seconds is None and options.cases is None:
         parser.error("how long? --seconds or --cases")
-    totals = fuzz(kinds, seed, options.seconds, options.cases, options.jobs)
-    report(totals, seed)
+    totals = fuzz(kinds, seed, options.seconds, options.cases, options.jobs, options.target)
+    report(totals, seed, options.target)
     return 1 if totals.failures else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles one random graph, calls it, and says whether it gave what the oracle gives."""
+"""Compiles one random graph for a target, calls it, and says whether it gave what the oracle gives."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import onnx_nodes
 import relax_graphs
 import relax_oracle
 from graphs import Arrays, ErrorSizes, Graph, Noise, Oracle, Undefined, evaluate
+from on_target import TARGETS, Call, OnTarget
 
 import relax_mlir as rx
 
@@ -37,16 +38,13 @@ class Kind(NamedTuple):
     oracle: Oracle
     errors: ErrorSizes
     steps: agreement.Steps
-    script: Callable[[Graph, str], str]
+    script: Callable[[Graph, str, OnTarget], str]
     preload: Callable[[], None]
 
     def step_of(self, dtype: Any) -> float:
         """The relative error of an operator; 0 for what is computed exactly."""
         return self.steps.get(dtype.name, 0.0)
 
-
-#: What valid models are refused for, in these words.
-_TOLD_LIMITS = ("the kernel's sizes must be known before the model runs",)
 
 #: What a process is at: the oracle's work, or ours.
 _ORACLE, _OURS = 0, 1
@@ -62,9 +60,9 @@ def values_of(kind: str, graph: Graph) -> list[Arrays]:
     return [evaluate(graph, run, KINDS[kind].oracle) for run in graph.runs]
 
 
-def check(kind: str, graph: Graph) -> Outcome:
+def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
     """Compiles and calls the graph. A crash ends the process that this runs in."""
-    chosen = KINDS[kind]
+    chosen, on_target = KINDS[kind], TARGETS[target]
     isolated.enter(_ORACLE)
     try:
         expected = values_of(kind, graph)
@@ -74,16 +72,18 @@ def check(kind: str, graph: Graph) -> Outcome:
     isolated.enter(_OURS)
     for level in graph.levels:
         try:
-            executable = rx.compile(chosen.build(graph), opt_level=level, cache=False, jobs=1)
+            call = on_target.compile(chosen.build(graph), graph, level)
         except rx.RelaxError as error:
-            told = next((limit for limit in _TOLD_LIMITS if limit in str(error)), None)
+            told = next((limit for limit in on_target.told_limits if limit in str(error)), None)
             return Outcome("undefined", told) if told else Outcome("failed", f"refused: {error}"[:400])
-        problem = _call(executable, graph, expected, shaken, chosen.steps)
+        except Exception as error:  # bugs of the compiler, and what a compiler of its C says of it
+            return Outcome("failed", f"{type(error).__name__} while compiling: {error}"[:400])
+        problem = _call(call, graph, expected, shaken, chosen.steps)
         if problem and len(shaken[0]) < agreement.MANY_SHAKES:
             isolated.enter(_ORACLE)
             shaken = [_shaken(chosen, graph, run, agreement.MANY_SHAKES) for run in graph.runs]
             isolated.enter(_OURS)
-            problem = _call(executable, graph, expected, shaken, chosen.steps)
+            problem = _call(call, graph, expected, shaken, chosen.steps)
         if problem:
             return Outcome("failed", f"{problem} (opt_level={level})")
     return Outcome("agree")
@@ -95,20 +95,18 @@ def _shaken(chosen: Kind, graph: Graph, run: Arrays, count: int) -> list[Arrays]
 
 
 def _call(
-    executable: Any, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], steps: agreement.Steps
+    call: Call, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], steps: agreement.Steps
 ) -> str:
-    guard_pages.guard_results()
     calls = list(range(len(graph.runs)))
     for number, index in enumerate([*calls, 0]):
         arrays = _placed(graph.runs[index], at_end=number % 2 == 0)
         kept = {name: array.tobytes() for name, array in arrays.items()}
         try:
-            results = executable["main"](*(rx.runtime.tensor(arrays[name]) for name in graph.inputs))
+            found = call([arrays[name] for name in graph.inputs])
         except Exception as error:  # whatever a program raises here, the oracle has a result
             return f"{type(error).__name__}: {error}"[:400]
         if any(array.tobytes() != kept[name] for name, array in arrays.items()):
             return "an input was written to"
-        found = [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
         for name, actual in zip(graph.outputs, found, strict=True):
             node = next((node.op for node in graph.nodes if name in node.outputs), "an input")
             problem = agreement.difference(actual, expected[index][name], [each[name] for each in shaken[index]], steps)
@@ -133,38 +131,38 @@ def array_text(array: Any) -> str:
     return f"numpy.frombuffer(bytearray.fromhex('{array.tobytes().hex()}'), {dtype}).reshape({array.shape})"
 
 
-def program(graph: Graph, making: str, problem: str, expected: Sequence[Arrays]) -> str:
+def program(graph: Graph, making: str, problem: str, expected: Sequence[Arrays], on_target: OnTarget) -> str:
     """A program that compiles and calls the graph and prints what the oracle gives beside it."""
     lines = [f"# {line}" for line in problem.splitlines()]
     lines += ["import numpy", "import relax_mlir as rx", "", making, ""]
     for level in graph.levels:
-        lines.append(f"main = rx.compile(module, opt_level={level}, cache=False)['main']")
+        lines.append(on_target.script.format(level=level))
         for run, values in zip(graph.runs, expected, strict=True):
             same = {id(array): name for name, array in reversed(run.items())}
             for name, array in run.items():
                 lines.append(f"{name} = {array_text(array) if same[id(array)] == name else same[id(array)]}")
-            lines.append(f"print(main({', '.join(f'rx.runtime.tensor({name})' for name in graph.inputs)}))")
+            lines.append(f"print(main({', '.join(on_target.argument.format(name) for name in graph.inputs)}))")
             for name in graph.outputs:
                 lines.append(textwrap.indent(f"expected {name}: {values[name]!r}"[:1500], "# "))
     return "\n".join(lines) + "\n"
 
 
-def _relax_script(graph: Graph, problem: str) -> str:
+def _relax_script(graph: Graph, problem: str, on_target: OnTarget) -> str:
     text = str(relax_graphs.build(graph)).rstrip()
-    return program(graph, f'module = rx.Module.parse("""\n{text}\n""")', problem, values_of("relax", graph))
+    return program(graph, f'module = rx.Module.parse("""\n{text}\n""")', problem, values_of("relax", graph), on_target)
 
 
 def _relax_preload() -> None:
     check("relax", relax_graphs.draw(Random("preload")))
 
 
-def _onnx_script(graph: Graph, problem: str) -> str:
+def _onnx_script(graph: Graph, problem: str, on_target: OnTarget) -> str:
     import onnx.printer
 
     made = onnx_drawing.model(graph)
     text = "".join(f"# {line}\n" for line in onnx.printer.to_text(made).splitlines())
     making = f"{text}module = rx.from_onnx(bytes.fromhex('{made.SerializeToString().hex()}'))"
-    return program(graph, making, problem, values_of("onnx", graph))
+    return program(graph, making, problem, values_of("onnx", graph), on_target)
 
 
 def _onnx_preload() -> None:

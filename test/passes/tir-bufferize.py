@@ -136,3 +136,48 @@ class Module:
         for i in T.grid(4):
             D[i] = D[i] + C[i]
         return D
+
+    # So has what has a size that only the run tells, if all rounds have the same.
+    # CHECK-LABEL: def of_one_size(
+    # CHECK: v2 = memref.alloc(v0,
+    # CHECK-NEXT: for i in T.grid(v1.shape[0]): v2[i] = v1[i]
+    # CHECK-NEXT: for i in range(n):
+    # CHECK-NEXT: v3 = memref.alloc(v0,
+    # CHECK-NEXT: for j in T.grid(v2.shape[0]): v3[j] = v2[j] + v2[j]
+    # CHECK-NEXT: for j in T.grid(v2.shape[0]): v3[j] = v3[j] + v2[j]
+    # CHECK-NEXT: for j in T.grid(v3.shape[0]): v2[j] = v3[j]
+    # CHECK-NEXT: memref.dealloc(v3)
+    # CHECK-NEXT: for i in T.grid(v2.shape[0]): D[i] = v2[i] + v2[i]
+    @T.prim_func
+    def of_one_size(A: T.Tensor(("?",), "float32"), n: T.index, D: T.Tensor(("?",), "float32")) -> T.Tensor(
+        ("?",), "float32"
+    ):
+        size = A.shape[0]
+        C = A
+        for i in range(n, carry=[C]):
+            sum = tensor.empty(size, T.Tensor(("?",), "float32"))
+            for j in T.grid(size):
+                sum[j] = C[j] + C[j]
+            for j in T.grid(size):
+                sum[j] = sum[j] + C[j]
+            C = sum
+        for i in T.grid(size):
+            D[i] = C[i] + C[i]
+        return D
+
+    # What grows from round to round is new memory in each, which the next one gives back.
+    # CHECK-LABEL: def growing(
+    # CHECK: for i in range(n, carry=[
+    # CHECK: memref.alloc(
+    # CHECK: memref.dealloc(
+    @T.prim_func
+    def growing(A: T.Tensor(("?",), "float32"), n: T.index, D: T.Tensor((), "float32")) -> T.Tensor((), "float32"):
+        C = A
+        for i in range(n, carry=[C]):
+            size = C.shape[0] + 1
+            longer = tensor.empty(size, T.Tensor(("?",), "float32"))
+            for j in T.grid(size):
+                longer[j] = 2.0
+            C = longer
+        D[()] = C[0]
+        return D

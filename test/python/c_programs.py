@@ -90,7 +90,7 @@ class CProgram:
                 if str(size).isidentifier():
                     sizes.setdefault(str(size), given)
         shapes = [[_computed(size, sizes) for size in told.shape] for told in outputs]
-        results = [numpy.zeros(shape, _numpy_dtype(told)) for shape, told in zip(shapes, outputs, strict=True)]
+        results = [self.result(shape, _numpy_dtype(told)) for shape, told in zip(shapes, outputs, strict=True)]
         kept = [_array(each) for each in arguments]
         passed = [_passed(each) for each in (*map(int, sizes.values()), *kept, *results)]
         called = getattr(self._library, f"model_{function}")
@@ -98,6 +98,10 @@ class CProgram:
         if status:
             raise RuntimeError(self.message(status))
         return tuple(results)
+
+    def result(self, shape: Sequence[int], dtype: Any) -> Any:
+        """Where a result is written."""
+        return numpy.zeros(shape, dtype)
 
     def expected(self, *arguments: Any, function: str = "main") -> tuple[Any, ...]:
         """What the llvm target's code makes of them."""

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from c_programs import needs_compiler
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +36,29 @@ def test_random_graphs_give_what_the_oracles_give() -> None:
     total, agreeing, _ = map(int, summary.groups())
     assert total == CASES, done.stdout
     assert agreeing > 0.8 * CASES, f"most cases compare nothing: {done.stdout}"
+
+
+@needs_compiler
+def test_random_graphs_on_target_c() -> None:
+    """Compiled with strict flags, in the system's memory and in the program's."""
+    done = run("--kind", "relax", "--target", "c", "--seed", "20", "--cases", str(CASES), "--jobs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = re.match(r"seed 20: (\d+) graphs, (\d+) agree, (\d+) undefined, 0 failed", done.stdout)
+    assert summary is not None, done.stdout
+    assert int(summary[2]) > 0.6 * int(summary[1]) == 0.6 * CASES, f"most cases compare nothing: {done.stdout}"
+
+
+@needs_compiler
+def test_what_target_c_gets_wrong_is_found() -> None:
+    """An oracle that is wrong stands in for it; what shows the case calls the program in C."""
+    done = run_code("""
+import relax_oracle
+relax_oracle.FUNCTIONS["relax.concat"] = lambda xs, axis: numpy.flip(numpy.concatenate(xs, axis), axis)
+sys.exit(differential.main(["--kind", "relax", "--target", "c", "--seed", "9", "--cases", "8", "--jobs", "1"]))
+""")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"FAILED .*: result v\d+_0 of relax.concat: \d+ of \d+ elements differ", done.stdout), done.stdout
+    assert "main = CProgram(module, 'c" in done.stdout
 
 
 def test_a_case_is_made_again_from_its_seed() -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +18,8 @@ sys.path.insert(0, str(TOOLS))
 
 import mutants  # noqa: E402
 import mutations  # noqa: E402
-from mirrored import Nearness, mirrored_tests, words_of  # noqa: E402
-from nearest_first import function_around  # noqa: E402
+import watched  # noqa: E402
+from mirrored import Nearness, function_around, mirrored_tests, words_of  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -111,11 +113,20 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("passes/decompose/definitions/norms.py", "test/python/passes/test_decompose_ops.py"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
+        # What is listed for a folder is meant for those in it, too.
+        ("targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"),
     ],
 )
 def test_mirrored_tests_come_first(file: str, expected: str) -> None:
     groups = mirrored_tests(REPOSITORY, file)
     assert any(expected in group for group in groups[:3]), groups[:3]
+
+
+def test_tests_of_the_changed_function_come_first() -> None:
+    """Those of refusals stand beside those of everything else that a file does."""
+    file = "targets/c/source/writer.py"
+    line = (REPOSITORY / file).read_text().partition("def refusal(")[0].count("\n") + 1
+    assert "test/python/targets/c/test_c_refusals.py" in mirrored_tests(REPOSITORY, file, line)[0]
 
 
 def test_the_nearest_tests_come_first() -> None:
@@ -127,6 +138,47 @@ def test_the_nearest_tests_come_first() -> None:
     assert {"group", "normalization", "groupnormalization", "group_norm"} <= words_of("GroupNormalization group_norm")
     assert function_around("x = 1\n\n@mark\ndef f():\n    y = 2\n", 5) == "@mark\ndef f():\n    y = 2"
     assert function_around("x = 1\n\ndef f():\n    y = 2\n", 1) == "x = 1"
+
+
+def test_the_cases_called_after_a_function_come_first() -> None:
+    """A broken kernel of sinh is seen by the first test that runs, whatever the budget."""
+    file, test = "targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"
+    line = (REPOSITORY / file).read_text().partition("exp_scaled(size, -1)), x)")[0].count("\n") + 1
+    assert test in mirrored_tests(REPOSITORY, file, line)[0]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "nearest_first", "-p", "no:cacheprovider"]
+    command += ["--nearest-to", f"{file}:{line}", test]
+    environment = {**os.environ, "PYTHONPATH": str(TOOLS), "RELAX_MLIR_DRAW": ""}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=600)
+    assert "[sinh-" in done.stdout.splitlines()[0], done.stdout[:500] + done.stderr
+
+
+def test_a_command_that_waits_for_what_never_comes_is_ended(tmp_path: Path) -> None:
+    """It and a process that it started wait for each other: neither uses the processor."""
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    reader = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+    code = f"""
+import subprocess, sys
+words = [sys.executable, "-c", "print(input())"]
+child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=open({str(alive)!r}, "w"), start_new_session=True)
+print("started", flush=True)
+child.wait()
+"""
+    started = [sys.executable, "-c", code]
+    ended = watched.run(started, cwd=tmp_path, environment=os.environ, cpu_s=60, idle_s=2)
+    assert ended == (None, "started\n")
+    assert os.read(reader, 1) == b"", "and nobody is left who could write"
+    os.close(reader)
+
+
+def test_a_command_ends_by_itself_or_as_it_took_too_long(tmp_path: Path) -> None:
+    def code_of(text: str) -> tuple[int | None, str]:
+        command = [sys.executable, "-c", text]
+        return watched.run(command, cwd=tmp_path, environment=os.environ, cpu_s=1, idle_s=600)
+
+    assert code_of("import sys; print(1, flush=True); print(2, file=sys.stderr); sys.exit(3)") == (3, "1\n2\n")
+    assert code_of("while True: pass")[0] in (-signal.SIGXCPU, -signal.SIGKILL)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections import Counter
@@ -65,12 +66,15 @@ _BESIDE = 32  # tests that do not have the file's name
 _ANYWHERE = 3  # of these so many are the nearest by their words, wherever they stand
 _MEANT = 1.5  # what counts more than words
 _TOGETHER = 8  # in one process
+FUNCTION = 3  # so much the words of a function count beside those of its file
 
 
-def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
-    """Groups of pytest files and lit tests, which are run one group after the other."""
+def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]]:
+    """Groups of pytest files and lit tests, which are run one group after the other; of a line its function counts."""
     path = Path(file)
-    nearness, text = _nearness(repository), f"{path.stem} {(repository / path).read_text()}"
+    source = (repository / path).read_text()
+    nearness, text = _nearness(repository), f"{path.stem} {source}"
+    function = [function_around(source, line)] * FUNCTION if line else []
     users = _importers(repository, path)
 
     def is_meant(test: str) -> bool:
@@ -83,7 +87,7 @@ def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
             or any(_has_its_name(each, test) for each in users)
         )
 
-    words = {test: nearness.of(test, text) for test in _tests(repository)}
+    words = {test: nearness.of(test, text, *function) for test in _tests(repository)}
     meant = {test for test in words if is_meant(test)}
     near = sorted(words, key=lambda test: (-words[test] * (_MEANT if test in meant else 1), test))
     named = [test for test in near if _has_its_name(path, test)]
@@ -93,6 +97,18 @@ def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
         if test not in named and (number < _ANYWHERE or test in meant or _same_place(path, test))
     ]
     return [*_in_groups(named), *_in_groups(beside[:_BESIDE])]
+
+
+def function_around(source: str, line: int) -> str:
+    """The outermost function or the class' method that has the line; the line itself where there is none."""
+    found = source.splitlines()[line - 1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            text = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
+            if first <= line <= (node.end_lineno or first) and len(text) > len(found):
+                found = text
+    return found
 
 
 def _in_groups(tests: list[str]) -> list[list[str]]:
@@ -167,11 +183,10 @@ def _importers(repository: Path, path: Path) -> list[Path]:
 
 
 def _elsewhere(path: Path, test: str) -> bool:
-    for folder, names in ELSEWHERE.items():
-        if str(path.parent) == folder:
-            stem = Path(test).stem.replace("-", "_")
-            return any(stem.startswith(name) for name in names)
-    return False
+    """By the nearest folder around the file that is listed."""
+    listed = next((ELSEWHERE[str(each)] for each in path.parents if str(each) in ELSEWHERE), ())
+    stem = Path(test).stem.replace("-", "_")
+    return any(stem.startswith(name) for name in listed)
 
 
 # ---- how near a text is to others: by the words that they share, where rare ones count more than common ones ----

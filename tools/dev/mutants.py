@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import watched
 from mirrored import PRODUCT, is_lit, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
@@ -32,6 +33,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _TEST = r"test/\S+?\.py(?:::[^\s\[]+(?:\[.*?\])?)?"
 # A command of tests that takes so much longer than the budget does not end.
 _LONGEST_CPU_S = 120
+# One that does nothing for so long, nor what it started, waits for what never comes.
+_LONGEST_WAIT_S = 60
+_WAITED = f"nothing of it did anything for {_LONGEST_WAIT_S} s"
 
 
 class Run(NamedTuple):
@@ -93,22 +97,8 @@ class Copy:
             "RELAX_MLIR_DRAW": "",  # all: the budget says how many run, the nearest ones first
             "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be seen
         }
-        limit = int(cpu_s)
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self.root,
-                env=environment,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=20 * cpu_s,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Run(False, cpu_s, "no end")
-        return Run(done.returncode == 0, 0.0, done.stdout + done.stderr)
+        code, output = watched.run(command, cwd=self.root, environment=environment, cpu_s=cpu_s, idle_s=_LONGEST_WAIT_S)
+        return Run(code == 0, 0.0, output if code is not None else f"{output}\n{_WAITED}")
 
     def baseline(self, tests: Sequence[str]) -> Run:
         """Of the tree as it is."""
@@ -133,15 +123,15 @@ class Verdict(NamedTuple):
 def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> Verdict:
     """Runs the groups of mirrored tests until one notices, or the budget is spent."""
     source = (REPOSITORY / file).read_bytes()
-    nearest_to = f"{file}:{mutation.line(source)}"
+    line = mutation.line(source)
     ran: list[str] = []
     spent = 0.0
-    for group in mirrored_tests(copy.root, file):
+    for group in mirrored_tests(copy.root, file, line):
         left = list(group)
         while left and (not ran or spent < budget_s):
             (copy.root / file).write_bytes(mutation.applied(source))
             try:
-                done = copy.run(left, max(budget_s - spent, 1), nearest_to)
+                done = copy.run(left, max(budget_s - spent, 1), f"{file}:{line}")
             finally:
                 (copy.root / file).write_bytes(source)
             spent += done.cpu_s
@@ -219,7 +209,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if options.list:
         for file, mutation in chosen:
-            print(difference(file, (REPOSITORY / file).read_bytes(), mutation), mirrored_tests(REPOSITORY, file))
+            source = (REPOSITORY / file).read_bytes()
+            print(difference(file, source, mutation), mirrored_tests(REPOSITORY, file, mutation.line(source)))
         return 0
     with tempfile.TemporaryDirectory(prefix="relax-mutants-") as folder:
         return _report(Copy(Path(folder)), chosen, options.budget, options.seed)

@@ -3,36 +3,24 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
+import math
 import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from mirrored import Nearness, words_of
+from mirrored import FUNCTION, Nearness, function_around, words_of
 
 #: Of one function's cases the nearest ones come early, the others when other functions had their turn.
 _CASES = 3
-#: What a case counts more whose parameters have a name in common with the function.
-_NAMED = 3
+#: What a case counts more whose parameters have a name in common with the function, by how rare that is.
+_NAMED = 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nearest-to", metavar="FILE:LINE", help="run the tests first that are nearest to this")
     parser.addoption("--spend", type=float, metavar="SECONDS", help="start no test after so much processor time")
-
-
-def function_around(source: str, line: int) -> str:
-    """The outermost function or the class' method that has the line; the line itself where there is none."""
-    found = source.splitlines()[line - 1]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            text = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
-            if first <= line <= (node.end_lineno or first) and len(text) > len(found):
-                found = text
-    return found
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -43,12 +31,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     source = Path(name).read_text()
     function = function_around(source, int(line))
     nearness = Nearness({item.nodeid: f"{item.nodeid} {_source(item)}" for item in items})
-    near = {item.nodeid: nearness.of(item.nodeid, source, function, function, function) for item in items}
+    near = {item.nodeid: nearness.of(item.nodeid, source, *[function] * FUNCTION) for item in items}
     # Names that a function or its decorator has, as those of operators, are what cases are called after.
     names = words_of(function.partition("(self")[0].partition(") ->")[0])
-    for item in items:
-        if words_of(item.nodeid.partition("[")[2]) & names:
-            near[item.nodeid] *= _NAMED
+    cases = {item.nodeid: words_of(item.nodeid.partition("[")[2]) for item in items}
+    having = Counter(word for words in cases.values() for word in words)
+    for case, words in cases.items():
+        # What many are called after, as an element type, says little.
+        near[case] *= 1 + _NAMED * sum(math.log(len(cases) / having[word]) for word in words & names)
     items.sort(key=lambda item: -near[item.nodeid])
     before: Counter[str] = Counter()
     for item in items:

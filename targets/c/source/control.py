@@ -25,9 +25,14 @@ def loop(writer: FunctionWriter, size: Size, wanted: str = "") -> Iterator[Expre
         return
     writer.settle()
     index = writer.names.free(wanted or f"i{writer.depth - 1}")
-    bound = of_size(size).text
-    with writer.braces(f"for ({INDEX} {index} = 0; {index} < {bound}; {index}++)"):
+    with writer.braces(_head(INDEX, index, integer(0), of_size(size), integer(1))):
         yield name(index, is_place=True)
+
+
+def _head(type_: str, index: str, start: Expression, end: Expression, step: Expression) -> str:
+    goes_on = binary("<", name(index), end)
+    move = f"{index}++" if step.number == 1 else f"{index} += {step.text}"
+    return f"for ({type_} {index} = {start.text}; {goes_on.text}; {move})"
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,7 @@ def steps(writer: FunctionWriter, piece: Piece) -> Iterator[Size]:
         return
     writer.settle()
     index = writer.names.free(f"i{writer.depth - 1}")
-    move = f"{index}++" if piece.step == 1 else f"{index} += {piece.step}"
-    start, end = of_size(piece.start).text, of_size(piece.end).text
-    with writer.braces(f"for ({INDEX} {index} = {start}; {index} < {end}; {move})"):
+    with writer.braces(_head(INDEX, index, of_size(piece.start), of_size(piece.end), integer(piece.step))):
         yield name(index, is_place=True)
 
 
@@ -180,8 +183,7 @@ def _for(writer: FunctionWriter, op: Operation) -> None:
     variables = _carry(writer, op, initial, arguments)
     bound, by = (writer.atom(each, lower.type) for each in (bound, by))
     index = writer.names.free(f"i{writer.depth - 1}")
-    move = f"{index}++" if by.number == 1 else f"{index} += {by.text}"
-    head = f"for ({scalar_type(counter.type)} {index} = {first.text}; {index} < {bound.text}; {move})"
+    head = _head(scalar_type(counter.type), index, first, bound, by)
     writer.settle()
     with writer.braces(head):
         writer.know(counter, name(index, is_place=isinstance(counter.type, ir.IndexType)))
@@ -239,9 +241,8 @@ def _nest(writer: FunctionWriter, op: Operation, loops: list[tuple[Value, Expres
         return
     (counter, start, end, step), *inner = loops
     index = writer.names.free(f"i{writer.depth - 1}")
-    head = f"for ({INDEX} {index} = {start.text}; {index} < {end.text}; {index} += {step.text})"
     writer.settle()
-    with writer.braces(head):
+    with writer.braces(_head(INDEX, index, start, end, step)):
         writer.know(counter, name(index, is_place=True))
         _nest(writer, op, inner)
 

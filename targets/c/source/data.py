@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....bindings.ir import Attribute, Operation
-from ....bindings.mlir import ir
-from ....dialects.core.elements import elements_bytes, is_resource
+from ....dialects.relax.constants import array_of_attribute
 from .types import HALVES, float_text, integer_literal, memory_type
 
 _WIDTH = 116
@@ -54,51 +53,9 @@ def _float(number: Any, dtype: str) -> str:
 
 
 def elements(attribute: Attribute, type_: Any) -> Any:
-    """The numbers in a row; halves as their bits."""
+    """The numbers in a row; halves as their bits, bools as bytes."""
     import numpy
 
-    dtype, count = str(type_.element_type), math.prod(type_.shape)
-    if dtype == "i1":
-        return _bools(attribute, count)
-    plain = numpy.dtype({"f32": "float32", "f64": "float64"}.get(dtype, f"int{_bits(type_.element_type)}"))
-    plain = numpy.dtype("uint16") if dtype in HALVES else plain
-    if is_resource(attribute):
-        return numpy.frombuffer(elements_bytes(attribute), plain)
-    if attribute.is_splat:
-        value = attribute.get_splat_value()
-        if dtype in HALVES:
-            return numpy.full(count, _splat_bits(value, dtype), plain)
-        return numpy.full(count, value.value, plain)
-    return numpy.frombuffer(_raw(attribute, plain), plain)
-
-
-def _bits(element: Any) -> int:
-    return 64 if isinstance(element, ir.IndexType) else max(int(element.width), 8)
-
-
-def _bools(attribute: Attribute, count: int) -> Any:
-    import numpy
-
-    if is_resource(attribute):
-        return numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
-    if attribute.is_splat:
-        return numpy.full(count, bool(attribute.get_splat_value().value), numpy.uint8)
-    return numpy.array([bool(each) for each in attribute], numpy.uint8)
-
-
-def _splat_bits(value: Any, dtype: str) -> int:
-    from .types import half_bits
-
-    return half_bits(float(value.value), dtype)
-
-
-def _raw(attribute: Attribute, plain: Any) -> bytes:
-    """The bytes of elements that the attribute holds itself."""
-    import numpy
-
-    if plain == numpy.uint16:
-        found = numpy.array([float(each) for each in attribute], numpy.float32)
-        if str(attribute.type.element_type) == "f16":
-            return found.astype(numpy.float16).tobytes()
-        return (found.view(numpy.uint32) >> 16).astype(numpy.uint16).tobytes()
-    return numpy.array(attribute).astype(plain).tobytes()
+    dtype = str(type_.element_type)
+    found = array_of_attribute(attribute, dtype, [math.prod(type_.shape)])
+    return found.view(numpy.dtype(f"uint{8 * found.itemsize}")) if dtype in (*HALVES, "i1") else found

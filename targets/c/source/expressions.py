@@ -122,5 +122,27 @@ def plus(left: Size, right: Size) -> Size:
         left, right = right, left
     first, second = of_size(left), of_size(right)
     if first.is_place and second.is_place and second.level == SUM:
-        return joined(f"{first.text} + {second.text}", SUM, first, second)  # places do not wrap around
+        return joined(f"{first.within(SHIFT)} + {second.text}", SUM, first, second)  # places do not wrap around
     return binary("+", first, second)
+
+
+def quotient(left: Size, right: Size, *, is_natural: bool) -> Size:
+    """Rounded down; C rounds towards 0, which is the same of natural numbers."""
+    if right == 0:
+        return 0  # nobody gets there: an axis is empty
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    if not is_natural:
+        left = binary("-", of_size(left), of_size(remainder(left, right, is_natural=False)))
+    return binary("/", of_size(left), of_size(right))
+
+
+def remainder(left: Size, right: Size, *, is_natural: bool) -> Size:
+    """With the sign of the right one."""
+    if right == 0:
+        return 0
+    if isinstance(left, int) and isinstance(right, int):
+        return left % right
+    first, second = of_size(left), of_size(right)
+    found = binary("%", first, second)
+    return found if is_natural else binary("%", binary("+", found, second), second)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from ....bindings.ir import Operation
@@ -17,6 +16,7 @@ from .interface import Argument, Interface
 from .main_file import main_file
 from .program import Program
 from .weights import is_in_file, weight_files
+from .writer import words_in
 
 _MADE = "/* Written by relax-mlir{version}: {what} */"
 #: The numbers that a failed check shows, at most.
@@ -205,9 +205,10 @@ def _code(program: Program, functions: list[Written]) -> str:
 
 
 def _memory(program: Program, body: str) -> str:
+    words = words_in([body])
     if not program.options.is_heap:
         size = program.arena.size
-        if not re.search(r"\barena\b", body):
+        if "arena" not in words:
             return ""
         return (
             "/* What is computed on the way. Aligned for any number: calls must not run at the same time. */\n"
@@ -215,7 +216,7 @@ def _memory(program: Program, body: str) -> str:
         )
     size = max(program.arena.size, 1)
     used = {key: text.format(size=size) for key, text in _HEAP_FUNCTIONS.items()}
-    kept = [text for key, text in used.items() if f"{key}(" in body]
+    kept = [text for key, text in used.items() if key in words]
     return "\n\n".join([_HEAP.rstrip(), *kept])
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +21,7 @@ from .program import Program
 from .same_sizes import Place, same_sizes
 from .types import INDEX, scalar_type
 from .views import View, dense
-from .writer import FunctionWriter, Rule
+from .writer import FunctionWriter, Rule, words_in
 
 #: Of one parameter: how it is declared, and where a call finds it: an operand's number, and an axis of it.
 _MEMORY = "memory"
@@ -95,7 +94,7 @@ class FunctionsWriter:
         fails = function in self.program.failing
         self._body(writer, operation, returns=fails)
         lines = writer.finished()
-        used = set(re.findall(r"\w+", "\n".join(lines)))
+        used = words_in(lines)
         taken = tuple(each for each in parameters if each.name in used)
         chosen = self.program.function_names[function]
         head = _signature(f"static {'int' if fails else 'void'} {chosen}", [each.declaration for each in taken])
@@ -191,7 +190,7 @@ class FunctionsWriter:
 
     def _finished_public(self, function: str, writer: FunctionWriter, interface: Interface) -> Written:
         written = writer.finished()
-        used = set(re.findall(r"\w+", "\n".join(written)))
+        used = words_in(written)
         unused = [f"    (void){each};" for each in interface.names if each not in used]
         head = _signature(f"int {interface.name}", interface.declarations)
         lines = [*unused, *written]

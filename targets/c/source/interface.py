@@ -14,10 +14,10 @@ from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ....dialects.core.symbols import Dim, SymExpr
 from ....dialects.core.symbols_expr import Size as Symbolic
 from ....dialects.core.symbols_expr import terms_of
-from ....dialects.core.symbols_terms import Atom, Bounds
+from ....dialects.core.symbols_terms import Atom, Bounds, bounds
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
 from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS
-from .expressions import Expression, Size, binary, choice, name, of_size, plus, times
+from .expressions import Expression, Size, binary, choice, name, of_size, plus, quotient, remainder, times
 from .names import Names
 from .types import INDEX, interface_type
 
@@ -117,8 +117,8 @@ class _Sizes:
 
     def _pass(self, text: str, wanted: str, size: Dim) -> Expression:
         chosen = self._names.fresh(wanted)
-        bounds = size_bounds(size, self._ranges) if size is not None else (None, None)
-        self._made.sizes.append(SizeArgument(chosen, text, bounds))
+        limits = size_bounds(size, self._ranges) if size is not None else (None, None)
+        self._made.sizes.append(SizeArgument(chosen, text, limits))
         self._known[text] = name(chosen, is_place=True)
         return self._known[text]
 
@@ -153,11 +153,13 @@ class _Sizes:
     def _atom(self, atom: Atom) -> Size:
         if atom.kind == "variable":
             return self._known[str(atom)]
-        parts = [of_size(self._formula(each)) for each in atom.args]
+        formulas = [self._formula(each) for each in atom.args]
         if atom.kind in ("//", "%"):
-            return binary("/" if atom.kind == "//" else "%", *parts)
-        found = parts[0]
-        for each in parts[1:]:
+            least, _ = bounds(terms_of(atom.args[0]))
+            rounded = quotient if atom.kind == "//" else remainder
+            return rounded(*formulas, is_natural=least is not None and least >= 0)
+        found, *parts = map(of_size, formulas)
+        for each in parts:
             found = choice(binary("<" if atom.kind == "min" else ">", found, each), found, each)
         return found
 
@@ -172,9 +174,9 @@ def _scalar_type(info: ScalarInfo) -> str:
     return "bool" if info.dtype == "i1" else INDEX
 
 
-def size_text(sizes: Sequence[Size]) -> str:
+def count_of(sizes: Sequence[Size]) -> Expression:
     """How many elements."""
     total: Size = 1
     for size in sizes:
         total = times(total, size)
-    return of_size(total).text
+    return of_size(total)

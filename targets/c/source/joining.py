@@ -17,7 +17,7 @@ _GENERIC = "linalg.generic"
 #: What shows memory that is there, its first operand.
 VIEWS = frozenset(
     f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()
-)
+) | {"builtin.unrealized_conversion_cast"}
 #: What touches no elements.
 _HARMLESS = frozenset(("arith.constant", "memref.dim", "memref.alloc", "memref.get_global"))
 

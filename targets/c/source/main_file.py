@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .interface import Argument, Interface, size_text
+from .expressions import binary, integer, name
+from .interface import Argument, Interface, count_of
 
 _HEAD = """\
 /* Calls {function} on zeros, or on the bytes of files, one for each input in their order; prints the first numbers of
@@ -109,7 +110,7 @@ def _input(argument: Argument, position: int) -> str:
 
 
 def _bytes(argument: Argument) -> str:
-    return f"sizeof({argument.c_type}) * (size_t)({size_text(argument.sizes)})"
+    return f"sizeof({argument.c_type}) * (size_t){count_of(argument.sizes).atom}"
 
 
 def _allocated(argument: Argument, path: str) -> str:
@@ -120,9 +121,10 @@ def _printed(argument: Argument) -> list[str]:
     is_float = argument.c_type in ("float", "double")
     shown = "%g" if is_float else "%lld"
     value = f"({'double' if is_float else 'long long'}){argument.name}[i]"
+    goes_on = binary("&&", binary("<", name("i"), count_of(argument.sizes)), binary("<", name("i"), integer(8)))
     return [
         f'    printf("{argument.name}:");',
-        f"    for (int64_t i = 0; i < {size_text(argument.sizes)} && i < 8; i++) {{",
+        f"    for (int64_t i = 0; {goes_on.text}; i++) {{",
         f'        printf(" {shown}", {value});',
         "    }",
         '    printf("\\n");',

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import string_value
-from .expressions import Expression, binary, call, cast, choice, integer, name
-from .scalars import c_function
+from .expressions import Expression, binary, call, cast, integer, name
+from .floats import c_function
+from .integers import chosen, compared, cut, helped, is_bool
 from .types import literal, machine_width, scalar_type
 from .writer import FunctionWriter, Rule, ScalarRule, scalar
 
@@ -17,10 +18,6 @@ _SAME = (
 _OTHERS = {"absf": "fabs", "roundeven": "rint", "powf": "pow"}
 _CLASSES = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "isnormal": "isnormal"}
 _OF_BITS = {"ctlz": "leading_zeros", "cttz": "trailing_zeros", "ctpop": "count_ones", "ipowi": "power"}
-
-
-def _helped(word: str) -> ScalarRule:
-    return lambda writer, op, operands: call(writer.helper(f"{word}_i{machine_width(op.results[0].type)}"), *operands)
 
 
 def _class_of(function: str) -> ScalarRule:
@@ -34,9 +31,11 @@ def _inverse_root(writer: FunctionWriter, op: Operation, operands: list[Expressi
 
 def _absolute(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
     type_ = op.results[0].type
+    if is_bool(type_):
+        return operands[0]
     value = writer.atom(operands[0], type_)
-    minus = call(writer.helper(f"wrap_sub_i{machine_width(type_)}"), integer(0), value)
-    return choice(binary("<", value, integer(0)), minus, value)
+    minus = cut(writer, call(writer.helper(f"wrap_sub_i{machine_width(type_)}"), integer(0), value), type_)
+    return chosen(compared(writer, "<", value, integer(0), type_), minus, value)
 
 
 def _integer_power(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
@@ -77,7 +76,7 @@ RULES: dict[str, Rule] = {
     **{f"math.{word}": scalar(c_function(word)) for word in _SAME},
     **{f"math.{word}": scalar(c_function(function)) for word, function in _OTHERS.items()},
     **{f"math.{word}": scalar(_class_of(function)) for word, function in _CLASSES.items()},
-    **{f"math.{word}": scalar(_helped(helper)) for word, helper in _OF_BITS.items()},
+    **{f"math.{word}": scalar(helped(helper)) for word, helper in _OF_BITS.items()},
     "math.rsqrt": scalar(_inverse_root),
     "math.absi": scalar(_absolute),
     "math.fpowi": scalar(_integer_power),

@@ -11,7 +11,7 @@ from ....emit.structured import DYNAMIC
 from ....support.errors import RelaxError
 from .control import loop
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, plus, times
-from .types import memory_type
+from .types import BYTES, memory_type, scalar_type
 from .views import View, dense, refined, static_or
 from .writer import FunctionWriter, Rule
 
@@ -101,6 +101,21 @@ def _view_of_bytes(writer: FunctionWriter, op: Operation) -> None:
 
 
 # ---- views ----
+
+
+def _conversion(writer: FunctionWriter, op: Operation) -> None:
+    """Memory as the bytes of which parts are other memory, or an integer that nobody asks for its sign."""
+    (value,), (result,) = op.operands, op.results
+    if not isinstance(result.type, ir.MemRefType):
+        if scalar_type(value.type) != scalar_type(result.type):
+            raise RelaxError(f"it takes a {value.type} for a {result.type}")
+        writer.define(result, writer.get(value))
+        return
+    view, byte = writer.view(value), memory_type(result.type.element_type)
+    if len(view.sizes) != 1 or not view.is_dense or result.type.rank != 1 or BYTES[byte] != 1:
+        raise RelaxError(f"it takes a {value.type} for a {result.type}")
+    count = times(BYTES[view.memory_type], view.sizes[0])
+    writer.know(result, dense(cast(f"{byte} *", view.address()), result.type.element_type, [count]))
 
 
 def _cast(writer: FunctionWriter, op: Operation) -> None:
@@ -265,6 +280,7 @@ RULES: dict[str, Rule] = {
     "memref.extract_aligned_pointer_as_index": _address,
     "memref.view": _view_of_bytes,
     "memref.cast": _cast,
+    "builtin.unrealized_conversion_cast": _conversion,
     "memref.reinterpret_cast": _reinterpret,
     "memref.subview": _subview,
     "memref.collapse_shape": _collapse,

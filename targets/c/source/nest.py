@@ -10,7 +10,7 @@ from ....bindings.ir import AffineExpr, AffineMap, Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in
 from ....support.errors import RelaxError
-from .expressions import Expression, Size, binary, of_size, plus, times
+from .expressions import Expression, Size, of_size, plus, quotient, remainder, times
 from .memory import dense_row
 from .views import View
 from .writer import FunctionWriter
@@ -130,15 +130,16 @@ def _affine(expression: AffineExpr, places: Sequence[Expression]) -> Size:
         return plus(left, right)
     if isinstance(expression, ir.AffineMulExpr):
         return times(left, right)
-    if isinstance(left, int) and isinstance(right, int):
-        return _divided(expression, left, right)
-    operator = {ir.AffineFloorDivExpr: "/", ir.AffineModExpr: "%"}.get(type(expression))
-    if operator is None:
+    rounded = {ir.AffineFloorDivExpr: quotient, ir.AffineModExpr: remainder}.get(type(expression))
+    if rounded is None:
         raise RelaxError(f"the index {expression} rounds up")
-    return binary(operator, of_size(left), of_size(right))  # loops count from 0
+    return rounded(left, right, is_natural=_is_natural(expression.lhs))
 
 
-def _divided(expression: AffineExpr, left: int, right: int) -> int:
-    if isinstance(expression, ir.AffineModExpr):
-        return left % right
-    return left // right if isinstance(expression, ir.AffineFloorDivExpr) else -(-left // right)
+def _is_natural(expression: AffineExpr) -> bool:
+    """Whether it is seen to be at least 0, as loops count from 0."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        return bool(expression.value >= 0)
+    if isinstance(expression, ir.AffineBinaryExpr):
+        return _is_natural(expression.lhs) and _is_natural(expression.rhs)
+    return isinstance(expression, ir.AffineDimExpr)

@@ -68,7 +68,7 @@ class FunctionWriter:
 
     def finished(self) -> list[str]:
         """The lines, without declarations that nobody uses: of some memory only the size is asked for."""
-        counts = Counter(re.findall(r"\w+", "\n".join(self.lines)))
+        counts = words_in(self.lines)
         needless = set()
         for number, chosen in reversed(self._needless.items()):
             if counts[chosen] == 1:
@@ -199,6 +199,11 @@ class FunctionWriter:
         message = f"target 'c' cannot write '{op.name}' op in @{self.function}: {reason}"
         error = located_error(message, op.location)
         return RelaxError(message, location=error.location, notes=notes, diagnostics=error.diagnostics)
+
+
+def words_in(lines: Sequence[str]) -> Counter[str]:
+    """Names and numbers of a text of C, and how often each stands there; comments say nothing."""
+    return Counter(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL)))
 
 
 def scalar(rule: ScalarRule) -> Rule:

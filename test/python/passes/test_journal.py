@@ -274,3 +274,25 @@ def test_a_pass_tells_facts_of_its_own() -> None:
     (fact,) = journal.of("calls")
     assert fact["count"] == sum(call["operation"] == "relax.call_tir" for call in journal.of("call"))
     assert "count" in [stage["name"] for stage in journal.of("stage")]
+
+
+def test_sizes_of_a_kernel_with_an_empty_axis() -> None:
+    """An axis of size 0 is known; the one behind it is the size that the tensor was made with."""
+    module = rx.Module.parse("""
+func.func private @kernel(%x: tensor<?xf32>, %out: tensor<0x?xf32>) -> tensor<0x?xf32> attributes {tir.prim_func} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %n = tensor.dim %x, %zero : tensor<?xf32>
+  %new = tensor.empty(%n) : tensor<0x?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    outs(%new : tensor<0x?xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %one : f32
+  } -> tensor<0x?xf32>
+  return %y : tensor<0x?xf32>
+}
+""")
+    told = rx.Journal()
+    with told.recording():
+        rx.Pipeline("tir-plan,tir-apply-plan").run(module)
+    assert [fact["sizes"] for fact in told.of("loops")] == [[0, "0.0"]]

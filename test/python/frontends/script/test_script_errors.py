@@ -197,6 +197,13 @@ def test_what_is_nested_too_deep_is_refused(text):
         rx.Module.from_script(text)
 
 
+def test_statements_one_after_the_other_are_not_nested():
+    """More loops than may be nested, and branches in them."""
+    loop = "for {0} in range(4):\n    if {0} < 3:\n        B[{0}, 0] = B[{0}, 0] + A[{0}, 0]"
+    text = prim("\n".join(loop.format(f"i{number}") for number in range(100)))
+    assert str(rx.Module.from_script(text)).count("scf.for") == 100
+
+
 def test_text_is_never_run(tmp_path):
     mark = tmp_path / "ran"
     text = HEAD + f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n" + GRAPH + "    return x\n"

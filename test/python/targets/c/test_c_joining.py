@@ -104,3 +104,38 @@ def test_parallel_loops_run_one_after_the_other() -> None:
     for i in range(2):
         expected[(2 * i + 1) >> 1] = X[(2 * i + 1) >> 1, 1]
     numpy.testing.assert_array_equal(given, expected)
+
+
+TWO = """
+func.func private @kernel(%x: memref<4x3xf32>, %sum: memref<4xf32>, %most: memref<4xf32>) attributes {tir.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %index = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  scf.for %i = %index to %four step %one {
+    memref.store %zero, %sum[%i] : memref<4xf32>
+    memref.store %zero, %most[%i] : memref<4xf32>
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x3xf32>) outs(%sum, %most : memref<4xf32>, memref<4xf32>) {
+  ^bb0(%a: f32, %s: f32, %m: f32):
+    %t = arith.addf %s, %a : f32
+    %n = arith.maximumf %m, %a : f32
+    linalg.yield %t, %n : f32, f32
+  }
+  return
+}
+func.func @main(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y:2 = "relax.call_tir"(%x) {func = @kernel} : (tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4xf32>
+}
+"""  # noqa: E501
+
+
+@needs_compiler
+def test_results_of_one_loop_are_called_after_what_makes_them() -> None:
+    program = CProgram(rx.Module.parse(TWO))
+    for given, expected in zip(program(X), (SUMS, X.max(axis=1)), strict=True):
+        numpy.testing.assert_array_equal(given, expected)
+    for line in ("float sum = out0[i0];", "float most = out1[i0];"):
+        assert line in program.files["model.c"]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a graph's module becomes something to call on each target: arrays beside guard pages in, arrays out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import c_programs
+import guard_pages
+import numpy
+from drawing import SIZES
+from graphs import Graph
+
+import relax_mlir as rx
+
+_UNKNOWN_SIZES = "the kernel's sizes must be known before the model runs"
+
+#: What calls a compiled graph: all of its results, for all of its inputs.
+Call = Callable[[Sequence[Any]], list[Any]]
+
+
+class OnTarget(NamedTuple):
+    """A target's programs. `compile` raises RelaxError for what the target refuses, and what it likes for a bug."""
+
+    compile: Callable[[rx.Module, Graph, int], Call]
+    #: The same as text, for a program that shows a case: `main`, of `module` and `{level}`.
+    script: str
+    #: How the script passes an array.
+    argument: str = "rx.runtime.tensor({})"
+    #: What valid graphs are refused for, in these words.
+    told_limits: tuple[str, ...] = (_UNKNOWN_SIZES,)
+    #: What it needs that this machine lacks.
+    lacks: str = ""
+
+
+# ---- llvm ----
+
+
+def _on_llvm(module: rx.Module, graph: Graph, level: int) -> Call:
+    main = rx.compile(module, opt_level=level, cache=False, jobs=1)["main"]
+    guard_pages.guard_results()
+
+    def call(arrays: Sequence[Any]) -> list[Any]:
+        results = main(*map(rx.runtime.tensor, arrays))
+        return [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
+
+    return call
+
+
+# ---- c ----
+
+
+class _Guarded(c_programs.CProgram):
+    """By turns behind and before a forbidden page, filled with what no result should have."""
+
+    _numbers = itertools.count()
+
+    def result(self, shape: Sequence[int], dtype: Any) -> Any:
+        count = int(numpy.prod(shape, dtype=object))
+        filled = numpy.full(count * dtype.itemsize, 0xA5, "uint8").view(dtype).reshape(shape)
+        return guard_pages.guarded(filled, at_end=next(self._numbers) % 3 != 2)
+
+
+_VARIABLE = re.compile(r"\b(?!(?:min|max)\b)[A-Za-z_]\w*")
+
+
+def _on_c(module: rx.Module, graph: Graph, level: int) -> Call:
+    """At -O0 memory is the system's, else the program's: then sizes have bounds."""
+    symbols = {each for info in graph.inputs.values() for size in info.sizes for each in _VARIABLE.findall(str(size))}
+    bounds = dict.fromkeys(sorted(symbols), f"0..{max(SIZES)}") if level else {}
+    program = _Guarded(module, "c" if level else "c{memory=heap}", opt_level=level, bind=bounds)
+    return lambda arrays: list(program(*arrays))
+
+
+TARGETS = {
+    "llvm": OnTarget(_on_llvm, "main = rx.compile(module, opt_level={level}, cache=False)['main']"),
+    "c": OnTarget(
+        _on_c,
+        "from c_programs import CProgram  # test/python\n"
+        "main = CProgram(module, 'c{{memory=heap}}', opt_level={level})",
+        argument="{}",
+        told_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
+        lacks="" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
+    ),
+}
