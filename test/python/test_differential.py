@@ -80,8 +80,8 @@ with module.function("main", [rx.tensor(("n",))]) as f:
     f.returns(rx.relax.negative(f.args[0]))
 main = rx.compile(module, cache=False)["main"]
 def write(offset):
-    guard_pages.guard_results()
-    result = rx.runtime.to_numpy(main(numpy.ones(5, "float32")))
+    with guard_pages.guarded_results():
+        result = rx.runtime.to_numpy(main(numpy.ones(5, "float32")))
     ctypes.c_float.from_address(result.ctypes.data + 4 * offset).value = 2.0
     return result.tolist()
 for offset in (4, 5):
