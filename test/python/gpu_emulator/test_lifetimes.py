@@ -27,8 +27,8 @@ _FILL = f"""{HEADER}
 
 def _fill(driver: EmulatedCuda, address: int, stream: int | None = None) -> int:
     """By a kernel."""
-    sizes = 1, 1, 1, 32, 1, 1, 0
-    return int(driver.cuLaunchKernel(loaded(driver, _FILL, "fill"), *sizes, stream, pointers([ctypes.c_uint64(address)]), None))
+    kernel, given = loaded(driver, _FILL, "fill"), pointers([ctypes.c_uint64(address)])
+    return int(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, given, None))
 
 
 def _allocate(driver: EmulatedCuda, stream: int | None = None) -> int:
@@ -83,7 +83,8 @@ def test_memory_of_a_graph_is_used_behind_its_end() -> None:
     kernel = loaded(driver, _FILL, "fill")
     must(driver, driver.cuStreamBeginCapture_v2(stream, 2))
     address = _allocate(driver, stream)
-    must(driver, driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, pointers([ctypes.c_uint64(address)]), None))
+    given = pointers([ctypes.c_uint64(address)])
+    must(driver, driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, given, None))
     must(driver, driver.cuMemFreeAsync(address, stream))
     must(driver, driver.cuStreamEndCapture(stream, ctypes.byref(graph)))
     must(driver, driver.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph.value, 0))
