@@ -29,6 +29,7 @@ from ...dialects.context import load_registered
 from ...dialects.verification import verify_ir
 from ...support.callbacks import enters
 from ...support.collector import uncollected
+from ...support.ending import refuse_at_end
 from ...support.errors import RelaxError
 from .external import externals_aside
 from .options import format_options
@@ -96,6 +97,7 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
 
 def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
+    refuse_at_end(f"pass {pass_.name}")
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
     with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside, uncollected():
