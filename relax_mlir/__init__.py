@@ -12,6 +12,24 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+
+def _refuse_subinterpreters() -> None:
+    """tvm-ffi and MLIR have one state for a process: a second interpreter of it would wait for the first one's forever."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, and before
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError(
+                "relax_mlir works in a process's main interpreter alone, and this is another one: "
+                "call it from there, or run a process of its own"
+            )
+        return
+
+
+_refuse_subinterpreters()
+
 # In the root of a checkout Python finds this folder before an installed package; the folders beside it are the rest.
 _checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(os.path.join(_checkout, "dialects")):
