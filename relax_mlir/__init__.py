@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 
 def _refuse_subinterpreters() -> None:
-    """tvm-ffi and MLIR have one state for a process: a second interpreter of it would wait for the first one's forever."""
+    """tvm-ffi and MLIR have one state for a process: in a second interpreter they wait for the first one forever."""
     for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, and before
         try:
             interpreters = importlib.import_module(name)

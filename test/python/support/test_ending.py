@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Daemon threads that still call or compile while the interpreter ends are refused; the exit status is the program's."""
+"""Daemon threads that still call or compile at the interpreter's end are refused; the exit status is the program's."""
 
 from __future__ import annotations
 
