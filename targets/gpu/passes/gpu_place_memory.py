@@ -20,6 +20,7 @@ from ....passes.lower_calls.memrefs import Extent
 from ...host.llvm_ops import address_of, memref_at, pointer_of
 from ...host.support import DEVICE_TABLE, Support
 
+
 @register_pass
 @dataclass(frozen=True)
 class PlaceMemory(Pass):
