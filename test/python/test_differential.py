@@ -37,6 +37,11 @@ def test_random_graphs_give_what_the_oracles_give() -> None:
     assert agreeing > 0.8 * CASES, f"most cases compare nothing: {done.stdout}"
 
 
+def test_random_graphs_run_on_an_emulated_device() -> None:
+    done = run("--kind", "relax", "--target", "cuda", "--seed", "71001", "--cases", "8", "--jobs", "2")
+    assert re.match(r"seed 71001: 8 graphs, [78] agree, \d undefined, 0 failed", done.stdout), done.stdout + done.stderr
+
+
 def test_a_case_is_made_again_from_its_seed() -> None:
     first, second = (run("--kind", "relax", "--seed", "3", "--case", "7") for _ in range(2))
     assert first.stdout == second.stdout != ""
