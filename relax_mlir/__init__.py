@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any
 
 __version__ = "0.1.0"
@@ -15,17 +16,17 @@ __version__ = "0.1.0"
 
 def _refuse_subinterpreters() -> None:
     """tvm-ffi and MLIR have one state for a process: in a second interpreter they wait for the first one forever."""
-    for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, and before
-        try:
-            interpreters = importlib.import_module(name)
-        except ImportError:
-            continue
-        if interpreters.get_current() != interpreters.get_main():
-            raise ImportError(
-                "relax_mlir works in a process's main interpreter alone, and this is another one: "
-                "call it from there, or run a process of its own"
-            )
+    try:
+        interpreters: Any = importlib.import_module(
+            "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+        )
+    except ImportError:  # a Python that makes none
         return
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError(
+            "relax_mlir works in a process's main interpreter alone, and this is another one: "
+            "call it from there, or run a process of its own"
+        )
 
 
 _refuse_subinterpreters()

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-_MODULE = next((each for each in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(each)), "")
+_MODULE = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
 _RUN = f"""
 import sys
-import {_MODULE or "sys"} as interpreters
+import {_MODULE} as interpreters
 FIRST
 other = interpreters.create(*(("legacy",) if interpreters.__name__ == "_interpreters" else ()))
 code = '''
@@ -28,7 +28,9 @@ assert problem is None, problem
 """
 
 
-@pytest.mark.skipif(not _MODULE, reason="this Python has no module that makes interpreters")
+@pytest.mark.skipif(
+    importlib.util.find_spec(_MODULE) is None, reason="this Python has no module that makes interpreters"
+)
 @pytest.mark.parametrize("first", ["", "import relax_mlir.runtime"], ids=["first", "second"])
 @pytest.mark.parametrize("name", ["relax_mlir", "relax_mlir.runtime", "relax_mlir.bindings.mlir"])
 def test_another_interpreter_is_refused(name: str, first: str) -> None:
