@@ -134,12 +134,13 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
 	exit $$status
 
-fuzz: env ## for seven minutes mutated inputs and models, random graphs beside other implementations, calls from threads
+fuzz: env ## for eight minutes mutated inputs and models, random graphs beside other implementations, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --schedules --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --target c --seconds 60
+	@$(BIN)/python test/fuzz/differential.py --kind relax --target cuda --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
 	@$(BIN)/python test/fuzz/partitions.py --seconds 60
 	@$(BIN)/python test/fuzz/quantized.py --seconds 60

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..support.callbacks import fragile
+from ..support.ending import refuse_at_end
 from ..support.errors import RelaxError
 from ..support.temporary import scratch_file
 from .diagnostics import errors_as_relax_error
@@ -72,6 +73,7 @@ def _explain(text: str, anchor: str, lines: list[str]) -> str:
 
 def run_upstream(operation: Operation, texts: list[str], *, verify: bool = True) -> None:
     """Runs upstream passes on an operation, in one pass manager. Raises RelaxError with every diagnostic."""
+    refuse_at_end(f"pass {', '.join(texts)}")
     context = operation.context
     what = f"pass {texts[0]} failed" if len(texts) == 1 else f"one of the passes {', '.join(texts)} failed"
     with context:

@@ -8,9 +8,28 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any
 
 __version__ = "0.1.0"
+
+
+def _refuse_subinterpreters() -> None:
+    """tvm-ffi and MLIR have one state for a process: in a second interpreter they wait for the first one forever."""
+    try:
+        interpreters: Any = importlib.import_module(
+            "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+        )
+    except ImportError:  # a Python that makes none
+        return
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError(
+            "relax_mlir works in a process's main interpreter alone, and this is another one: "
+            "call it from there, or run a process of its own"
+        )
+
+
+_refuse_subinterpreters()
 
 # In the root of a checkout Python finds this folder before an installed package; the folders beside it are the rest.
 _checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

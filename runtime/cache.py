@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..support.ending import ending, refuse_at_end
 from .arguments import prepared
 from .function import REFUSALS, Function
 from .manifest import Buffer, Signature, Value
@@ -165,6 +166,8 @@ class GrowingFunction(Function):
         return Cache(self._below, self._rows, room, sizes)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if ending.has_begun:
+            refuse_at_end(f"a call of {self.__name__}")
         cache, others = self._parted(arguments, named)
         return self._with_arrays(others) if cache is None else self._with_cache(cache, others)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..support.ending import ending, refuse_at_end
 from ..support.suggest import suggest
 from .arguments import are_passed_as_they_are, prepared
 from .display import documentation, python_signature, signature_text
@@ -39,6 +40,8 @@ class Function:
         self.again: tuple[Callable[..., Function], tuple[Any, ...]] | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if ending.has_begun:
+            refuse_at_end(f"a call of {self.__name__}")
         if named:
             arguments = self._in_order(arguments, named)
         give = self._givers.get(tuple(map(type, arguments)))

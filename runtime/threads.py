@@ -7,7 +7,6 @@ to the process, which keeps it.
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
 import threading
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from ..support.ending import at_end
 from ..support.errors import RelaxError
 from .cpu import host_cores, told_by_system
 
@@ -113,7 +113,7 @@ def pool_of_process(load: Callable[[], Any]) -> Any:
         if not _pool:
             _pool.append(load())
             # Before the loader's session goes with all code.
-            atexit.register(_pool[0].get_function("__relax_pool_end"))
+            at_end(_pool[0].get_function("__relax_pool_end"))
         return _pool[0]
 
 

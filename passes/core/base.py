@@ -30,6 +30,7 @@ from ...dialects.verification import verify_ir
 from ...support.blaming import blaming
 from ...support.callbacks import enters
 from ...support.collector import uncollected
+from ...support.ending import refuse_at_end
 from ...support.errors import RelaxError
 from .external import externals_aside
 from .options import format_options
@@ -100,6 +101,7 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
 
 def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
+    refuse_at_end(f"pass {pass_.name}")
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
     blamed = blaming(f"pass {pass_.name}", type(pass_).run, answers=(ir.MLIRError,))

@@ -7,7 +7,6 @@ and a crash in C++ ends one of them, not the program.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import errno
 import os
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from ..callbacks import fragile
+from ..ending import at_end
 from ..errors import RelaxError
 from ..temporary import scratch_file
 from .worker import receive, send
@@ -252,5 +252,5 @@ def process_pool() -> Pool:
     global _pool
     if _pool is None:
         _pool = Pool()
-        atexit.register(_pool.end)
+        at_end(_pool.end)
     return _pool

@@ -95,7 +95,7 @@ def gpu_stages(
             "errors",
             (
                 *("host-lower-packed", "gpu-lower-asserts", *launch_passes, "gpu-lower-launches"),
-                *("host-check-memory", "host-lower-errors"),
+                *("gpu-share-scratch", "host-check-memory", "host-lower-errors"),
             ),
             "what can fail returns a status",
             verify="later",

@@ -24,7 +24,7 @@ from pathlib import Path
 from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-for _folder in ("python", "python/frontends/onnx"):  # the tests' helpers
+for _folder in ("", "python", "python/frontends/onnx"):  # gpu_emulator and the tests' helpers
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
 import isolated  # noqa: E402

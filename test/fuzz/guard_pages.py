@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -114,9 +116,15 @@ class _Results:
 _results = _Results()
 
 
-def guard_results() -> None:
-    """From now on, in this thread, results of compiled functions lie beside forbidden pages."""
+@contextmanager
+def guarded_results() -> Iterator[None]:
+    """In this thread, results of compiled functions that run on the CPU lie beside forbidden pages."""
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
-    library.TVMFFIEnvSetDLPackManagedTensorAllocator.argtypes = [_ALLOCATOR, ctypes.c_int, ctypes.c_void_p]
-    if library.TVMFFIEnvSetDLPackManagedTensorAllocator(_results.allocator, 0, None):
+    set_allocator = library.TVMFFIEnvSetDLPackManagedTensorAllocator
+    set_allocator.argtypes = [_ALLOCATOR, ctypes.c_int, ctypes.c_void_p]
+    if set_allocator(_results.allocator, 0, None):
         raise RuntimeError("tvm-ffi takes no allocator")
+    try:
+        yield
+    finally:
+        set_allocator(_ALLOCATOR(), 0, None)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import c_programs
+import emulated_gpu
 import guard_pages
 import numpy
 from drawing import SIZES
@@ -41,10 +42,10 @@ class OnTarget(NamedTuple):
 
 def _on_llvm(module: rx.Module, graph: Graph, level: int) -> Call:
     main = rx.compile(module, opt_level=level, cache=False, jobs=1)["main"]
-    guard_pages.guard_results()
 
     def call(arrays: Sequence[Any]) -> list[Any]:
-        results = main(*map(rx.runtime.tensor, arrays))
+        with guard_pages.guarded_results():
+            results = main(*map(rx.runtime.tensor, arrays))
         return [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
 
     return call
@@ -75,6 +76,20 @@ def _on_c(module: rx.Module, graph: Graph, level: int) -> Call:
     return lambda arrays: list(program(*arrays))
 
 
+# ---- cuda ----
+
+
+def _on_cuda(module: rx.Module, graph: Graph, level: int) -> Call:
+    """On an emulated device, which raises what kernels and host code do wrong, also where results are right."""
+    executable = rx.compile(module, "cuda", opt_level=level, cache=False, jobs=1)
+
+    def call(arrays: Sequence[Any]) -> list[Any]:
+        results = emulated_gpu.run_emulated(executable, *arrays)
+        return [results] if len(graph.outputs) == 1 else list(results)
+
+    return call
+
+
 TARGETS = {
     "llvm": OnTarget(_on_llvm, "main = rx.compile(module, opt_level={level}, cache=False)['main']"),
     "c": OnTarget(
@@ -84,5 +99,12 @@ TARGETS = {
         argument="{}",
         told_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
         lacks="" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
+    ),
+    "cuda": OnTarget(
+        _on_cuda,
+        "from emulated_gpu import run_emulated  # test/python\n"
+        "executable = rx.compile(module, 'cuda', opt_level={level}, cache=False)\n"
+        "main = lambda *arrays: run_emulated(executable, *arrays)",
+        argument="{}",
     ),
 }

@@ -9,6 +9,7 @@ import numpy
 
 from . import races
 from .bits import WINDOW_BYTES, WINDOWS
+from .faults import USE_AFTER_FREE
 from .memory import ALLOCATED, IN_USE, PENDING, READ_ONLY, READABLE, WRITABLE, WRITTEN, Region, repeated
 from .traffic import Traffic
 
@@ -222,7 +223,7 @@ class Access:
         where = self.launch.memory.describe(first) if space == "global" else self._describe(space, first)
         message = f"{does} {width} bytes at {first:#x} of {space} memory: {where}"
         if any(not state & ALLOCATED for state in states):
-            kind = "use after free" if "freed" in where and "byte" in where.split("(")[0] else "out of bounds"
+            kind = USE_AFTER_FREE if space == "global" and self.launch.memory.is_freed(first) else "out of bounds"
         elif any(state & PENDING for state in states):
             kind, message = "missing wait", f"{message}; a cp.async that was not waited for writes there"
         elif does == "writes" and any(state & IN_USE for state in states):

@@ -16,9 +16,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from . import driver_devices, driver_memory, driver_tensors
 from .driver_core import (
-    ILLEGAL_ADDRESS,
     INVALID_HANDLE,
     INVALID_PTX,
     INVALID_VALUE,
@@ -35,7 +36,7 @@ from .driver_devices import MAX_BLOCK, MAX_GRID, MAX_THREADS, USUAL_SHARED_BYTES
 from .driver_streams import Streams
 from .faults import Fault
 from .machine import Checks, Launch
-from .memory import ALLOCATED, READ_ONLY, WRITTEN, Allocation, OutOfDeviceMemory
+from .memory import ADDRESS, ALLOCATED, READ_ONLY, WRITTEN, Allocation, OutOfDeviceMemory
 from .program import Program, make_program
 from .ptx import PtxError, Unit, parse
 from .races import LAUNCHES, Cells
@@ -121,7 +122,7 @@ class EmulatedCuda(Streams):
             raise DriverError(INVALID_HANDLE, f"{handle} is no module")
         module = self.modules.pop(handle)
         for allocation in module.symbols.values():
-            self.memory.free(allocation)
+            self.memory.free(allocation, self.now("cuModuleUnload"))
         self.kernels = {key: kernel for key, kernel in self.kernels.items() if kernel.module is not module}
 
     def launch(self, kernel: _Kernel, grid: Any, block: Any, dynamic_bytes: int, parameters: bytes) -> None:
@@ -141,10 +142,17 @@ class EmulatedCuda(Streams):
             program, self.memory, symbols, parameters, grid, block, dynamic_bytes, self._launches, cells, self.checks
         )
         try:
+            self._note_uses(program.name, parameters)
             launch.run()
         except Fault as fault:
-            self.faults.append(fault)
-            self.sticky = ILLEGAL_ADDRESS
+            self.break_down(fault)
+
+    def _note_uses(self, kernel: str, parameters: bytes) -> None:
+        """The memory that a kernel is given: what its parameters point to."""
+        self.last_kernel = kernel
+        words = numpy.frombuffer(parameters[: len(parameters) // 8 * 8], numpy.uint64)
+        for address in words[(words >= ADDRESS) & (words < ADDRESS + self.memory.reserved)]:
+            self.note_use(self.memory.around(int(address)), kernel)
 
 
 @function("cuModuleLoadData", "pp")

@@ -120,6 +120,7 @@ class Core:
         self.sticky = SUCCESS
         self.copied: Counter[str] = Counter()  # bytes, by the way they went
         self.release_thresholds: dict[int, int] = {}  # of devices' memory pools
+        self.last_kernel = ""
         self._lock = threading.RLock()
         self._numbers = itertools.count(0x1000_0010, 16)
         self._current = threading.local()
@@ -162,6 +163,9 @@ class Core:
         except DriverError as error:
             self.refusals.append(f"{name}: {error}")
             return error.code
+        except Fault as fault:
+            self.break_down(fault)
+            return self.sticky
         except Exception as error:  # no exception passes through C: it is kept for `check`
             traceback.print_exc()
             self.faults.append(error)
@@ -189,6 +193,18 @@ class Core:
             raise DriverError(INVALID_CONTEXT, f"{handle} is no context that is retained")
         assert handle is not None
         return handle
+
+    # What is wrong
+
+    def break_down(self, fault: Fault) -> None:
+        """As a device's context does: all calls fail from here on."""
+        self.faults.append(fault)
+        self.sticky = ILLEGAL_ADDRESS
+
+    def now(self, function: str) -> str:
+        """Where the program is, for who asks later."""
+        behind = f", behind kernel {self.last_kernel}" if self.last_kernel else ""
+        return f"by {function} (call {len(self.log)} of the driver{behind})"
 
     # For tests
 

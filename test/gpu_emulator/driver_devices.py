@@ -137,3 +137,4 @@ def _context_device(driver: Core, to: int) -> None:
 def _synchronize(driver: Streams) -> None:
     """Everything has happened already."""
     driver.refuse_capture()
+    driver.order.host_waits_for_all()

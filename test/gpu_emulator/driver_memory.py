@@ -10,7 +10,7 @@ import numpy
 
 from .driver_core import INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Core, DriverError, function, put
 from .driver_streams import Streams
-from .faults import Fault
+from .faults import USE_AFTER_FREE, Fault
 from .memory import ALLOCATED, WRITTEN, Allocation, OutOfDeviceMemory
 
 #: Of the first device's memory pool; and what of a pool can be set: how much it keeps of what is given back.
@@ -26,11 +26,14 @@ def _allocate(driver: Core, size: int, label: str, is_managed: bool = False) -> 
         raise DriverError(OUT_OF_MEMORY, str(error)) from None
 
 
-def _free(driver: Core, address: int) -> None:
+def _free(driver: Streams, address: int, function: str) -> None:
     found = driver.memory.at(address)
+    if found is None and driver.memory.is_freed(address):
+        raise Fault.of_host("freed twice", function, f"{address:#x}: {driver.memory.describe(address)}")
     if found is None:
         raise DriverError(INVALID_VALUE, f"{address:#x} is no allocation: {driver.memory.describe(address)}")
-    driver.memory.free(found)
+    driver.require_unused(found, function)
+    driver.memory.free(found, driver.now(function))
 
 
 @function("cuMemAlloc_v2", "pz")
@@ -71,15 +74,16 @@ def _alloc_managed(driver: Core, to: int, size: int, flags: int) -> None:
 @function("cuMemFree_v2", "d")
 def _free_now(driver: Streams, address: int) -> None:
     driver.refuse_capture()
+    driver.order.host_waits_for_all()
     if address:
-        _free(driver, address)
+        _free(driver, address, "cuMemFree")
 
 
 @function("cuMemFreeAsync", "dp")
 def _free_async(driver: Streams, address: int, stream: int | None) -> None:
     found = driver.memory.at(address)
     if found is None or not driver.release(stream, found):
-        driver.do(stream, lambda: _free(driver, address))
+        driver.do(stream, lambda: _free(driver, address, "cuMemFreeAsync"))
 
 
 @function("cuMemHostAlloc", "pzu")
@@ -101,8 +105,9 @@ def _device_pointer(driver: Core, to: int, host: int, flags: int) -> None:
 
 
 @function("cuMemFreeHost", "p")
-def _free_host(driver: Core, host: int) -> None:
-    driver.memory.free(_host_allocation(driver, host))
+def _free_host(driver: Streams, host: int) -> None:
+    driver.order.host_waits_for_all()
+    driver.memory.free(_host_allocation(driver, host), driver.now("cuMemFreeHost"))
 
 
 def _host_allocation(driver: Core, host: int) -> Allocation:
@@ -118,22 +123,27 @@ def _info(driver: Core, free: int, total: int) -> None:
     put(total, driver.memory.size)
 
 
-def _range(driver: Core, address: int, size: int) -> slice:
+def _range(driver: Streams, address: int, size: int, function: str) -> slice:
+    """Where bytes lie that the host has copied or filled. Raises a fault where they were given back."""
     start = driver.memory.range(address, size)
+    if driver.memory.is_freed(address):
+        message = f"{size} bytes at {address:#x}: {driver.memory.describe(address)}"
+        raise Fault.of_host(USE_AFTER_FREE, function, message)
+    driver.note_use(driver.memory.around(address), function)
     if start is None:
         raise DriverError(INVALID_VALUE, f"{size} bytes at {address:#x}: {driver.memory.describe(address)}")
     return slice(start, start + size)
 
 
-def _host_to_device(driver: Core, to: int, source: int, size: int) -> None:
-    place = _range(driver, to, size)
+def _host_to_device(driver: Streams, to: int, source: int, size: int) -> None:
+    place = _range(driver, to, size, "cuMemcpyHtoD")
     driver.copied["to the device"] += size
     ctypes.memmove(driver.memory.host_address + place.start, source, size)
     driver.memory.state[place] |= WRITTEN
 
 
-def _device_to_host(driver: Core, to: int, source: int, size: int) -> None:
-    place = _range(driver, source, size)
+def _device_to_host(driver: Streams, to: int, source: int, size: int) -> None:
+    place = _range(driver, source, size, "cuMemcpyDtoH")
     driver.copied["to the host"] += size
     unwritten = numpy.flatnonzero((driver.memory.state[place] & WRITTEN) == 0)
     if len(unwritten) and driver.checks.unwritten:
@@ -141,12 +151,12 @@ def _device_to_host(driver: Core, to: int, source: int, size: int) -> None:
         message = (
             f"{len(unwritten)} of {size} bytes that the host reads were never written: {driver.memory.describe(first)}"
         )
-        driver.faults.append(Fault("unwritten", "cuMemcpyDtoH", 0, "", (), (), message))
+        driver.faults.append(Fault.of_host("unwritten", "cuMemcpyDtoH", message))
     ctypes.memmove(to, driver.memory.host_address + place.start, size)
 
 
-def _device_to_device(driver: Core, to: int, source: int, size: int) -> None:
-    place, origin = _range(driver, to, size), _range(driver, source, size)
+def _device_to_device(driver: Streams, to: int, source: int, size: int) -> None:
+    place, origin = (_range(driver, each, size, "cuMemcpyDtoD") for each in (to, source))
     memory = driver.memory
     driver.copied["on the device"] += size
     memory.data[place] = memory.data[origin].copy()
@@ -164,7 +174,8 @@ def _declare_copies() -> None:
         def now(driver: Streams, to: int, source: int, size: int, copy: Any = copy) -> None:
             driver.refuse_capture()
             if size:
-                copy(driver, to, source, size)
+                driver.do(None, lambda: copy(driver, to, source, size))
+                driver.order.host_waits(0)
 
         def later(driver: Streams, to: int, source: int, size: int, stream: int | None, copy: Any = copy) -> None:
             driver.do(stream, lambda: copy(driver, to, source, size) if size else None)
@@ -209,10 +220,10 @@ def _copy_2d(driver: Streams, described: int, stream: int | None) -> None:
 def _declare_fills() -> None:
     for bits, letter in ((8, "b"), (32, "u")):
 
-        def fill(driver: Core, to: int, value: int, count: int, width: int = bits // 8) -> None:
+        def fill(driver: Streams, to: int, value: int, count: int, width: int = bits // 8) -> None:
             if to % width:
                 raise DriverError(INVALID_VALUE, f"{to:#x} is no multiple of {width}")
-            place = _range(driver, to, count * width)
+            place = _range(driver, to, count * width, f"cuMemsetD{8 * width}")
             driver.memory.data[place] = numpy.tile(numpy.array([value], f"u{width}").view(numpy.uint8), count)
             driver.memory.state[place] |= WRITTEN
 
@@ -221,7 +232,7 @@ def _declare_fills() -> None:
 
         def now(driver: Streams, to: int, value: int, count: int, fill: Any = fill) -> None:
             driver.refuse_capture()
-            fill(driver, to, value, count)
+            driver.do(None, lambda: fill(driver, to, value, count))
 
         function(f"cuMemsetD{bits}_v2", f"d{letter}z")(now)
         function(f"cuMemsetD{bits}Async", f"d{letter}zp")(later)

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .driver_core import INVALID_HANDLE, INVALID_VALUE, NOT_READY, Core, DriverError, function, put
+from .faults import USE_AFTER_FREE, USED_TOO_EARLY, Fault
 from .memory import Allocation
+from .order import Order, Stamp
 
 _USUAL_STREAMS = (0, 1, 2)  # none, the legacy one, the one of each thread
 
@@ -48,6 +50,9 @@ class Streams(Core):
         self.busy: set[int] = set()
         self._event_streams: dict[int, int] = {}
         self._modes: dict[int, int] = {}
+        self.order = Order()
+        #: Of what a stream does right now.
+        self._stamp: Stamp | None = None
 
     def leaks(self) -> list[str]:
         graphs = [f"graph {handle:#x}" for handle in self.graphs]
@@ -63,27 +68,52 @@ class Streams(Core):
 
     def do(self, stream: int | None, step: Callable[[], None]) -> None:
         """Now; or each time that the graph is launched which the stream is captured for."""
-        graph = self._capturing.get(self.stream(stream))
-        if graph is None:
-            step()
-        else:
+        number = self.stream(stream)
+        graph = self._capturing.get(number)
+        if graph is not None:
             graph.steps.append(step)
+            return
+        self._stamp = self.order.work(number)
+        try:
+            step()
+        finally:
+            self._stamp = None
 
     def keep(self, stream: int | None, allocation: Allocation) -> None:
         """What is allocated while a stream is captured belongs to the graph: it is there in a launch, from here on."""
         graph = self._capturing.get(self.stream(stream))
-        if graph is not None:
-            graph.kept.append(allocation)
-            self.memory.take_away(allocation)
-            graph.steps.append(lambda: self.memory.give(allocation))
+        if graph is None:
+            allocation.made = self.order.work(self.stream(stream))
+            return
+        graph.kept.append(allocation)
+        self.memory.take_away(allocation, "until its graph is launched")
+        graph.steps.append(lambda: self.memory.give(allocation))
 
     def release(self, stream: int | None, allocation: Allocation) -> bool:
         """Whether it belongs to a graph that is captured, which has it until here."""
         graph = self._capturing.get(self.stream(stream))
         if graph is None or allocation not in graph.kept:
             return False
-        graph.steps.append(lambda: self.memory.take_away(allocation))
+        graph.steps.append(lambda: self.memory.take_away(allocation, self.now("cuMemFreeAsync in its graph")))
         return True
+
+    def note_use(self, allocation: Allocation | None, by: str) -> None:
+        """A stream works on memory from here on. Raises a fault where that is not certain to be there yet."""
+        stamp = self._stamp
+        if stamp is None or allocation is None or not allocation.is_live:
+            return
+        if allocation.made is not None and not allocation.made.is_in(self.order.known(stamp.stream)):
+            message = f"stream {stamp.stream:#x} does not wait for stream {allocation.made.stream:#x}, which asks for"
+            raise Fault.of_host(USED_TOO_EARLY, by, f"{message} {allocation.label} ({allocation.size} bytes)")
+        allocation.uses[stamp.stream] = stamp.number
+
+    def require_unused(self, allocation: Allocation, function: str) -> None:
+        """Raises a fault where a stream that gives memory back does not wait for another that works on it."""
+        stamp = self._stamp
+        for stream, number in allocation.uses.items() if stamp is not None else ():
+            if not Stamp(stream, number).is_in(self.order.known(stamp.stream)):
+                message = f"stream {stamp.stream:#x} does not wait for stream {stream:#x}, which works on"
+                raise Fault.of_host(USE_AFTER_FREE, function, f"{message} {allocation.label} ({allocation.size} bytes)")
 
     def refuse_capture(self, stream: int | None = None) -> None:
         """What waits, or has no stream, is refused while one is captured, and the capture is broken: of this stream;
@@ -102,6 +132,7 @@ class Streams(Core):
 def _create(driver: Streams, to: int, flags: int) -> None:
     handle = driver.handle()
     driver.streams.add(handle)
+    driver.order.create(handle, flags)
     driver._stream_contexts[handle] = driver.current()
     put(to, handle)
 
@@ -116,19 +147,20 @@ def _destroy(driver: Streams, stream: int) -> None:
 
 @function("cuStreamSynchronize", "p")
 def _synchronize(driver: Streams, stream: int | None) -> None:
-    driver.stream(stream)
-    driver.refuse_capture(stream or 0)
+    driver.refuse_capture(driver.stream(stream))
+    driver.order.host_waits(driver.stream(stream))
 
 
 @function("cuStreamQuery", "p")
 def _query(driver: Streams, stream: int | None) -> None:
     driver.refuse_capture(driver.stream(stream))
+    driver.order.host_waits(driver.stream(stream))
 
 
 @function("cuStreamWaitEvent", "ppu")
 def _wait_event(driver: Streams, stream: int | None, event: int, flags: int) -> None:
-    driver.stream(stream)
-    _event(driver, event)
+    if driver.stream(stream) not in driver._capturing:
+        driver.order.wait(driver.stream(stream), _event(driver, event))
 
 
 @function("cuStreamIsCapturing", "pp")
@@ -177,7 +209,7 @@ def _graph(driver: Streams, handle: int, is_executable: bool) -> _Graph:
 def _give_back(driver: Streams, kept: list[Allocation]) -> None:
     for allocation in kept:
         if allocation.is_live:
-            driver.memory.free(allocation)
+            driver.memory.free(allocation, driver.now("the end of its graph"))
 
 
 @function("cuGraphInstantiateWithFlags", "ppd")
@@ -233,11 +265,13 @@ def _record(driver: Streams, event: int, stream: int | None) -> None:
     # One that is recorded while a stream is captured is a place in the graph, and has no time.
     driver.events[_event(driver, event)] = 0.0 if captured else time.perf_counter()
     driver._event_streams[event] = driver.stream(stream)
+    if not captured:
+        driver.order.record(event, driver.stream(stream))
 
 
 @function("cuEventSynchronize", "p")
 def _synchronize_event(driver: Streams, event: int) -> None:
-    _event(driver, event)
+    driver.order.host_waits_for_event(_event(driver, event))
 
 
 @function("cuEventQuery", "p")
@@ -245,6 +279,7 @@ def _query_event(driver: Streams, event: int) -> None:
     driver.refuse_capture()
     if driver._event_streams.get(_event(driver, event)) in driver.busy:
         raise DriverError(NOT_READY, "what is before the event is under way")
+    driver.order.host_waits_for_event(event)
 
 
 @function("cuEventElapsedTime_v2", "ppp")

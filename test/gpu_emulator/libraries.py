@@ -12,6 +12,7 @@ import numpy
 
 from .driver import EmulatedCuda
 from .driver_core import DriverError
+from .faults import USE_AFTER_FREE, Fault
 from .memory import ALLOCATED, READ_ONLY, WRITTEN
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,6 +74,9 @@ class EmulatedLibrary:
             except (Refused, DriverError) as error:
                 self.refusals.append(f"{name}: {error}")
                 return error.status if isinstance(error, Refused) else self.INVALID
+            except Fault as fault:
+                self.driver.break_down(fault)
+                return self.INTERNAL
             except Exception as error:  # no exception passes through C: it is kept for `check`
                 traceback.print_exc()
                 self.faults.append(error)
@@ -124,6 +128,10 @@ class EmulatedLibrary:
         self.require(bool(address) and (address or 0) % width == 0, f"{address} is no aligned address")
         extent = width * (1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)))
         memory = self.driver.memory
+        if memory.is_freed(address or 0):
+            message = f"{extent} bytes at {address:#x}: {memory.describe(address or 0)}"
+            raise Fault.of_host(USE_AFTER_FREE, self.log[-1], message)
+        self.driver.note_use(memory.around(address or 0), self.log[-1])
         start = memory.range(address or 0, extent)
         self.require(start is not None, f"{extent} bytes at {address:#x}: {memory.describe(address or 0)}")
         flat = memory.data[start : (start or 0) + extent].view(dtype)

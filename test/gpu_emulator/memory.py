@@ -6,10 +6,12 @@ from __future__ import annotations
 import bisect
 import ctypes
 import mmap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
+
+from .order import Clock, Stamp
 
 ALLOCATED, WRITTEN, READ_ONLY, PENDING, IN_USE = 1, 2, 4, 8, 16
 #: What a byte has to be to be read or written: these bits of these.
@@ -18,6 +20,7 @@ WRITABLE = (ALLOCATED | READ_ONLY | PENDING | IN_USE, ALLOCATED)
 ADDRESS = 0x0000_7C00_0000_0000  # of the arena, for kernels
 ALIGNMENT = 512
 RED_ZONE = 512
+_POISON = 0xA5  # what memory holds that was given back
 
 
 class OutOfDeviceMemory(Exception):
@@ -31,6 +34,11 @@ class Allocation:
     label: str
     is_live: bool = True
     is_managed: bool = False
+    #: How it was given back: "by cuMemFreeAsync (call 12), behind sum_1". What a graph has between launches, too.
+    freed: str = ""
+    #: Where stream-ordered memory begins, and the last use on each stream.
+    made: Stamp | None = None
+    uses: Clock = field(default_factory=dict)
 
     @property
     def address(self) -> int:
@@ -82,6 +90,7 @@ class Memory(Region):
         self.used = 0
         self.allocations: list[Allocation] = []  # by address, freed ones too
         self._end = RED_ZONE
+        self._reused = 0
 
     @property
     def host_address(self) -> int:
@@ -103,32 +112,42 @@ class Memory(Region):
         return found
 
     def _reuse(self, size: int) -> int:
-        """The arena has been given out once: the place of something that was freed."""
-        taken, end = [each for each in self.allocations if each.is_live], 0
-        for each in [*taken, Allocation(self.reserved, 0, "")]:
-            start = -(-(end + RED_ZONE) // ALIGNMENT) * ALIGNMENT
-            if each.start - RED_ZONE >= start + size:
-                within = (each for each in self.allocations if each.is_live or not start <= each.start < start + size)
-                self.allocations = list(within)
-                return start
-            end = each.start + each.size
+        """The arena has been given out: the place of what was freed the longest ago, behind the last one given so."""
+        live = self.live()
+        for first in (self._reused, 0):
+            end = first
+            for each in [*(each for each in live if each.start + each.size > first), Allocation(self.reserved, 0, "")]:
+                start = -(-(end + RED_ZONE) // ALIGNMENT) * ALIGNMENT
+                if each.start - RED_ZONE >= start + size:
+                    self._reused = start + size
+                    self._forget(start, start + size + RED_ZONE)
+                    return start
+                end = max(end, each.start + each.size)
         raise OutOfDeviceMemory(f"{size} bytes: memory is fragmented")
 
-    def free(self, allocation: Allocation) -> None:
-        start, end = allocation.start, allocation.start + allocation.size
+    def _forget(self, start: int, end: int) -> None:
+        """What was freed and has lain here."""
+        gone = (
+            each for each in self.allocations if each.is_live or each.start + each.size <= start or each.start >= end
+        )
+        self.allocations = list(gone)
+
+    def free(self, allocation: Allocation, how: str) -> None:
+        self.take_away(allocation, how)
         allocation.is_live = False
-        self.state[start:end] = 0
-        self.data[start:end] = 0xA5
         self.used -= allocation.size
 
-    def take_away(self, allocation: Allocation) -> None:
-        """Its place stays taken, and nobody may use it."""
-        self.state[allocation.start : allocation.start + allocation.size] = 0
+    def take_away(self, allocation: Allocation, how: str) -> None:
+        """Its place stays taken, and nobody may use it; what it held is lost."""
+        place = slice(allocation.start, allocation.start + allocation.size)
+        self.state[place], self.data[place] = 0, _POISON
+        allocation.freed = how
 
     def give(self, allocation: Allocation) -> None:
         """As new, what was taken away."""
         place = slice(allocation.start, allocation.start + allocation.size)
-        self.state[place], self.data[place] = ALLOCATED, 0xA5
+        self.state[place], self.data[place] = ALLOCATED, _POISON
+        allocation.freed = ""
 
     def live(self) -> list[Allocation]:
         return [each for each in self.allocations if each.is_live]
@@ -174,13 +193,18 @@ class Memory(Region):
             found = numpy.where(inside, aliases, found)
         return found
 
+    def is_freed(self, address: int) -> bool:
+        """Whether it lies in what was given back."""
+        found = self.around(address)
+        return found is not None and bool(found.freed) and self.offset(address) < found.start + found.size
+
     def describe(self, address: int) -> str:
         """Which allocation an address is in, or near to."""
         offset, found = self.offset(address), self.around(address)
         later = next((each for each in self.allocations if each.start > offset), None)
         if found is not None and offset < found.start + found.size:
             place = f"byte {offset - found.start} of {found.label} ({found.size} bytes)"
-            return place if found.is_live else f"{place}, which was freed"
+            return f"{place}, which was freed {found.freed}" if found.freed else place
         near = []
         if found is not None and offset - found.start - found.size < 1 << 20:
             near.append(f"{offset - found.start - found.size} bytes behind {_named(found)}")
@@ -193,4 +217,4 @@ class Memory(Region):
 
 
 def _named(allocation: Allocation) -> str:
-    return f"{allocation.label} ({allocation.size} bytes{'' if allocation.is_live else ', freed'})"
+    return f"{allocation.label} ({allocation.size} bytes{', freed ' + allocation.freed if allocation.freed else ''})"

@@ -83,7 +83,7 @@ class CudaTensor:
         return self.driver.memory.data[self._span].copy().view(self.dtype).reshape(self.shape)
 
     def free(self) -> None:
-        self.driver.memory.free(self.allocation)
+        self.driver.memory.free(self.allocation, "by whoever had the tensor")
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device

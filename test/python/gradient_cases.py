@@ -56,6 +56,8 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name in elementwise.OF_ONE:
     _from = 1.1 if _name == "relax.acosh" else 0.2
     use(_name, _operator(_name), (2, 3), low=_from, high=_from + 0.7)
+call("sqrt", (2, 3))
+use("sqrt of a sum of squares", lambda x: relax["sqrt"](relax["sum"](relax["square"](x), axis=[1])), (2, 3))
 for _name in elementwise.OF_TWO:
     use(_name, _operator(_name), (2, 1), (2, 3))
 for _name in elementwise.STEPS:

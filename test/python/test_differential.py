@@ -61,6 +61,11 @@ sys.exit(differential.main(["--kind", "relax", "--target", "c", "--seed", "9", "
     assert "main = CProgram(module, 'c" in done.stdout
 
 
+def test_random_graphs_run_on_an_emulated_device() -> None:
+    done = run("--kind", "relax", "--target", "cuda", "--seed", "71001", "--cases", "8", "--jobs", "2")
+    assert re.match(r"seed 71001: 8 graphs, [78] agree, \d undefined, 0 failed", done.stdout), done.stdout + done.stderr
+
+
 def test_a_case_is_made_again_from_its_seed() -> None:
     first, second = (run("--kind", "relax", "--seed", "3", "--case", "7") for _ in range(2))
     assert first.stdout == second.stdout != ""
@@ -104,8 +109,8 @@ with module.function("main", [rx.tensor(("n",))]) as f:
     f.returns(rx.relax.negative(f.args[0]))
 main = rx.compile(module, cache=False)["main"]
 def write(offset):
-    guard_pages.guard_results()
-    result = rx.runtime.to_numpy(main(numpy.ones(5, "float32")))
+    with guard_pages.guarded_results():
+        result = rx.runtime.to_numpy(main(numpy.ones(5, "float32")))
     ctypes.c_float.from_address(result.ctypes.data + 4 * offset).value = 2.0
     return result.tolist()
 for offset in (4, 5):

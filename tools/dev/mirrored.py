@@ -49,7 +49,7 @@ ELSEWHERE = {
     "targets/gpu": ("test_parallel_operators",),
     "targets/gpu/emit": ("test_parallel_operators",),
     "targets/gpu/kernels": ("test_parallel_operators",),
-    "targets/gpu/nests": ("test_product",),
+    "targets/gpu/nests": ("test_product", "test_nbits", "test_truth_values"),
     "targets/gpu/plans": ("test_product",),
     "targets/cuda/nests": ("test_product",),
     "targets/cuda/plans": ("test_product",),

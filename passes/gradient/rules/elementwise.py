@@ -13,6 +13,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ...canonicalize.support import dtype_of, shape_of
+from ..lengths import by_length, is_sum_of_squares
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
 from ..tensors import Tensor, apply, as_tensor, cast, rank_of, relax, summed_to
@@ -41,7 +42,6 @@ OF_ONE: dict[str, Formula] = {
     "relax.sigmoid": lambda g, x, y: g * (y * (1 - y)),
     "relax.sin": lambda g, x, y: g * apply("cos", x),
     "relax.sinh": lambda g, x, y: g * apply("cosh", x),
-    "relax.sqrt": lambda g, x, y: g * (0.5 / y),
     "relax.square": lambda g, x, y: g * (2 * x),
     "relax.tan": lambda g, x, y: g * (y * y + 1),
     "relax.tanh": lambda g, x, y: g * (1 - y * y),
@@ -109,6 +109,13 @@ for _name, _formula in OF_ONE.items():
     register_gradient(_name, by_types=True)(_rule_of_one(_formula))
 for _name, _formulas in OF_TWO.items():
     register_gradient(_name, by_types=True)(_rule_of_two(*_formulas))
+
+
+@register_gradient("relax.sqrt")
+def sqrt(call: GradientCall) -> Any:
+    """Infinite at 0, as the root's derivative is; a length's is 0 there, as that of `relax.std`."""
+    g, y = Tensor(call.gradient), Tensor(call.result)
+    return (by_length(g, y) if is_sum_of_squares(call.x) else g * (0.5 / y)).value
 
 
 @register_gradient([*STEPS, *STEPS_OF_SEVERAL], by_types=True)

@@ -10,9 +10,10 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import product
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of
+from ..lengths import by_length
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
-from ..tensors import cast, count_over, known_shape, rank_of, reduced_axes, relax, shape_operand, spread
+from ..tensors import Tensor, cast, count_over, known_shape, rank_of, reduced_axes, relax, shape_operand, spread
 
 
 @register_gradient("relax.sum", by_types=True)
@@ -34,9 +35,8 @@ def variance(call: GradientCall) -> Any:
 
 @register_gradient("relax.std", by_types=True)
 def std(call: GradientCall) -> Any:
-    # The root of the variance: half of its derivative, divided by the root.
-    halved = relax["divide"](call.gradient, relax["add"](call.result, call.result))
-    return _with_distances(call, halved)
+    # The root of the variance; of equal elements it is 0, and nothing makes it smaller.
+    return _with_distances(call, by_length(Tensor(call.gradient), Tensor(call.result)).value)
 
 
 def _with_distances(call: GradientCall, gradient: Any) -> Any:

@@ -9,6 +9,7 @@ from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
+from ....support.ending import refuse_at_end
 from ....support.errors import RelaxError
 from ...core.code import check_opt_level
 from ...host.support import define_support
@@ -32,6 +33,7 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
 
 def object_of_checked(module: Module, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
+    refuse_at_end("native code")
     defined = exported_functions(module)
     declared = [name for op in operations_of(module.body) if (name := symbol_name(op)) and _is_declared(op)]
     _keep_from_copies(module)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What kernels need beside their operands comes with the graph's arena.
+
+Kernels of one stream run one after the other: all that a graph calls can have the same memory for themselves. A
+function that has such of known size gets it as one more operand, and asks for none. The arena then ends behind the last
+call that gets a piece of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import (
+    ancestors,
+    body_of,
+    callee_of,
+    function_type_of,
+    functions_in,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+    users_of,
+)
+from ....bindings.rewriting import made_again, replace_op
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls import memrefs
+from ....passes.lower_calls.function import ARENA
+from ....passes.lower_calls.memrefs import byte_count, is_dense, plus
+from ....passes.lower_calls.sizes import round_up
+
+#: Where each piece begins, in bytes, as the driver's memory does.
+_ALIGNMENT = 256
+
+
+@register_pass
+@dataclass(frozen=True)
+class ShareScratch(Pass):
+    """Gives functions that a graph calls their memory from its arena, the same to all."""
+
+    name: ClassVar[str] = "gpu-share-scratch"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref")
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            _Arenas([each for each in functions_in(op) if has_body(each)]).share()
+
+
+class _Arenas:
+    """The arenas of graphs, with room for what their kernels need for themselves."""
+
+    def __init__(self, functions: Sequence[Operation]) -> None:
+        self._functions = {symbol_name(each): each for each in functions}
+        #: By the functions that they are in; and the calls of each function, by those that these are in.
+        self._arenas: dict[str, Operation] = {}
+        self._calls: dict[str, list[tuple[str, Operation]]] = {}
+        for name, function in self._functions.items():
+            for each in operations_in(function):
+                if ARENA in each.attributes:
+                    self._arenas[name] = each
+                elif each.name == "func.call":
+                    self._calls.setdefault(callee_of(each), []).append((name, each))
+        #: By the function: its calls that get a piece, and of how many bytes.
+        self._getting: dict[str, list[tuple[Operation, int]]] = {}
+
+    def share(self) -> None:
+        """Takes what functions need of known size out of them, where all that call them have an arena."""
+        for name, function in self._functions.items():
+            calls = self._calls.get(name, [])
+            if name in self._arenas or not calls or any(caller not in self._arenas for caller, _ in calls):
+                continue
+            scratch = [each for each in operations_in(function) if _is_scratch(each)]
+            if not scratch:
+                continue
+            bytes_ = _take_as_operand(function, scratch)
+            for caller, call in calls:
+                self._getting.setdefault(caller, []).append((call, bytes_))
+        for name, calls_and_bytes in self._getting.items():
+            _extend(self._arenas[name], calls_and_bytes)
+
+
+def _is_scratch(op: Operation) -> bool:
+    """Whether it is memory of known size that the function gives back itself, round by round where it is in a loop."""
+    if op.name != "memref.alloc" or not op.results[0].type.has_static_shape or not is_dense(op.results[0].type):
+        return False
+    return bool(_frees(op.results[0]))
+
+
+def _frees(memref: Value) -> list[Operation]:
+    return [user for user in users_of(memref) if user.name == "memref.dealloc"]
+
+
+def _take_as_operand(function: Operation, scratch: Sequence[Operation]) -> int:
+    """Gives each its place in memory that the function gets; how many bytes these are."""
+    starts, total = [], 0
+    for each in scratch:
+        starts.append(total)
+        total += byte_count(each.results[0].type.shape, each.results[0].type.element_type)
+        total += -total % _ALIGNMENT
+    with function.location:
+        memory = body_of(function).add_argument(memrefs.typed([total], _byte()), function.location)
+    inputs = [argument.type for argument in body_of(function).arguments]
+    results = function_type_of(function).results
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    for each, start in zip(scratch, starts, strict=True):
+        for free in _frees(each.results[0]):
+            free.erase()
+        type_ = each.results[0].type
+        with each.location, ir.InsertionPoint(each):
+            replace_op(each, [memrefs.view(memory, start, list(type_.shape), type_.element_type)])
+    return total
+
+
+def _byte() -> Type:
+    return ir.IntegerType.get_signless(8)
+
+
+def _extend(arena: Operation, calls: Sequence[tuple[Operation, int]]) -> None:
+    """Has calls get so many bytes behind a graph's temporaries, which end no earlier than the last of them does."""
+    frees = _frees(arena.results[0])
+    with arena.location, ir.InsertionPoint(arena):
+        size = memrefs.dim(arena.results[0], 0)
+        own = round_up(size, _ALIGNMENT)
+        made = memrefs.allocate([plus(own, max(bytes_ for _, bytes_ in calls))], _byte())
+        made.owner.attributes[ARENA] = ir.UnitAttr.get()
+        temporaries = memrefs.view(made, 0, [size], _byte())
+    replace_op(arena, [temporaries])
+    getting = []
+    for call, bytes_ in calls:
+        with call.location, ir.InsertionPoint(call):
+            scratch = memrefs.view(made, own, [bytes_], _byte())
+            again = made_again(call, [*call.operands, scratch], call.results.types)
+        replace_op(call, again.results)
+        getting.append(again)
+    for free in frees:
+        free.operands[0] = made
+        _end_behind(free, getting)
+
+
+def _end_behind(free: Operation, calls: Sequence[Operation]) -> None:
+    """Moves it behind the last of these calls, or of what they are in, in its block."""
+    inside = operations_of(free.block)
+    around = {op for call in calls for op in (call, *ancestors(call))}
+    last = max((place for place, op in enumerate(inside) if op in around), default=-1)
+    if last > inside.index(free):
+        free.move_after(inside[last])

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients of norms and deviations where they are 0: 0, as in torch, and nothing else of the tensor gets lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+from compiling import array
+from gradient_cases import relax
+from relax_mlir.dialects.relax import const
+from relax_mlir.passes.gradient.reverse import gradients
+
+import relax_mlir as rx
+
+
+def made(build: Callable[[Any], Any], x: Any) -> Any:
+    """The gradient of the number that `build` gives."""
+    module = rx.Module()
+    with module.function("gradients", [rx.tensor(x.shape, "float64")]) as f:
+        f.returns(*gradients(build(*f), f.args))
+    return array(rx.compile(module, opt_level=0, jobs=1)["gradients"](x))
+
+
+def _two_norm(x: Any) -> Any:
+    return relax["sqrt"](relax["sum"](relax["square"](x)))
+
+
+def _deviation_of_halves(x: Any) -> Any:
+    distance = relax["subtract"](x, relax["mean"](x))
+    return relax["sqrt"](relax["divide"](relax["sum"](relax["multiply"](distance, distance)), const(2.0, "f64")))
+
+
+#: Lengths, and where they are 0: what torch's `std`, `norm` and `abs` of complex numbers have 0 for.
+_LENGTHS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "std": (lambda x: relax["std"](x), 1.0),
+    "std of one": (lambda x: relax["sum"](relax["std"](x, axis=[1])), 1.0),
+    "variance": (lambda x: relax["variance"](x), 1.0),
+    "root of the variance": (lambda x: relax["sqrt"](relax["variance"](x)), 1.0),
+    "deviation": (_deviation_of_halves, 1.0),
+    "norm": (_two_norm, 0.0),
+    "norm in f32": (lambda x: relax["astype"](_two_norm(relax["astype"](x, dtype="f32")), dtype="f64"), 0.0),
+    "hypotenuse": (lambda x: relax["sum"](relax["sqrt"](relax["add"](relax["square"](x), relax["square"](x)))), 0.0),
+    "to length 1": (lambda x: relax["sum"](relax["divide"](x, relax["maximum"](_two_norm(x), const(0.5, "f64")))), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", _LENGTHS)
+def test_a_length_of_0_has_a_gradient(name: str) -> None:
+    """Of 0, so that all others of the tensor arrive. `to length 1` divides by the 0.5 that no length is below."""
+    build, value = _LENGTHS[name]
+
+    def beside(x: Any) -> Any:
+        return relax["add"](build(x), relax["multiply"](relax["sum"](x), const(2.0, "f64")))
+
+    expected = 4.0 if name == "to length 1" else 2.0
+    numpy.testing.assert_array_equal(made(beside, numpy.full((3, 1), value)), numpy.full((3, 1), expected))
+
+
+def test_a_length_of_0_has_a_second_gradient() -> None:
+    def once(x: Any) -> Any:
+        return relax["add"](relax["sum"](gradients(relax["std"](x), [x])[0]), relax["sum"](relax["square"](x)))
+
+    numpy.testing.assert_array_equal(made(once, numpy.ones(3)), numpy.full(3, 2.0))
+
+
+def test_a_root_of_0_has_no_finite_gradient() -> None:
+    """As in torch."""
+    found = made(lambda x: relax["sum"](relax["sqrt"](x)), numpy.array([0.0, 4.0]))
+    numpy.testing.assert_array_equal(found, [numpy.inf, 0.25])
