@@ -13,6 +13,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .control.scf_branches import convert_each
 from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
+from .limits import DEEPEST_CALLS, TooLarge
 from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
 from .notes import noting
@@ -23,10 +24,6 @@ from .shapes.folding import converted
 from .shapes.sizes import named
 from .tensors import FunctionProto, GraphProto, NodeProto, array_of, is_absurd
 from .values import EmptyOptional, Held, OneOf, Value, as_values
-
-# How many functions of a model may be inside of each other.
-_DEEPEST_CALLS = 64
-
 
 class _Absent(EmptyOptional):
     """An input of a function that its call leaves out."""
@@ -144,6 +141,8 @@ class GraphImporter:
             return outputs
         except Unsupported as problem:
             self.problems.add(problem_of(node, problem))
+        except TooLarge:
+            raise
         except RelaxError as error:
             self.problems.add(problem_of(node, Unsupported(of_operators(node, error.message))))
         except Incomplete:
@@ -156,6 +155,7 @@ class GraphImporter:
 
     def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""
+        self.model.room.take_node()
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
             return self._convert_each(node, several)
@@ -193,8 +193,8 @@ class GraphImporter:
         call = f"{node.domain}.{node.op}"
         if call in self._calls:
             raise Unsupported("the function calls itself")
-        if len(self._calls) == _DEEPEST_CALLS:
-            raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep")
+        if len(self._calls) == DEEPEST_CALLS:
+            raise Unsupported(f"functions call functions, more than {DEEPEST_CALLS} deep")
         inner = GraphImporter(self.model, self.problems, self.symbols)
         inner.opsets = {**self.opsets, **versions_of(function.opset_import)}
         inner._calls = (*self._calls, call)
@@ -249,6 +249,8 @@ def _check_sizes(outputs: Sequence[Held | None]) -> None:
     for value in outputs:
         if isinstance(value, Value) and value.is_in_graph:
             sizes = [size for size in value.shape or () if isinstance(size, int)]
+            if any(size < 0 for size in sizes):
+                raise Unsupported(f"its result would have the shape ({', '.join(map(str, value.shape or ()))}): a size is negative")
             if is_absurd(sizes):
                 raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
 
@@ -259,6 +261,7 @@ def _check_sizes(outputs: Sequence[Held | None]) -> None:
 def unreached_problems(node: Node) -> Iterator[Problem]:
     """Those of the node, of the graphs in it, and of the model's function that it calls."""
     graph = node.graph
+    graph.model.room.take_node()
     for attribute in node.proto.attribute:
         for proto in attribute.g.node if attribute.HasField("g") else ():
             yield from unreached_problems(graph.node_of(proto, [None] * len(proto.input)))

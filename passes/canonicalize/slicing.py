@@ -16,6 +16,10 @@ from .rules import X, rule
 from .support import as_result, ints, make, normal_axis, shape_of
 
 
+# A tensor that is joined with itself, that again, and so on would have no end otherwise.
+_MOST_PARTS = 1 << 8
+
+
 def slice_of_all(op: OpView, rewriter: Rewriter) -> Value | None:
     """x[0:size] along every axis named."""
     shape = shape_of(op.x)
@@ -53,6 +57,8 @@ def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
     for tensor in op.tensors:
         inner = defining_op(tensor, "relax.concat")
         parts += inner.tensors if inner is not None and _same_axis(op.axis, inner.axis, tensor) else [tensor]
+        if len(parts) > _MOST_PARTS:
+            return None
     return _concat(op, parts) if len(parts) > len(op.tensors) else None
 
 

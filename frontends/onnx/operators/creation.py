@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
@@ -79,9 +80,9 @@ def eye_like(node: Node) -> Outputs:
 @register_onnx("", "Trilu")
 def trilu(node: Node) -> Outputs:
     is_upper = bool(node.int("upper", 1))
-    diagonal = node.sizes(1) if node.has(1) else (0,)
+    diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else sizes.input_size(node, 1)
     if diagonal is not None:
-        return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal[0])
+        return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal)
     own = sizes.sizes_of(node.value(0))
     rows = relax["add"](sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
     columns = sizes.positions(own, len(own) - 1)
@@ -107,5 +108,7 @@ def _depth(node: Node) -> Size:
     """How many classes; it may be a float."""
     held = node.scalar(1)
     if held is not None:
+        if not math.isfinite(held) or held < 0:
+            raise node.fail(f"input #1, the number of classes, is {held}")
         return int(held)
     return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)
