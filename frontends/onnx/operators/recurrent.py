@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....dialects.core.symbols import Dim
 from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
@@ -44,7 +45,10 @@ class Cell:
         return [self.activate(0, total)]
 
     def recurrent_part(self, hidden: Tensor) -> Tensor:
-        return _plus(relax["matmul"](hidden, self.weights.recurrent), self.weights.recurrent_bias)
+        return _plus(self.product(hidden), self.weights.recurrent_bias)
+
+    def product(self, hidden: Tensor) -> Tensor:
+        return relax["matmul"](hidden, self.weights.recurrent)
 
     def activate(self, index: int, value: Tensor) -> Tensor:
         if self.clip:
@@ -111,7 +115,9 @@ class LstmCell(Cell):
         return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
 
 
-class _Recurrent:
+class Recurrent:
+    """A node with its directions."""
+
     def __init__(self, node: Node, cell: type[Cell]):
         self.node, self.cell = node, cell
         self.batch_first = bool(node.int("layout", 0))
@@ -122,7 +128,7 @@ class _Recurrent:
             raise node.fail("must be forward, reverse or bidirectional", "direction")
         if node.rank(0) != 3 or node.rank(2) != 3:
             raise node.fail("X and R must be 3-D")
-        size = (node.value(2).shape or ())[2]
+        size = self.state_size()
         if not isinstance(size, int):
             raise node.fail("the size of the hidden state (R's last dimension) must be known")
         self.size = size
@@ -130,6 +136,9 @@ class _Recurrent:
         data = node.tensor(0)
         self.data = relax["permute_dims"](data, axes=[1, 0, 2]) if self.batch_first else data
         self.shape = Value(ssa=self.data).shape or ()
+
+    def state_size(self) -> Dim:
+        return (self.node.value(2).shape or ())[2]
 
     def outputs(self) -> list[Tensor]:
         functions = activations_of(self.node, self.cell.activations, len(self.directions))
@@ -147,22 +156,27 @@ class _Recurrent:
 
     def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Tensor, list[Tensor]]:
         """The rows [steps, batch, size] and the last states of a direction."""
-        cell = self.cell(self.node, self.size, self._weights(index), functions)
+        cell = self.cell_of(index, functions)
         data = self._reversed(self.data) if backwards else self.data
-        product = relax["matmul"](data, self._matrix(1, index))
-        from_input = _plus(product, cell.weights.input_bias)
+        from_input = _plus(self.product(data, index), cell.weights.input_bias)
         states = [self._initial(5 + each, index) for each in range(self.cell.states)]
         rows, states = self._looped(cell, from_input, states)
         return (self._reversed(rows) if backwards else rows), states
+
+    def cell_of(self, index: int, functions: Sequence[Activation]) -> Cell:
+        return self.cell(self.node, self.size, self.weights_of(index, self._matrix(2, index)), functions)
+
+    def product(self, data: Tensor, index: int) -> Tensor:
+        """What a direction's inputs give to its gates, for all steps."""
+        return relax["matmul"](data, self._matrix(1, index))
 
     def _reversed(self, data: Tensor) -> Tensor:
         if self.lengths is None:
             return relax["flip"](data, axis=0)
         return relax["reverse_sequence"](data, self.lengths, seq_axis=0, batch_axis=1)
 
-    def _weights(self, index: int) -> Weights:
+    def weights_of(self, index: int, recurrent: Tensor) -> Weights:
         node, gates = self.node, self.cell.gates * self.size
-        recurrent = self._matrix(2, index)
         peepholes = self._vector(7, index, 0, 3 * self.size) if self.cell.states == 2 and node.has(7) else None
         if not node.has(3):
             return Weights(recurrent, None, None, peepholes)
@@ -226,9 +240,9 @@ class _Recurrent:
 register_rows(
     "",
     {
-        "GRU": lambda node: _Recurrent(node, GruCell).outputs(),
-        "LSTM": lambda node: _Recurrent(node, LstmCell).outputs(),
-        "RNN": lambda node: _Recurrent(node, Cell).outputs(),
+        "GRU": lambda node: Recurrent(node, GruCell).outputs(),
+        "LSTM": lambda node: Recurrent(node, LstmCell).outputs(),
+        "RNN": lambda node: Recurrent(node, Cell).outputs(),
     },
 )
 
