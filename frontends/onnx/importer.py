@@ -25,6 +25,7 @@ from .shapes.sizes import named
 from .tensors import FunctionProto, GraphProto, NodeProto, array_of, is_absurd
 from .values import EmptyOptional, Held, OneOf, Value, as_values
 
+
 class _Absent(EmptyOptional):
     """An input of a function that its call leaves out."""
 
@@ -171,9 +172,11 @@ class GraphImporter:
         """The outputs of a node with a tensor that is one of several; those without a name are left out."""
         wanted = [index for index, name in enumerate(node.proto.output) if name]
 
-        def convert(inputs: Sequence[Held | None], operation: Operation) -> list[Held]:
-            inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
-            held = [each if each is None else each.inside(operation) for each in inputs]
+        def convert(inputs: Sequence[Held | None], operation: Operation | None) -> list[Held]:
+            inner, held = self, list(inputs)
+            if operation is not None:
+                inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
+                held = [each if each is None else each.inside(operation) for each in inputs]
             outputs = inner.convert(inner.node_of(node.proto, held))
             return _complete([outputs[index] for index in wanted if index < len(outputs)])
 
@@ -249,8 +252,6 @@ def _check_sizes(outputs: Sequence[Held | None]) -> None:
     for value in outputs:
         if isinstance(value, Value) and value.is_in_graph:
             sizes = [size for size in value.shape or () if isinstance(size, int)]
-            if any(size < 0 for size in sizes):
-                raise Unsupported(f"its result would have the shape ({', '.join(map(str, value.shape or ()))}): a size is negative")
             if is_absurd(sizes):
                 raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
 

@@ -23,6 +23,9 @@ DEFAULT_DOMAINS = ("", "ai.onnx")
 _LAST_VERSION = 2**31 - 1
 
 
+_USUAL = Limits()
+
+
 @dataclass(frozen=True)
 class Model:
     """A model, the versions of the operator sets that it was made for, and where its tensors' bytes are."""
@@ -52,7 +55,7 @@ def errors_in(path: str) -> Iterator[None]:
         raise RelaxError(error.message, location=path, notes=error.notes, diagnostics=error.diagnostics) from error
 
 
-def read_model(source: Any, limits: Limits = Limits()) -> Model:
+def read_model(source: Any, limits: Limits = _USUAL) -> Model:
     """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none."""
     if isinstance(source, Model):
         return source

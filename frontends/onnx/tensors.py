@@ -86,7 +86,6 @@ class TensorData:
                 self._mapped[path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return self._mapped[path]
 
-
     def part(self, path: Path, offset: int, size: int, what: str) -> memoryview:
         """Some bytes of a file, for a tensor. Those that tensors share count as growth: each will have its own."""
         whole = self.file(path)

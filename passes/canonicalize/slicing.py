@@ -15,7 +15,6 @@ from ..patterns.operators import is_op
 from .rules import X, rule
 from .support import as_result, ints, make, normal_axis, shape_of
 
-
 # A tensor that is joined with itself, that again, and so on would have no end otherwise.
 _MOST_PARTS = 1 << 8
 

@@ -11,6 +11,7 @@ from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
 
+
 @register_onnx("", "Constant")
 def constant(node: Node) -> Outputs:
     import numpy

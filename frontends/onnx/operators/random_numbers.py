@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random numbers, drawn anew each time that a node runs.
 
-The n-th number of a draw is a hash of the node's seed, of a key that each draw of a loaded program has to itself, and of
-n: so sizes may be any, and what computes it is like all other arithmetic, on every target.
+The n-th number of a draw is a hash of the node's seed, of a key that each draw of a loaded program has to itself, and
+of n: so sizes may be any, and what computes it is like all other arithmetic, on every target.
 """
 
 from __future__ import annotations

@@ -123,7 +123,9 @@ def test_bytes_of_a_file_that_many_tensors_share(tmp_path: Path) -> None:
             tensor.external_data.add(key=key, value=value)
         tensors.append(tensor)
     names = [tensor.name for tensor in tensors]
-    graph = helper.make_graph([helper.make_node("Sum", names, ["y"])], "g", [], [onnx.ValueInfoProto(name="y")], tensors)
+    graph = helper.make_graph(
+        [helper.make_node("Sum", names, ["y"])], "g", [], [onnx.ValueInfoProto(name="y")], tensors
+    )
     path = tmp_path / "model.onnx"
     path.write_bytes(helper.make_model(graph, opset_imports=_OPSETS, ir_version=8).SerializeToString())
     assert "tensor 'w4' takes 1048576 bytes that the model's file does not have" in _message(str(path), most_growth=3)

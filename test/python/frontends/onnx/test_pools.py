@@ -95,7 +95,8 @@ def test_places_of_maxima_of_any_sizes(settings: dict[str, Any]) -> None:
 
 
 def test_places_of_maxima_of_sizes_that_the_data_tell() -> None:
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (float[n] x) => (float[a,b,c] y, int64[a,b,c] i) {
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n] x) => (float[a, b, c] y, int64[a, b, c] i) {
         found = NonZero (x) z = Cast <to = 1> (found) at = Constant <value_ints = [0]> () w = Unsqueeze (z, at)
         y, i = MaxPool <kernel_shape = [2], strides = [2]> (w) }""")
     compared = Compared(model)
