@@ -984,7 +984,7 @@ def quantize(
     """round(data / scale) + zero_point, clipped to the result's range."""
 
 def random_key(**at: Unpack[At]) -> Value:
-    """What random numbers are made of: 0, 1, 2 and so on, another one each time that a loaded program needs one."""
+    """What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks."""
 
 def repeat(data: Value, repeats: SupportsIndex, axis: SupportsIndex | None = ..., **at: Unpack[At]) -> Value:
     """Each element several times in a row."""

@@ -59,4 +59,4 @@ op("print", "*values:any", attrs={"format": Str("", doc="by Python's str.format;
    results="", infer=printing, role="effect", pure=False, doc="Prints values.")  # fmt: skip
 # Not pure: each use is a key of its own.
 op("random_key", infer=lambda call: ScalarInfo("i64"), role="effect", pure=False, own=True,
-   doc="What random numbers are made of: 0, 1, 2 and so on, another one each time that a loaded program needs one.")  # fmt: skip
+   doc="What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks.")  # fmt: skip
