@@ -8,6 +8,7 @@ from typing import Any
 
 from .frontends.onnx.build import add_main
 from .frontends.onnx.inputs import InputShape
+from .frontends.onnx.limits import Limits
 from .frontends.onnx.model import errors_in, read_model
 from .frontends.onnx.problems import Problems
 from .module import Module
@@ -20,15 +21,23 @@ from .support.collector import uncollected
 @types_checked
 @enters
 @uncollected()
-def from_onnx(source: Any, *, shapes: Mapping[str, InputShape] | None = None) -> Module:
+def from_onnx(
+    source: Any,
+    *,
+    shapes: Mapping[str, InputShape] | None = None,
+    most_nodes: int = Limits.most_nodes,
+    most_growth: int = Limits.most_growth,
+) -> Module:
     """The module of a model: a path, bytes or an onnx.ModelProto. Its function is `main`.
 
     `shapes` gives inputs other shapes, None for a size that only the run tells: `{"x": (None, 3, 224, 224)}`; a list of
     shapes tells how many tensors a sequence has, None that an optional is left out.
+    A model that becomes more than `most_nodes` nodes, functions expanded and loops unrolled, or whose constants grow by
+    more than `most_growth` mebibytes, is refused.
     Raises one RelaxError that lists every node that cannot be imported.
     """
     with timed("import"):
-        module, problems, model = Module(), Problems(), read_model(source)
+        module, problems, model = Module(), Problems(), read_model(source, Limits(most_nodes, most_growth))
         with errors_in(model.path):
             add_main(module.operation, model, shapes or {}, problems)
             problems.check()

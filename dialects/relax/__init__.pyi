@@ -983,6 +983,9 @@ def quantize(
 ) -> Value:
     """round(data / scale) + zero_point, clipped to the result's range."""
 
+def random_key(**at: Unpack[At]) -> Value:
+    """What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks."""
+
 def repeat(data: Value, repeats: SupportsIndex, axis: SupportsIndex | None = ..., **at: Unpack[At]) -> Value:
     """Each element several times in a row."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with an effect and no result."""
+"""Operators with an effect."""
 
 from __future__ import annotations
 
@@ -57,3 +57,6 @@ op("assert_op", "condition:any *format_args:any", attrs={"format": Str("", doc="
    doc="Stops the program unless the condition holds.")  # fmt: skip
 op("print", "*values:any", attrs={"format": Str("", doc="by Python's str.format; empty: the values one by one")},
    results="", infer=printing, role="effect", pure=False, doc="Prints values.")  # fmt: skip
+# Not pure: each use is a key of its own.
+op("random_key", infer=lambda call: ScalarInfo("i64"), role="effect", pure=False, own=True,
+   doc="What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks.")  # fmt: skip

@@ -261,6 +261,9 @@ def q_multiply_shift_per_axis(
 def rad2deg(x: Value, **at: Unpack[At]) -> Value:
     """Radians to degrees."""
 
+def random_key(**at: Unpack[At]) -> Value:
+    """How often the loaded program has asked for one before."""
+
 def reciprocal(x: Value, **at: Unpack[At]) -> Value:
     """1 / x."""
 

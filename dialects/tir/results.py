@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ..core.attributes import DType, Str
-from ..core.infos import Info
+from ..core.infos import Info, ScalarInfo
 from ..core.opdef import Call, OpProblem
 from .dialect import op
 
@@ -48,3 +48,5 @@ op("return_unless_ok", "status:scalar", results="", infer=_nothing, pure=False,
    doc="Ends the function with the status unless it is 0; memory that it holds is given back first.")  # fmt: skip
 op("place", "", results="*text", explicit="ty", signature="ty", verify=_verify_place, pure=False,
    doc="The text, of C, that errors begin with which the function raises.")  # fmt: skip
+op("random_key", infer=lambda call: ScalarInfo("i64"), role="effect", pure=False,
+   doc="How often the loaded program has asked for one before.")  # fmt: skip

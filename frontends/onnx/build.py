@@ -22,12 +22,14 @@ from ...dialects.relax.function_attributes import (
 from ...emit.kernels import FreshSymbols
 from ...support.errors import RelaxError
 from .control.flattening import all_tensors, form_of
+from .control.scf_branches import checked
 from .importer import GraphImporter
 from .inputs import InputShape, Passed, passed_inputs
 from .model import Model
 from .notes import note_model
 from .problems import Problems, shown
 from .symbol_sizes import contradictions
+from .tensors import ValueInfoProto
 from .values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Value
 
 
@@ -93,9 +95,21 @@ def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Ten
         if held is None:
             raise RelaxError(f"output '{shown(output.name)}' needs an output that the converter of its node leaves out")
         if isinstance(held, OneOf):
+            held = _of_declared_rank(held, output)
+        if isinstance(held, OneOf):
             raise RelaxError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
         outputs.append(held)
     return outputs
+
+
+def _of_declared_rank(held: OneOf, output: ValueInfoProto) -> OneOf | Value:
+    """The tensor with as many dimensions as the model says of its output; the run checks that it is the one."""
+    tensor = output.type.tensor_type
+    ranks = [each.rank for each in held.tensors]
+    if not tensor.HasField("shape") or ranks.count(len(tensor.shape.dim)) != 1:
+        return held
+    message = f"output '{shown(output.name)}' is declared with {{}} dimensions, and has others"
+    return checked(held, ranks.index(len(tensor.shape.dim)), message)
 
 
 def _set_groups(function: Operation, attribute: str, groups: list[Group]) -> None:

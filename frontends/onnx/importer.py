@@ -14,6 +14,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .control.scf_branches import convert_each
 from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
+from .limits import DEEPEST_CALLS, TooLarge
 from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
 from .notes import noting
@@ -24,9 +25,6 @@ from .shapes.folding import converted
 from .shapes.sizes import named
 from .tensors import FunctionProto, GraphProto, NodeProto, array_of, is_absurd
 from .values import EmptyOptional, Held, OneOf, Value, as_values
-
-# How many functions of a model may be inside of each other.
-_DEEPEST_CALLS = 64
 
 
 class _Absent(EmptyOptional):
@@ -145,6 +143,8 @@ class GraphImporter:
             return outputs
         except Unsupported as problem:
             self.problems.add(problem_of(node, problem))
+        except TooLarge:
+            raise
         except RelaxError as error:
             where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
             reason = of_operators(node, error.message + where)
@@ -159,6 +159,7 @@ class GraphImporter:
 
     def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""
+        self.model.room.take_node()
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
             return self._convert_each(node, several)
@@ -176,9 +177,11 @@ class GraphImporter:
         """The outputs of a node with a tensor that is one of several; those without a name are left out."""
         wanted = [index for index, name in enumerate(node.proto.output) if name]
 
-        def convert(inputs: Sequence[Held | None], operation: Operation) -> list[Held]:
-            inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
-            held = [each if each is None else each.inside(operation) for each in inputs]
+        def convert(inputs: Sequence[Held | None], operation: Operation | None) -> list[Held]:
+            inner, held = self, list(inputs)
+            if operation is not None:
+                inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
+                held = [each if each is None else each.inside(operation) for each in inputs]
             outputs = inner.convert(inner.node_of(node.proto, held))
             return _complete([outputs[index] for index in wanted if index < len(outputs)])
 
@@ -198,8 +201,8 @@ class GraphImporter:
         call = f"{node.domain}.{node.op}"
         if call in self._calls:
             raise Unsupported("the function calls itself")
-        if len(self._calls) == _DEEPEST_CALLS:
-            raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep")
+        if len(self._calls) == DEEPEST_CALLS:
+            raise Unsupported(f"functions call functions, more than {DEEPEST_CALLS} deep")
         inner = GraphImporter(self.model, self.problems, self.symbols)
         inner.opsets = {**self.opsets, **versions_of(function.opset_import)}
         inner._calls = (*self._calls, call)
@@ -264,6 +267,7 @@ def _check_sizes(outputs: Sequence[Held | None]) -> None:
 def unreached_problems(node: Node) -> Iterator[Problem]:
     """Those of the node, of the graphs in it, and of the model's function that it calls."""
     graph = node.graph
+    graph.model.room.take_node()
     for attribute in node.proto.attribute:
         for proto in attribute.g.node if attribute.HasField("g") else ():
             yield from unreached_problems(graph.node_of(proto, [None] * len(proto.input)))

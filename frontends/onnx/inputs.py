@@ -7,13 +7,14 @@ A sequence is a list of tensors, as many as `shapes` says; an optional is what i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, SymbolError, parse, sym
+from ...dialects.core.symbols import Dim, SymbolError, SymExpr, parse, sym
 from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import RelaxError
+from ...support.names import FreshNames
 from ...support.suggest import counted
 from .model import Model
 from .tensors import TypeProto, ValueInfoProto, check_size, dtype_of
@@ -49,7 +50,8 @@ def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[Passed
     """The inputs that callers pass, with `shapes` in place of what the model says of theirs."""
     inputs = declared_inputs(model)
     _check_names(shapes, [each.name for each in inputs])
-    return [_passed(each, shapes) for each in inputs]
+    symbols = _Symbols([each.type for each in inputs], shapes.values())
+    return [_passed(each, shapes, symbols) for each in inputs]
 
 
 def declared_inputs(model: Model) -> list[ValueInfoProto]:
@@ -75,7 +77,52 @@ def _check_names(shapes: object, names: list[str]) -> None:
         raise RelaxError(f"'{twice}' is defined twice: names of a graph are unique")
 
 
-def _passed(value: ValueInfoProto, shapes: Mapping[str, Any]) -> Passed:
+# What exporters write for a size of which they know nothing; those of one input may be any two.
+_NO_NAME = re.compile(r"\W*|-\d+|none|null", re.ASCII | re.IGNORECASE)
+
+
+class _Symbols:
+    """The symbols of sizes: one for each name of the model's, and others for sizes without one."""
+
+    def __init__(self, types: Sequence[TypeProto], asked_for: Iterable[Any]):
+        names = [dim.dim_param for each in types for dim in _tensor_of(each).shape.dim if dim.dim_param]
+        # Names that are symbols as they are stay these; others come as near as they can.
+        own = [name for name in dict.fromkeys(names) if not _NO_NAME.fullmatch(name)]
+        self._known = {name: name for name in own if _as_symbol(name) == name}
+        near = FreshNames(self._known)
+        self._known |= {name: near.of(_as_symbol(name)) for name in own if name not in self._known}
+        self._fresh = FreshNames([*self._known.values(), *_words(asked_for)])
+
+    def of(self, name: str, fallback: str) -> SymExpr:
+        """Of a size that the model gives this name, if any."""
+        return sym(self._known[name]) if name in self._known else self.new(fallback)
+
+    def new(self, wanted: str) -> SymExpr:
+        return sym(self._fresh.of(_as_symbol(wanted)))
+
+
+def _as_symbol(name: str) -> str:
+    """A name for a symbol, as near to the model's as it may be."""
+    cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
+
+
+def _tensor_of(type_: TypeProto) -> Any:
+    """The tensor that a type is, or is made of."""
+    while kind_of(type_) in ("sequence", "optional"):
+        type_ = (type_.sequence_type if kind_of(type_) == "sequence" else type_.optional_type).elem_type
+    return type_.tensor_type
+
+
+def _words(shapes: Any) -> list[str]:
+    """All names in shapes that are asked for, which stand in expressions, too."""
+    if isinstance(shapes, str):
+        return re.findall(r"\w+", shapes)
+    listed = shapes if isinstance(shapes, Iterable) else ()
+    return [word for each in listed for word in _words(each)]
+
+
+def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols) -> Passed:
     name, type_ = value.name, value.type
     if kind_of(type_) == "optional":
         if name not in shapes:
@@ -87,14 +134,14 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any]) -> Passed:
         if shapes[name] is None:
             return Passed(name, NOTHING, (), "f32")
     if kind_of(type_) == "sequence":
-        return _passed_list(name, type_.sequence_type.elem_type, shapes)
+        return _passed_list(name, type_.sequence_type.elem_type, shapes, symbols)
     if name in shapes and shapes[name] is None:
         raise RelaxError(f"shapes: input '{name}' is no optional: it cannot be left out (None)")
-    info = _tensor_info(name, name, type_, shapes.get(name), own_sizes=True)
+    info = _tensor_info(name, name, type_, shapes.get(name), symbols, own_sizes=True)
     return Passed(name, VALUE, (info,), info.dtype)
 
 
-def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any]) -> Passed:
+def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any], symbols: _Symbols) -> Passed:
     if name not in shapes:
         raise RelaxError(
             f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "
@@ -108,7 +155,8 @@ def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any]) -> Passe
             f"shapes: input '{name}' is a sequence: expected a list of shapes, as [(2, 3), (None, 3)], got {given!r}"
         )
     infos = [
-        _tensor_info(name, f"{name}_item{index}", item, shape, own_sizes=False) for index, shape in enumerate(given)
+        _tensor_info(name, f"{name}_item{index}", item, shape, symbols, own_sizes=False)
+        for index, shape in enumerate(given)
     ]
     return Passed(name, LIST, tuple(infos), _dtype(name, item))
 
@@ -127,46 +175,48 @@ def _dtype(name: str, type_: TypeProto) -> str:
         raise RelaxError(f"input '{name}': {error.message}") from None
 
 
-def _tensor_info(name: str, label: str, type_: TypeProto, shape: Shape | None, *, own_sizes: bool) -> TensorInfo:
+def _tensor_info(
+    name: str, label: str, type_: TypeProto, shape: Shape | None, symbols: _Symbols, *, own_sizes: bool
+) -> TensorInfo:
     """`label` begins the names of sizes without one; with `own_sizes` the model's name stands for a size of None."""
     dtype, tensor = _dtype(name, type_), type_.tensor_type
-    own = None
-    if tensor.HasField("shape"):
-        own = [_dim(dim, f"{label}_{axis}") for axis, dim in enumerate(tensor.shape.dim)]
-    dims = own if shape is None else _asked_for(name, label, own, shape, own_sizes)
+    own = list(tensor.shape.dim) if tensor.HasField("shape") else None
+    if shape is not None:
+        dims: Sequence[Dim] | None = _asked_for(name, label, own, shape, symbols, own_sizes)
+    else:
+        dims = None if own is None else [_dim(dim, f"{label}_{axis}", symbols) for axis, dim in enumerate(own)]
     if dims is None:
         raise RelaxError(f"input '{name}' has no shape: give one (shapes={{'{name}': (...)}})")
     check_size(f"input '{name}'", [dim for dim in dims if isinstance(dim, int)])
     return TensorInfo(tuple(dims), dtype)
 
 
-def _dim(dim: Any, fallback: str) -> Dim:
-    kind = dim.WhichOneof("value")
-    if kind == "dim_value" and dim.dim_value >= 0:
+def _dim(dim: Any, fallback: str, symbols: _Symbols) -> Dim:
+    if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:
         return int(dim.dim_value)
-    return sym(_symbol(dim.dim_param if kind == "dim_param" and dim.dim_param else fallback))
+    return symbols.of(dim.dim_param, fallback)
 
 
-def _symbol(name: str) -> str:
-    """A name for a symbol, as near to the model's as it may be."""
-    cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
-
-
-def _asked_for(name: str, label: str, own: Sequence[Dim] | None, shape: Shape, own_sizes: bool) -> list[Dim]:
-    """A shape from `shapes`; of a size that is None the model may have a name already."""
+def _asked_for(
+    name: str, label: str, own: Sequence[Any] | None, shape: Shape, symbols: _Symbols, own_sizes: bool
+) -> list[Dim]:
+    """A shape from `shapes`; a size that is None has the model's name, unless another one of them has it, too."""
     if not isinstance(shape, (list, tuple)):
         raise RelaxError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")
     if own is not None and len(shape) != len(own):
         raise RelaxError(f"shapes: input '{name}' has {counted(len(own), 'dimension')}, got {tuple(shape)}")
-    kept = own if own_sizes else None
-    return [_size(name, f"{_symbol(label)}_{axis}", axis, size, kept) for axis, size in enumerate(shape)]
+    names = [""] * len(shape)
+    if own is not None and own_sizes:
+        names = [dim.dim_param if size is None else "" for dim, size in zip(own, shape, strict=True)]
+    return [
+        symbols.of(named if names.count(named) == 1 else "", f"{label}_{axis}")
+        if size is None
+        else _size(name, axis, size)
+        for axis, (size, named) in enumerate(zip(shape, names, strict=True))
+    ]
 
 
-def _size(name: str, fallback: str, axis: int, size: Any, own: Sequence[Dim] | None) -> Dim:
-    if size is None:
-        known = own is not None and not isinstance(own[axis], int)
-        return own[axis] if known and own is not None else sym(fallback)
+def _size(name: str, axis: int, size: Any) -> Dim:
     try:
         found = parse(size) if isinstance(size, str) else size
     except SymbolError as error:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...support.errors import RelaxError
 from .large_data import read_without_large_data, take_large_data
+from .limits import Limits, Room
 from .tensors import GraphProto, ModelProto, NodeProto, TensorData
 
 # How the files begin that Git leaves in the place of large ones.
@@ -20,6 +21,9 @@ _LFS = b"version https://git-lfs"
 DEFAULT_DOMAINS = ("", "ai.onnx")
 # Of an operator set: the bindings of onnx take no larger ones.
 _LAST_VERSION = 2**31 - 1
+
+
+_USUAL = Limits()
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ class Model:
     #: The file that it was read from, if it was.
     path: str = ""
 
+    @property
+    def room(self) -> Room:
+        """How much it may still become."""
+        return self.data.room
+
 
 @contextmanager
 def errors_in(path: str) -> Iterator[None]:
@@ -46,7 +55,7 @@ def errors_in(path: str) -> Iterator[None]:
         raise RelaxError(error.message, location=path, notes=error.notes, diagnostics=error.diagnostics) from error
 
 
-def read_model(source: Any) -> Model:
+def read_model(source: Any, limits: Limits = _USUAL) -> Model:
     """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none."""
     if isinstance(source, Model):
         return source
@@ -73,7 +82,9 @@ def read_model(source: Any) -> Model:
         if not proto.graph.output:
             raise RelaxError("the model's graph has no outputs: there is nothing to compile")
         _check_texts(proto)
-        return Model(proto, _opsets(proto), TensorData(folder, taken), path=path)
+        room = Room(limits)
+        room.check_expanded(proto)
+        return Model(proto, _opsets(proto), TensorData(room, folder, taken), path=path)
 
 
 def _read(path: Path) -> tuple[bytes, dict[bytes, memoryview]]:

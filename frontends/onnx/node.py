@@ -17,6 +17,7 @@ from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
+from .limits import bytes_of_table
 from .tensors import Array, AttributeProto, GraphProto, NodeProto, TensorData, array_of, dtype_of
 from .values import Held, RunTimeSequence, SequenceValue, Tensor, Value
 
@@ -153,6 +154,10 @@ class Node:
         input, or a list of several's; a kernel in Python has a memref for each argument, then for each result.
         """
         return call_kernel(kernel, arguments, results, self.graph.model.kernels)
+
+    def take_table(self, what: str, *sizes: builtins.int) -> None:
+        """Raises TooLarge where the limits of the import have no room for a constant that a converter makes."""
+        self.graph.model.room.take_bytes(f"node '{self.name}' ({self.op}): {what}", bytes_of_table(*sizes))
 
     # ---- attributes ----
 

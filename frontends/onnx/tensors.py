@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 import mmap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import RelaxError
+from .limits import Room
 
 if TYPE_CHECKING:
     import numpy
@@ -60,11 +62,13 @@ def number_of(dtype: str) -> int:
 class TensorData:
     """Where a model's tensors have their bytes, other than in themselves."""
 
-    def __init__(self, folder: Path | None = None, taken: Mapping[bytes, memoryview] | None = None):
+    def __init__(self, room: Room, folder: Path | None = None, taken: Mapping[bytes, memoryview] | None = None):
         """`folder` is where files with external data lie; `taken` is what tokens stand for (see large_data)."""
-        self.folder = folder
+        self.room, self.folder = room, folder
         self._taken = taken or {}
         self._mapped: dict[Path, memoryview] = {}
+        #: How many bytes of each file tensors have read so far.
+        self._read: Counter[Path] = Counter()
 
     @property
     def files(self) -> list[Path]:
@@ -81,6 +85,15 @@ class TensorData:
             with path.open("rb") as file:
                 self._mapped[path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return self._mapped[path]
+
+    def part(self, path: Path, offset: int, size: int, what: str) -> memoryview:
+        """Some bytes of a file, for a tensor. Those that tensors share count as growth: each will have its own."""
+        whole = self.file(path)
+        self._read[path] += size
+        shared = min(self._read[path] - len(whole), size)
+        if shared > 0:
+            self.room.take_bytes(what, shared)
+        return whole[offset : offset + size]
 
 
 def array_of(tensor: TensorProto, data: TensorData) -> Array:
@@ -166,7 +179,7 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
                 f"{path} has {available}, the model says {length}"
             )
         # An empty file cannot be mapped.
-        return data.file(path)[offset : offset + size] if size else memoryview(b"")
+        return data.part(path, offset, size, what) if size else memoryview(b"")
     except (OSError, ValueError) as error:
         raise RelaxError(f"{what}: its file {path} cannot be read: {error}") from None
 

@@ -308,7 +308,7 @@ def leave_out_effects(root: Operation) -> None:
     """Makes a copy of an operation one that only computes. Raises RelaxError where it cannot."""
     for inside in [*operations_in(root), root]:
         row = row_of(inside)
-        if row is not None and row.role == "effect":
+        if row is not None and row.role == "effect" and not len(inside.results):
             inside.erase()
         elif not is_repeatable(inside):
             raise located_error(

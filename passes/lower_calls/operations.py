@@ -182,6 +182,10 @@ def _prim_value(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], as_i64(as_value(into.sizes.compute(op.opview.value))))
 
 
+def _random_key(into: FunctionLowering, op: Operation) -> None:
+    into.set(op.results[0], tir.ops["random_key"]())
+
+
 def _shape_of(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], memrefs.dims(into.get(op.operands[0])))
 
@@ -277,6 +281,7 @@ _OPERATIONS: dict[str, Lower] = {
     "tensor.dim": _dim,
     "tensor.from_elements": _from_elements,
     "relax.assert_op": _assert,
+    "relax.random_key": _random_key,
     **PACKED,
     **CONTROL_FLOW,
 }

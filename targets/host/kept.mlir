@@ -160,6 +160,17 @@ llvm.func internal @__relax_set_table(%table: !ptr, %wanted: i64, %slot: !ptr, %
   llvm.br ^return(%ok : i32)
 }
 
+// ---- random numbers ----
+
+// How many keys the program has been given: calls may come from many threads, and each gets others.
+llvm.mlir.global internal @__relax_keys(0 : i64) {alignment = 8 : i64} : i64
+llvm.func hidden @__relax_random_key() -> i64 {
+  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %keys = llvm.mlir.addressof @__relax_keys : !ptr
+  %key = llvm.atomicrmw add %keys, %c1 monotonic : !ptr, i64
+  llvm.return %key : i64
+}
+
 // ---- loops that threads share ----
 
 llvm.mlir.global internal @__relax_thread_owner() {alignment = 8 : i64} : !any {

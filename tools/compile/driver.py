@@ -96,7 +96,7 @@ class Driver:
         """Lists what of a model cannot be imported."""
         if not _is_onnx(source):
             raise RelaxError("--check is for ONNX models: what a module holds needs no import")
-        found = problems_of(source, parse_shapes(arguments["shape"], unknown=True))
+        found = problems_of(source, parse_shapes(arguments["shape"], unknown=True), _limits(arguments))
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -204,7 +204,7 @@ class Compilation:
             from ... import from_onnx
             from ...frontends.onnx.model import read_model
 
-            model = read_model(source)
+            model = read_model(source, _limits(self.arguments))
             module = from_onnx(model, shapes=self._shapes)
             self.files = [str(path) for path in model.data.files]
             self._keep_inputs(*self.files)
@@ -275,13 +275,13 @@ def make_folder(option: str, folder: str) -> None:
         raise RelaxError(f"{option}: cannot make folder '{folder}': {error.strerror}") from None
 
 
-def problems_of(source: str, shapes: Mapping[str, Any]) -> Any:
+def problems_of(source: str, shapes: Mapping[str, Any], limits: Any) -> Any:
     """What of a model cannot be imported."""
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model
     from ...frontends.onnx.problems import Problems
 
-    problems, module, model = Problems(), Module(), read_model(source)
+    problems, module, model = Problems(), Module(), read_model(source, limits)
     with errors_in(model.path):
         add_main(module.operation, model, shapes, problems)
         module.verify()
@@ -297,6 +297,13 @@ def _llvm_ir(module: Module) -> str:
         shown = ", ".join(sorted(others)[:3])
         raise RelaxError(f"--emit=ll: {shown} is left, which LLVM IR cannot say: --emit=llvm shows the module")
     return to_llvm_ir(module.owner)
+
+
+def _limits(arguments: Arguments) -> Any:
+    """How much a model may become while it is imported."""
+    from ...frontends.onnx.limits import Limits
+
+    return Limits(arguments["most-nodes"], arguments["most-growth"])
 
 
 def _stages_for(emit: str, arguments: Arguments) -> Stages:

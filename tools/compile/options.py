@@ -29,6 +29,8 @@ OPTIONS: dict[str, Option] = {
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
     "O": Option("level", _GENERAL, "how much is done to the graph, and how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
     "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
+    "most-nodes": Option("number", _MODEL, "refuse a model that becomes more nodes than this as its functions are expanded and its loops unrolled; 100000 is the default", "count", 100_000),
+    "most-growth": Option("number", _MODEL, "refuse a model whose constants grow by more mebibytes than this while it is imported; 1024 is the default", "MiB", 1024),
     "bind": Option("list", _MODEL, "what a size with a name is, n:8, or what range it is from, n:1..64: memory is planned for the largest then, and calls with others are refused; may be given for several sizes", "name:size"),
     "donate": Option("list", _MODEL, "an argument, or a pattern of names like past*, that grows in place: a call writes new rows behind those that it has, into a buffer with room, and copies none; may be given several times", "name"),
     "precision": Option("text", _MODEL, "what products of f32 are computed in, and what can follow them: bf16, f16, or f32 as they are, the default; sums are of f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),

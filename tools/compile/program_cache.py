@@ -24,7 +24,7 @@ from .options import ONNX_SUFFIXES, OPTIONS
 
 FORMAT = "1"
 # Options that change the program, and those that do not; with any other there is more to make than a program.
-_TELLING = ("target", "O", "shape", "bind", "donate", "precision", "load-plugin")
+_TELLING = ("target", "O", "shape", "most-nodes", "most-growth", "bind", "donate", "precision", "load-plugin")
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
 _MODELS, _PROGRAMS, _OUTPUTS = "models", "programs", "outputs"
 

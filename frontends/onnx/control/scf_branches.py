@@ -2,7 +2,7 @@
 """One of two computations, where only the run tells which, in an scf.if: what both give, or one of both.
 
 A tensor that has one rank here and another there is passed on as one of several. A node that gets such a tensor becomes
-a node for each of them.
+a node for each of them; where only one of them can be its input, that one, and the run checks that it is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....emit.loops import with_results
+from ....support.errors import RelaxError
+from ..limits import TooLarge
+from ..node import Unsupported
 from ..prelude import Node, Value, const, known, relax
 from ..values import Held, OneOf, Tensor
 from .flattening import Form, all_tensors, common_form, form_of, of_all
@@ -106,13 +109,18 @@ def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
 
 
 def convert_each(
-    node: Node, held: OneOf, convert: Callable[[Sequence[Held | None], Operation], Sequence[Held]]
+    node: Node, held: OneOf, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
 ) -> list[Held]:
     """The outputs of a node with a tensor that is one of several: the node with each of them, of which one runs.
 
-    `convert(inputs, operation)` builds the node in a region of the operation. All tensors that the same place decides
-    about are chosen together.
+    `convert(inputs, operation)` builds the node in a region of the operation, if there is one. All tensors that the
+    same place decides about are chosen together.
     """
+    fitting = [index for index in range(len(held.tensors)) if _fits(node, held, index, convert)]
+    if len(fitting) == 1:
+        inputs = _chosen(node, held, fitting[0])
+        checked(held, fitting[0], f"{node.op} takes {{}} dimensions, its input has others")
+        return list(convert(inputs, None))
     is_last = len(held.tensors) == 2
     later = None if is_last else Value(ssa=relax["subtract"](held.place.ssa, const(1, "i64")))
 
@@ -129,3 +137,38 @@ def convert_each(
 
     condition = Value(ssa=relax["equal"](held.place.ssa, const(0, "i64")))
     return build_branches(node, condition, [maker(True), maker(False)], held.place if is_last else None)
+
+
+def _chosen(node: Node, held: OneOf, index: int) -> list[Held | None]:
+    """A node's inputs where the tensor is the one with this number."""
+    is_beside = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
+    return [
+        each.tensors[index] if beside and isinstance(each, OneOf) else each
+        for each, beside in zip(node.inputs, is_beside, strict=True)
+    ]
+
+
+def _fits(
+    node: Node, held: OneOf, index: int, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
+) -> bool:
+    """Whether a node can be imported with that tensor: it is built where it is thrown away."""
+    condition = relax["equal"](held.place.ssa, const(index, "i64"))
+    sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, Value(ssa=condition))], regions=2)
+    try:
+        with ir.InsertionPoint(sketch.regions[0].blocks.append()):
+            convert(_chosen(node, held, index), sketch)
+    except TooLarge:
+        raise
+    except (Unsupported, RelaxError):
+        return False
+    finally:
+        sketch.erase()
+    return True
+
+
+def checked(held: OneOf, index: int, message: str) -> Value:
+    """One of several tensors; the run stops where it is another. `{}` in the message is how many dimensions it has."""
+    tensor = held.tensors[index]
+    is_it = relax["equal"](held.place.ssa, const(index, "i64"))
+    relax["assert_op"](is_it, format=message.format(tensor.rank))
+    return tensor

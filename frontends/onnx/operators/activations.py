@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
 from ..shapes import sizes
-from .creation import random_state
+from .random_numbers import uniform
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -304,10 +304,9 @@ def _kept(node: Node, mask_dtype: str) -> list[Tensor | Value]:
 
 def _dropped(node: Node) -> list[Tensor | Value]:
     """Whether it trains may be known at run time only."""
-    state, shape = random_state(node, node.value(0).shape)
     is_training, one = node.tensor(2), const(1, "f64")
     ratio = relax["astype"](node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")
-    is_kept = relax["greater_equal"](const(state.uniform(0.0, 1.0, shape), "f64"), ratio)
+    is_kept = relax["greater_equal"](uniform(node, sizes.sizes_of(node.value(0)), "f64"), ratio)
     is_kept = relax["logical_or"](is_kept, relax["logical_not"](is_training))
     scale = relax["where"](is_training, relax["divide"](one, relax["subtract"](one, ratio)), one)
     scaled = relax["multiply"](node.tensor(0), relax["astype"](scale, dtype=node.value(0).dtype))

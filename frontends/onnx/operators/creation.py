@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make tensors: constants, ranges, masks, random numbers."""
+"""Operators that make tensors: constants, ranges, masks."""
 
 from __future__ import annotations
 
 import math
-import zlib
-from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
 from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-
-# More are no constants of a model any more.
-_MOST_NUMBERS = 1 << 26
 
 
 @register_onnx("", "Constant")
@@ -86,9 +81,9 @@ def eye_like(node: Node) -> Outputs:
 @register_onnx("", "Trilu")
 def trilu(node: Node) -> Outputs:
     is_upper = bool(node.int("upper", 1))
-    diagonal = node.sizes(1) if node.has(1) else (0,)
+    diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else sizes.input_size(node, 1)
     if diagonal is not None:
-        return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal[0])
+        return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal)
     own = sizes.sizes_of(node.value(0))
     rows = relax["add"](sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
     columns = sizes.positions(own, len(own) - 1)
@@ -114,65 +109,7 @@ def _depth(node: Node) -> Size:
     """How many classes; it may be a float."""
     held = node.scalar(1)
     if held is not None:
+        if not math.isfinite(held) or held < 0:
+            raise node.fail(f"input #1, the number of classes, is {held}")
         return int(held)
     return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)
-
-
-# ---- random numbers, drawn while a model is imported, so that a compiled program is a function of its inputs ----
-
-
-def random_state(node: Node, shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...]]:
-    """A generator for a node's seed, and the shape, whose sizes must be known."""
-    import numpy
-
-    if shape is None or not all(isinstance(size, int) for size in shape):
-        raise node.fail("random numbers are drawn at import, where their shape must be known: give shapes=")
-    if math.prod(shape) > _MOST_NUMBERS:
-        raise node.fail(f"draws more than {_MOST_NUMBERS} random numbers at import: pass them as an input")
-    # Without a seed one that differs from node to node, but not from import to import.
-    read = node.int if node.op == "Dropout" else node.float
-    seed = int(_finite(node, "seed", read("seed", zlib.crc32(node.name.encode()))))
-    return numpy.random.RandomState(seed % 2**32), tuple(shape)
-
-
-def _finite(node: Node, name: str, value: float) -> float:
-    if not math.isfinite(value):
-        raise node.fail(f"attribute '{name}' must be a finite number, got {value}", name)
-    return value
-
-
-@register_onnx("", ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"])
-def random(node: Node) -> Outputs:
-    like = node.value(0) if node.op.endswith("Like") else None
-    state, shape = random_state(node, like.shape if like else node.ints("shape"))
-    names = {"mean": 0.0, "scale": 1.0} if "Normal" in node.op else {"low": 0.0, "high": 1.0}
-    first, second = (_finite(node, name, node.float(name, default)) for name, default in names.items())
-    if "Normal" in node.op and second < 0:
-        raise node.fail(f"attribute 'scale' must be 0 or more, got {second}", "scale")
-    numbers = (state.normal if "Normal" in node.op else state.uniform)(first, second, shape)
-    return const(numbers, node.dtype("dtype", like.dtype if like else "f32"))
-
-
-@register_onnx("", "Bernoulli")
-def bernoulli(node: Node) -> Outputs:
-    """1 with the probability that the input gives, else 0."""
-    dtype = node.value(0).dtype
-    state, shape = random_state(node, node.value(0).shape)
-    is_one = relax["less"](const(state.uniform(0.0, 1.0, shape), dtype), node.tensor(0))
-    return cast(is_one, node.dtype("dtype", dtype))
-
-
-@register_onnx("", "Multinomial")
-def multinomial(node: Node) -> Outputs:
-    """Classes by the logarithms of their probabilities, which need not add up to 1."""
-    import numpy
-
-    shape, count = node.value(0).shape, node.int("sample_size", 1)
-    if node.rank(0) != 2 or count < 0:
-        raise node.fail(f"must draw 0 or more samples (not {count}) for each row of a matrix", "sample_size")
-    state, (batch, _) = random_state(node, shape)
-    uniform = const(state.uniform(0.0, 1.0, (batch * count, 1)), "f32")
-    rows = const(numpy.repeat(numpy.arange(batch), count).reshape(-1, 1), "i64")
-    probabilities = relax["nn.softmax"](relax["astype"](node.tensor(0), dtype="f32"), axis=1)
-    drawn = relax["multinomial_from_uniform"](probabilities, uniform, rows, dtype=node.dtype("dtype", "i32"))
-    return relax["reshape"](drawn, (batch, count))

@@ -83,7 +83,7 @@ def tree_ensemble_regressor(node: Node) -> Outputs:
     aggregate = node.choice("aggregate_function", "SUM", _AGGREGATES)
     x, dtype = _data(node)
     forest = _forest(node, "target", node.int("n_targets", 1))
-    scores = _with_base(node, votes(forest, leaves_reached(forest, x), aggregate, dtype), dtype)
+    scores = _with_base(node, votes(node, forest, leaves_reached(forest, x), aggregate, dtype), dtype)
     return cast(transformed(scores, post_transform(node)), "f32")
 
 
@@ -93,7 +93,7 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
     x, dtype = _data(node)
     forest = _forest(node, "class", len(labels))
     voted = {target for _, target, _ in forest.votes}
-    scores = votes(forest, leaves_reached(forest, x), "SUM", dtype)
+    scores = votes(node, forest, leaves_reached(forest, x), "SUM", dtype)
     if len(labels) == 2 and len(voted) == 1:
         label, scores = _of_one_class(node, scores, dtype, forest, labels, voted.pop())
     else:
@@ -129,7 +129,7 @@ def tree_ensemble(node: Node) -> Outputs:
         raise node.fail(f"there is no aggregate function {aggregate} or no transform {name}")
     x, dtype = _data(node)
     forest = _numbered_forest(node)
-    scores = votes(forest, leaves_reached(forest, x), _AGGREGATES[aggregate], dtype)
+    scores = votes(node, forest, leaves_reached(forest, x), _AGGREGATES[aggregate], dtype)
     return cast(transformed(scores, _TRANSFORMS[name]), node.value(0).dtype)
 
 
@@ -308,12 +308,13 @@ def _decided(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype:
     return decided
 
 
-def votes(forest: Forest, leaves: Tensor, aggregate: str, dtype: str) -> Tensor:
+def votes(node: Node, forest: Forest, leaves: Tensor, aggregate: str, dtype: str) -> Tensor:
     """What the leaves vote, put together over the trees: [rows, targets]."""
     import numpy
 
     is_extreme = aggregate in ("MIN", "MAX")
     absent = 0.0 if not is_extreme else numpy.inf if aggregate == "MIN" else -numpy.inf
+    node.take_table("the votes of its leaves", forest.size, forest.targets)
     weights = numpy.full((forest.size, forest.targets), absent)
     for place, target, weight in forest.votes:
         before = weights[place, target]

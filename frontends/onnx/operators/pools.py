@@ -8,11 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
 from ....emit.reduction import lowest
-from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
-from ..tensors import Array
+from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
+from ..shapes import sizes
+from ..shapes.sizes import Size
 from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
 
 
@@ -25,7 +25,7 @@ def _pool_windows(node: Node) -> Windows:
     return windows_of(node, kernel)
 
 
-def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: bool) -> Value:
+def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: bool) -> Tensor:
     settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
     result = relax[f"nn.{name}_pool{len(windows.kernel)}d"](
         data,
@@ -45,18 +45,16 @@ def max_pool(node: Node) -> Outputs:
     result = _pooled(node, "max", data, windows, pads)
     if node.output_count < 2 or not node.proto.output[1]:
         return result
-    return _maxima_and_places(node, windows, (info_of(result).shape or ())[2:])
+    return _maxima_and_places(node, windows, sizes.sizes_of(Value(ssa=result))[2:])
 
 
-def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Any]) -> Outputs:
+def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> Outputs:
     """Goes through the windows' taps: the largest so far, and where in the whole tensor it stands."""
-    shape, dtype = node.value(0).shape, node.value(0).dtype
-    if shape is None or not all(isinstance(each, int) for each in (*shape, *counts)):
-        raise node.fail("output 'Indices' needs an input whose sizes are all known before the model runs")
+    dtype, shape = node.value(0).dtype, sizes.sizes_of(node.value(0))
     # Windows of 'ceil_mode' may reach over the end.
-    wide = windows._replace(after=tuple(_reached(windows, shape, counts)))
+    wide = windows._replace(after=tuple(map(_reached, counts, *_along(windows), shape[2:])))
     data = with_borders(node.tensor(0), wide, lowest(dtype), dtype)
-    places = with_borders(const(_places(node, shape)), wide, -1, "i64")
+    places = with_borders(_places(node, shape), wide, -1, "i64")
     best, at = None, None
     for tap in itertools.product(*map(range, windows.kernel)):
         begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
@@ -74,32 +72,33 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Any]) -> O
     return [best, at]
 
 
-def _reached(windows: Windows, shape: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """How far the last windows reach over the end."""
-    return [
-        max((count - 1) * stride + reach - size - before, 0)
-        for count, stride, reach, size, before in zip(
-            counts, windows.strides, windows.reaches, shape[2:], windows.before, strict=True
-        )
-    ]
+def _along(windows: Windows) -> tuple[Sequence[Any], ...]:
+    return windows.strides, windows.reaches, windows.before
 
 
-def _places(node: Node, shape: Sequence[int]) -> Array:
+def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
+    """How far the last window along a dimension reaches over the end."""
+    last = sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
+    return sizes.larger(sizes.minus(sizes.minus(last, size), before), 0)
+
+
+def _places(node: Node, shape: Sequence[Size]) -> Tensor:
     """Where each element stands; with storage_order 1 the last dimensions are counted column by column."""
-    import numpy
-
-    places = numpy.arange(math.prod(shape), dtype="int64")
+    places = sizes.count_up(sizes.product(shape))
     if not node.int("storage_order", 0):
-        return places.reshape(shape)
-    transposed = places.reshape(*shape[:2], *reversed(shape[2:]))
-    return transposed.transpose(0, 1, *range(len(shape) - 1, 1, -1)).copy()
+        return sizes.reshaped(places, shape)
+    transposed = sizes.reshaped(places, [*shape[:2], *reversed(shape[2:])])
+    return relax["permute_dims"](transposed, axes=[0, 1, *range(len(shape) - 1, 1, -1)])
 
 
-def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[int], strides: Sequence[int]) -> Tensor:
+def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[Size], strides: Sequence[int]) -> Tensor:
     """The element of each window that stands at one tap."""
-    end = [first + (count - 1) * stride + 1 for first, count, stride in zip(begin, counts, strides, strict=True)]
-    axes = list(range(2, 2 + len(begin)))
-    return relax["strided_slice"](tensor, axes=axes, begin=list(begin), end=end, strides=list(strides))
+    bounds: dict[int, tuple[Size, Size, int]] = {
+        axis: (first, sizes.plus(sizes.times(sizes.minus(count, 1), stride), first + 1), stride)
+        for axis, (first, count, stride) in enumerate(zip(begin, counts, strides, strict=True), 2)
+    }
+    taken = sizes.sliced(Value(ssa=tensor), bounds)
+    return sizes.stated(taken, [*sizes.sizes_of(Value(ssa=tensor))[:2], *counts])
 
 
 @register_onnx("", "AveragePool")
@@ -166,7 +165,7 @@ def global_pool(node: Node) -> Outputs:
 @register_onnx("", "MaxUnpool")
 def max_unpool(node: Node) -> Outputs:
     """Each maximum at its place in the whole result, which counts without what 'output_shape' adds."""
-    shape, sizes = node.value(0).shape, spatial_sizes(node)
+    shape, own = node.value(0).shape, spatial_sizes(node)
     kernel = node.ints("kernel_shape")
     if shape is None or None in shape or not kernel:
         raise node.fail("the input's sizes must be known before the model runs")
@@ -174,7 +173,7 @@ def max_unpool(node: Node) -> Outputs:
     strides, pads = per_dimension(node, "strides", count), per_dimension(node, "pads", 2 * count, 0)
     inner = [
         dim_add(dim_mul(dim_add(size, -1), strides[axis]), kernel[axis] - pads[axis] - pads[axis + count])
-        for axis, size in enumerate(sizes)
+        for axis, size in enumerate(own)
     ]
     whole = (*shape[:2], *inner)
     places, values = (relax["reshape"](node.tensor(index), (-1,)) for index in (1, 0))
@@ -183,18 +182,17 @@ def max_unpool(node: Node) -> Outputs:
         return relax["reshape"](relax["scatter_elements"](flat, places, values), whole)
     wanted = relax["astype"](node.tensor(2), dtype="i64")
     flat = relax["zeros"](relax["tensor_to_shape"](relax["prod"](wanted, keepdims=True)), dtype=node.value(0).dtype)
-    scattered = relax["scatter_elements"](flat, _replaced(node, places, whole, wanted), values)
+    scattered = relax["scatter_elements"](flat, _replaced(places, whole, wanted), values)
     return relax["reshape"](scattered, node.sizes(2) or relax["tensor_to_shape"](wanted))
 
 
-def _replaced(node: Node, places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
+def _replaced(places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
     """Places in a tensor of one shape as the same coordinates' places in a larger one, whose shape is a tensor."""
     result = const(0, "i64")
     for axis, size in reversed(list(enumerate(whole))):
-        if not isinstance(size, int):
-            raise node.fail("the input's sizes must be known before the model runs where 'output_shape' is given")
-        coordinate = relax["floor_mod"](places, const(size, "i64"))
-        places = relax["floor_divide"](places, const(size, "i64"))
+        length = sizes.as_tensor([size])
+        coordinate = relax["floor_mod"](places, length)
+        places = relax["floor_divide"](places, length)
         step = relax["prod"](relax["strided_slice"](wanted, axes=[0], begin=[axis + 1], end=[len(whole)]))
         result = relax["add"](result, relax["multiply"](coordinate, step))
     return result

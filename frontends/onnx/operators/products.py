@@ -7,6 +7,7 @@ from ....bindings.ir import Value
 from ....bindings.navigation import defining_op
 from ....dialects.core.infos import is_float
 from ....support.errors import RelaxError
+from ....support.suggest import counted
 from ..node import described
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax
 
@@ -35,6 +36,9 @@ def _matrix_before_transposition(value: Value) -> Tensor | None:
 def gemm(node: Node) -> Outputs:
     """alpha * A @ B + beta * C, where A and B may be transposed and C may be missing."""
     dtype = node.value(0).dtype
+    for index in (0, 1):
+        if node.rank(index) != 2:
+            raise node.fail(f"input #{index} must be a matrix, not of {counted(node.rank(index), 'dimension')}")
     left = relax["permute_dims"](node.tensor(0)) if node.int("transA", 0) else node.tensor(0)
     result = _scaled(node, _product(left, node.tensor(1), bool(node.int("transB", 0))), "alpha", dtype)
     if not node.has(2):

@@ -93,8 +93,12 @@ def dequantize(node: Node) -> Outputs:
 
 @register_onnx("", "DynamicQuantizeLinear")
 def dynamic_quantize(node: Node) -> list[Tensor]:
-    """The scale makes bytes of the range of the data and 0."""
-    data, zero = node.tensor(0), const(0.0, "f32")
+    return dynamic_quantized(node.tensor(0))
+
+
+def dynamic_quantized(data: Tensor) -> list[Tensor]:
+    """Bytes, their scale and zero point. The scale makes bytes of the range of the data and 0."""
+    zero = const(0.0, "f32")
     low = relax["minimum"](relax["min"](data), zero)
     high = relax["maximum"](relax["max"](data), zero)
     range_ = relax["divide"](relax["subtract"](high, low), const(255.0, "f32"))

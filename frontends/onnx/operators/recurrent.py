@@ -46,7 +46,10 @@ class Cell:
         return [self.activate(0, total)]
 
     def recurrent_part(self, hidden: Tensor) -> Tensor:
-        return _plus(relax["matmul"](hidden, self.weights.recurrent), self.weights.recurrent_bias)
+        return _plus(self.product(hidden), self.weights.recurrent_bias)
+
+    def product(self, hidden: Tensor) -> Tensor:
+        return relax["matmul"](hidden, self.weights.recurrent)
 
     def activate(self, index: int, value: Tensor) -> Tensor:
         if self.clip:
@@ -113,7 +116,9 @@ class LstmCell(Cell):
         return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
 
 
-class _Recurrent:
+class Recurrent:
+    """A node with its directions."""
+
     def __init__(self, node: Node, cell: type[Cell]):
         self.node, self.cell = node, cell
         self.batch_first = bool(node.int("layout", 0))
@@ -122,10 +127,10 @@ class _Recurrent:
         )
         if not self.directions:
             raise node.fail("must be forward, reverse or bidirectional", "direction")
-        for index, letter, sizes in ((0, "X", self._data_sizes()), (2, "R", "directions, gates * hidden, hidden")):
+        for index, letter, sizes in ((0, "X", self._data_sizes()), (2, "R", self.weights_shown)):
             if node.rank(index) != 3:
                 raise node.fail(f"{letter} {node.described(index)} must be 3-D: [{sizes}]")
-        size = (node.value(2).shape or ())[2]
+        size = self.state_size()
         if not isinstance(size, int):
             raise node.fail("the size of the hidden state (R's last dimension) must be known")
         self.size = size
@@ -144,7 +149,7 @@ class _Recurrent:
         batch = self.shape[1]
         states = (batch, directions, size) if self.batch_first else (directions, batch, size)
         wanted: dict[str, tuple[int, tuple[Dim, ...]]] = {
-            "W": (1, (directions, gates, self.shape[2])), "R": (2, (directions, gates, size)),
+            "W": (1, self.weight_sizes(self.shape[2])), "R": (2, self.weight_sizes(size)),
             "B": (3, (directions, 2 * gates)), "sequence_lens": (4, (batch,)),
             **{name: (5 + each, states) for each, name in enumerate(("initial_h", "initial_c")[: self.cell.states])},
             **({"P": (7, (directions, 3 * size))} if self.cell.states == 2 else {}),
@@ -156,6 +161,16 @@ class _Recurrent:
             if len(found) != len(sizes) or any(map(contradict, found, sizes)):
                 shown = ", ".join("?" if each is None else str(each) for each in sizes)
                 raise self.node.fail(f"{name} {self.node.described(index)} must be [{shown}]")
+
+    #: The sizes of R, in words.
+    weights_shown = "directions, gates * hidden, hidden"
+
+    def state_size(self) -> Dim:
+        return (self.node.value(2).shape or ())[2]
+
+    def weight_sizes(self, taken: Dim) -> tuple[Dim, ...]:
+        """Those of weights for vectors of so many elements."""
+        return len(self.directions), self.cell.gates * self.size, taken
 
     def outputs(self) -> list[Tensor]:
         functions = activations_of(self.node, self.cell.activations, len(self.directions))
@@ -173,22 +188,27 @@ class _Recurrent:
 
     def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Tensor, list[Tensor]]:
         """The rows [steps, batch, size] and the last states of a direction."""
-        cell = self.cell(self.node, self.size, self._weights(index), functions)
+        cell = self.cell_of(index, functions)
         data = self._reversed(self.data) if backwards else self.data
-        product = relax["matmul"](data, self._matrix(1, index))
-        from_input = _plus(product, cell.weights.input_bias)
+        from_input = _plus(self.product(data, index), cell.weights.input_bias)
         states = [self._initial(5 + each, index) for each in range(self.cell.states)]
         rows, states = self._looped(cell, from_input, states)
         return (self._reversed(rows) if backwards else rows), states
+
+    def cell_of(self, index: int, functions: Sequence[Activation]) -> Cell:
+        return self.cell(self.node, self.size, self.weights_of(index, self._matrix(2, index)), functions)
+
+    def product(self, data: Tensor, index: int) -> Tensor:
+        """What a direction's inputs give to its gates, for all steps."""
+        return relax["matmul"](data, self._matrix(1, index))
 
     def _reversed(self, data: Tensor) -> Tensor:
         if self.lengths is None:
             return relax["flip"](data, axis=0)
         return relax["reverse_sequence"](data, self.lengths, seq_axis=0, batch_axis=1)
 
-    def _weights(self, index: int) -> Weights:
+    def weights_of(self, index: int, recurrent: Tensor) -> Weights:
         node, gates = self.node, self.cell.gates * self.size
-        recurrent = self._matrix(2, index)
         peepholes = self._vector(7, index, 0, 3 * self.size) if self.cell.states == 2 and node.has(7) else None
         if not node.has(3):
             return Weights(recurrent, None, None, peepholes)
@@ -252,9 +272,9 @@ class _Recurrent:
 register_rows(
     "",
     {
-        "GRU": lambda node: _Recurrent(node, GruCell).outputs(),
-        "LSTM": lambda node: _Recurrent(node, LstmCell).outputs(),
-        "RNN": lambda node: _Recurrent(node, Cell).outputs(),
+        "GRU": lambda node: Recurrent(node, GruCell).outputs(),
+        "LSTM": lambda node: Recurrent(node, LstmCell).outputs(),
+        "RNN": lambda node: Recurrent(node, Cell).outputs(),
     },
 )
 

@@ -9,7 +9,7 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from ....dialects.core.symbols import equal
-from ..prelude import Tensor, Value, cast, const, info_of, part, relax, wide_float
+from ..prelude import Node, Tensor, Value, cast, const, info_of, part, relax, wide_float
 from ..shapes import sizes
 from ..shapes.sizes import Size
 from ..tensors import Array
@@ -42,7 +42,7 @@ class Transform(NamedTuple):
         return sizes.plus(sizes.divided(self.length, 2), 1)
 
 
-def transformed(data: Tensor, size: Size, transform: Transform) -> Tensor:
+def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> Tensor:
     """The transform along the last dimension but one, of a size; the last holds real and imaginary part."""
     dtype, parts = info_of(data).dtype, transform.parts
     used = _used(size, transform.given)
@@ -52,6 +52,8 @@ def transformed(data: Tensor, size: Size, transform: Transform) -> Tensor:
     if isinstance(used, int) and isinstance(transform.length, int):
         if transform.outputs == 2 and goes_in_stages(transform.length, transform.parts == 2):
             return _transformed_in_stages(data, used, transform)
+        # Some tables are on the way.
+        node.take_table("the table of a Fourier transform", 8, used * parts, transform.made * transform.outputs)
         table = const(_known_table(used, transform), dtype)
     else:
         table = _table(used, transform, dtype)
@@ -131,7 +133,7 @@ def _scalar(size: Size) -> Tensor:
     return const(size, "i64") if isinstance(size, int) else sizes.as_tensor([size])
 
 
-def along_run_time_axis(data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
+def along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
     """A transform along an axis that is a tensor of one integer; `transform_of(size)` tells which one.
 
     The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
@@ -147,7 +149,7 @@ def along_run_time_axis(data: Value, axis: Tensor, transform_of: Callable[[Size]
     transform = transform_of(size)
     apart = sizes.reshaped(data.ssa, [before, size, behind, transform.parts])
     moved = relax["permute_dims"](apart, axes=[0, 2, 1, 3])
-    made = relax["permute_dims"](transformed(moved, size, transform), axes=[0, 2, 1, 3])
+    made = relax["permute_dims"](transformed(node, moved, size, transform), axes=[0, 2, 1, 3])
     shape = relax["where"](relax["equal"](places, axis), _scalar(transform.made), own)
     last = relax["equal"](places, const(rank - 1, "i64"))
     shape = relax["where"](last, const(transform.outputs, "i64"), shape)

@@ -30,7 +30,7 @@ def dft(node: Node) -> Outputs:
         if all(isinstance(size, int) for size in node.value(0).shape or ()):
             node.tensor(0)  # a constant is made in front of the branches
             return _along_one_of(node, range(rank - 1), transform_of)
-        return along_run_time_axis(node.value(0), sizes.integers(node, 2), transform_of)
+        return along_run_time_axis(node, node.value(0), sizes.integers(node, 2), transform_of)
     axis = node.axis_of(node.int("axis", 1) if node.version < 20 else _size(node, 2, -2), rank)
     if axis == rank - 1:
         raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
@@ -58,7 +58,7 @@ def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> 
     is_last = axis == rank - 2
     moved = node.tensor(0) if is_last else relax["permute_dims"](node.tensor(0), axes=order)
     size = sizes.sizes_of(node.value(0))[axis]
-    result = transformed(moved, size, transform_of(size))
+    result = transformed(node, moved, size, transform_of(size))
     return result if is_last else relax["permute_dims"](result, axes=[order.index(each) for each in range(rank)])
 
 
@@ -84,19 +84,20 @@ def stft(node: Node) -> Outputs:
         raise node.fail("step and length of frames must be positive and within the signal")
     frames = sizes.plus(sizes.divided(rest, step), 1)
     signal = sizes.reshaped(node.tensor(0), [batch, whole, parts])
-    data = relax["take"](signal, _places(frames, step, length), axis=1)
+    data = relax["take"](signal, _places(node, frames, step, length), axis=1)
     if node.has(2):
         data = relax["multiply"](data, relax["expand_dims"](node.tensor(2), axis=[1]))
     onesided = bool(node.int("onesided", 1)) and parts == 1
     data = sizes.stated(data, [batch, frames, length, parts])
-    return transformed(data, length, Transform(length, parts, False, onesided))
+    return transformed(node, data, length, Transform(length, parts, False, onesided))
 
 
-def _places(frames: Size, step: Size, length: Size) -> Tensor:
+def _places(node: Node, frames: Size, step: Size, length: Size) -> Tensor:
     """Where each element of each frame is: [frames, length]."""
     if all(isinstance(each, int) for each in (frames, step, length)):
         import numpy
 
+        node.take_table("the places of its frames", 2, frames, length)
         return const((numpy.arange(frames)[:, None] * step + numpy.arange(length)).astype("int64"))
     first = relax["multiply"](sizes.count_up(frames), sizes.as_tensor([step]))
     return relax["add"](relax["expand_dims"](first, axis=[1]), sizes.count_up(length))
@@ -114,6 +115,9 @@ def mel_weight_matrix(node: Node) -> Outputs:
     if any(each is None for each in held):
         return relax["astype"](_run_time_triangles(node), dtype=dtype)
     bands, length, rate, low, high = held
+    if not (math.isfinite(low + high) and min(low, high) > -700 and min(bands, length) >= 0 and rate > 0):
+        raise node.fail(f"there are no such bands: {bands} of {length} places, rate {rate}, from {low} to {high} Hz")
+    node.take_table("the weights", 2, int(length) // 2 + 1, int(bands) + 2)
     mel_low, mel_high = (2595 * math.log10(1 + float(hertz) / 700) for hertz in (low, high))
     corners = numpy.arange(int(bands) + 2) * ((mel_high - mel_low) / (int(bands) + 2)) + mel_low
     hertz = 700 * (10 ** (corners / 2595) - 1)

@@ -103,7 +103,7 @@ def _results(row: OpDef, infos: Sequence[Any], attributes: Sequence[Any]) -> lis
 
 def _is_small(info: Info) -> bool:
     sizes = [size for size in info.shape or () if isinstance(size, int)] if isinstance(info, TensorInfo) else None
-    return sizes is not None and math.prod(sizes) <= _MOST_ELEMENTS
+    return sizes is not None and min(sizes, default=0) >= 0 and math.prod(sizes) <= _MOST_ELEMENTS
 
 
 def _attribute(kind: Any, given: Any) -> Any:

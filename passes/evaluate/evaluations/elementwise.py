@@ -205,7 +205,7 @@ def quantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: n
     scale, zero_point = (_along_axis(call, each, array.ndim).astype(numpy.float32) for each in (scale, zero_point))
     whole = numpy.rint(array.astype(numpy.float32) / scale) + zero_point
     limits = numpy.iinfo(target)
-    return numpy.nan_to_num(numpy.clip(whole, limits.min, limits.max), copy=False).astype(target)
+    return numpy.nan_to_num(numpy.clip(whole, limits.min, limits.max)).astype(target)
 
 
 def _along_axis(call: EvaluationCall, values: ndarray, rank: int) -> ndarray:

@@ -24,6 +24,7 @@ no_gradient(
     "it takes numbers and shapes, and only tensors are differentiated",
 )
 no_gradient(_relax("assert_op print"), "it gives nothing")
+no_gradient(_relax("random_key"), "it gives another number each time, of nothing")
 no_gradient(_relax("bitcast"), "it takes the bits of numbers for others")
 no_gradient(
     _relax("call_dps_packed call_external call_inplace_packed call_packed call_pure_packed call_tir call_tir_inplace"),

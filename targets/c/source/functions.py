@@ -15,7 +15,7 @@ from ....passes.legalize.builder import MAIN_OPERATOR, OPERATOR
 from ....passes.lower_calls.sites import SITE
 from ....support.errors import RelaxError
 from . import control, mathematics, memory, scalars, structured
-from .expressions import Expression, Size, cast, name, of_size
+from .expressions import Expression, Size, call, cast, name, of_size
 from .interface import Interface, interface_of
 from .program import Program
 from .same_sizes import Place, same_sizes
@@ -64,6 +64,7 @@ class FunctionsWriter:
             **structured.RULES,
             "func.call": self._call,
             "tir.assert": _assert,
+            "tir.random_key": _random_key,
         }
 
     def write_all(self) -> list[Written]:
@@ -281,6 +282,13 @@ def _assert(writer: FunctionWriter, op: Operation) -> None:
         for place, number in enumerate(shown):
             writer.line(f"{writer.program.options.name}_numbers[{place}] = {number.text};")
         writer.line(f"return {status};")
+
+
+def _random_key(writer: FunctionWriter, op: Operation) -> None:
+    """A statement of its own, so that each key is asked for once, in the program's order."""
+    made = call(writer.helper("random_key"))
+    writer.settle()
+    writer.know(op.results[0], writer.variable(scalar_type(op.results[0].type), made, is_constant=True))
 
 
 def _signature(head: str, declarations: Sequence[str]) -> str:

@@ -208,3 +208,12 @@ static inline float odd_f32_of_f64(double a) {
     }
     return both.number;
 }
+
+static inline int64_t random_key(void) {
+    static int64_t given = 0;
+#ifdef __GNUC__
+    return __atomic_fetch_add(&given, 1, __ATOMIC_RELAXED);
+#else
+    return given++;
+#endif
+}

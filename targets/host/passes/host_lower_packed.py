@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls packed functions by the ABI, and hands over results that the function itself makes."""
+"""Calls packed functions by the ABI, and hands over results that the function itself makes; keys of random numbers."""
 
 from __future__ import annotations
 
@@ -241,9 +241,14 @@ def _give_object(support: Support, op: Operation) -> list[Value]:
     return []
 
 
+def _random_key(support: _Program, op: Operation) -> list[Value]:
+    return [support.value("random_key")]
+
+
 _LOWERINGS = {
     "tir.packed": _packed,
     "tir.call_packed": _call_packed,
     "tir.give_tensor": _give_tensor,
     "tir.give_object": _give_object,
+    "tir.random_key": _random_key,
 }

@@ -98,6 +98,14 @@ def _conversions(random: Any, dtype: str) -> Iterator[Case]:
         yield Case("quantize", [reals, scale, zero], {"axis": 1, "out_dtype": dtype})
 
 
+def _of_scalars(random: Any, dtype: str) -> Iterator[Case]:
+    """Of tensors of rank 0, which numpy's functions make numbers of."""
+    for case in (*_elementwise(random, dtype), *_conversions(random, dtype)):
+        attributes = {name: 0 if name == "axis" else value for name, value in case.attributes.items()}
+        arrays = [numpy.asarray(array.flat[0]) for array in case.arrays]
+        yield case._replace(arrays=arrays, attributes=attributes)
+
+
 def _moving(random: Any, dtype: str) -> Iterator[Case]:
     x = _elements(random, dtype, 3, 4, 1)
     yield Case("reshape", [x], shape=(2, 6))
@@ -140,7 +148,7 @@ def _creation(random: Any, dtype: str) -> Iterator[Case]:
 
 
 def _cases(random: Any, dtype: str) -> list[Case]:
-    made = [_elementwise, _conversions, _moving, _creation]
+    made = [_elementwise, _conversions, _of_scalars, _moving, _creation]
     return [case for family in made for case in family(random, dtype)]
 
 

@@ -391,3 +391,14 @@ def test_the_operators_that_are_known() -> None:
     schemas = {each.name for each in onnx.defs.get_all_schemas() if each.domain == "" and not each.has_function}
     # Strings, pictures and what only other domains' operators may do.
     assert len(schemas - names) < 0.1 * len(schemas), sorted(schemas - names)
+
+
+def test_limits_of_what_a_model_may_become(tmp_path: Path) -> None:
+    path = model(tmp_path / "model.onnx", "Exp", "Neg")
+    code, _, errors = told(path, "--emit", "relax", "--most-nodes", "3")
+    assert code == 1 and "the model becomes 4 nodes" in errors and "--most-nodes raise the limit" in errors
+    code, _, errors = told(path, "--check", "--most-nodes", "3")
+    assert code == 1 and "the model becomes 4 nodes" in errors
+    assert "relax.exp" in made(path, "--emit", "relax", "--most-nodes", "4", "--most-growth", "1")
+    code, _, errors = told(path, "--emit", "relax", "--most-growth", "0")
+    assert code == 1 and "most_growth must be a whole number, 1 or more, got 0" in errors

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 from against_onnxruntime import Compared
-from onnx import helper, parser
+from onnx import helper, numpy_helper, parser
 
 import relax_mlir as rx
 
@@ -107,13 +107,69 @@ def _refusal(body: str) -> str:
 
 def test_refusals() -> None:
     several = "a tensor of 3 or 2 dimensions, as only the run tells"
-    assert _refusal("y = Neg (q)") == f"output 'y' is {several}: what a program returns has one rank"
+    undeclared = _model(f"{_CHOICE} y = Neg (q)")
+    undeclared.graph.output[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(rx.RelaxError, match=f"output 'y' is {several}: what a program returns has one rank"):
+        rx.from_onnx(undeclared)
+    assert f"output 'y' is {several}" in _refusal("y = Neg (q)"), "it is declared with a rank that none of them has"
     assert "the front end does not know this operator" in _refusal("y = NoSuchOperator (q)")
-    # Where one of them cannot be.
-    assert "perm" in _refusal("s = Transpose <perm = [0, 2, 1]> (q) y = ReduceSum (s)")
+    # Where none of them can be.
+    assert "perm" in _refusal("s = Transpose <perm = [0, 2, 1, 3]> (q) y = ReduceSum (s)")
     loop = "n = Cast <to = 7> (c) s, y = Loop (n, , {start}) <body = g (int64 i, bool o, float[] h) => "
     loop += "(bool o2, float[] h2, float[] r) {{ o2 = Identity (o) h2 = {state} r = {row} }}>"
     carried = _refusal(loop.format(start="x", state="Neg (q)", row="Neg (h)"))
     assert "only the run decides between a tensor and a tensor of 3 or 2 dimensions" in carried
     gathered = _refusal(loop.format(start="w", state="Neg (h)", row="Neg (q)"))
     assert f"{several}, goes through control flow that needs one rank" in gathered
+
+
+# v is 2-D where the last size of x is 1, else 3-D, as torch.squeeze(x, -1) of a size that nobody knows.
+_SQUEEZED = """
+    one = Constant <value_int = 1> ()  two = Constant <value_int = 2> ()  shape = Shape (x)
+    size = Gather (shape, two)  is = Equal (size, one)
+    v = If (is) <
+        then_branch = a () => (float[] q) { axis = Constant <value_ints = [-1]> ()  q = Squeeze (x, axis) },
+        else_branch = b () => (float[] r) { r = Identity (x) }
+    >"""
+_OF_ONE_RANK = {
+    "Gemm": "y = Gemm (v, W)",
+    "Transpose": "y = Transpose <perm = [1, 0]> (v)",
+    "Concat": "y = Concat <axis = 0> (v, C)",
+    "LSTM": """at = Constant <value_ints = [0]> ()  s = Unsqueeze (v, at)
+        z = LSTM <hidden_size = 3> (s, LW, LR)  k = Constant <value_ints = [-1, 3]> ()  y = Reshape (z, k)""",
+    "Conv": """at = Constant <value_ints = [2]> ()  s = Unsqueeze (v, at)  z = Conv (s, K)
+        back = Constant <value_ints = [2]> ()  y = Squeeze (z, back)""",
+}
+_DECLARED = {
+    "MatMul": "y = MatMul (v, W)",
+    "Softmax": "y = Softmax <axis = 1> (v)",
+    "Expand": "s = Constant <value_ints = [2, 4]> ()  y = Expand (v, s)",
+}
+
+
+def _squeezed(body: str) -> Any:
+    text = f"""<ir_version: 10, opset_import: ["" : 21]>
+    main (float[b, 4, t] x, float[4, 3] W) => (float[k, l] y) {{{_SQUEEZED} {body}}}"""
+    model = parser.parse_model(text)
+    for name, shape in {"C": (1, 4), "K": (2, 4, 1), "LW": (1, 12, 4), "LR": (1, 12, 3)}.items():
+        if f" {name})" in body or f" {name}," in body:
+            model.graph.initializer.append(numpy_helper.from_array(_floats(*shape), name))
+    return model
+
+
+@pytest.mark.parametrize("body", [*_OF_ONE_RANK.values(), *_DECLARED.values()], ids=[*_OF_ONE_RANK, *_DECLARED])
+def test_a_rank_that_alone_can_be(body: str) -> None:
+    Compared(_squeezed(body))(_floats(2, 4, 1), _floats(4, 3))
+
+
+@pytest.mark.parametrize("op", ["Gemm", "Transpose", "Concat"])
+def test_the_run_checks_the_rank_that_alone_can_be(op: str) -> None:
+    main = rx.compile(rx.from_onnx(_squeezed(_OF_ONE_RANK[op])))["main"]
+    with pytest.raises(AssertionError, match=f"{op} takes 2 dimensions, its input has others"):
+        main(_floats(2, 4, 3), _floats(4, 3))
+
+
+def test_the_run_checks_the_rank_that_is_declared() -> None:
+    main = rx.compile(rx.from_onnx(_squeezed(_DECLARED["Softmax"])))["main"]
+    with pytest.raises(AssertionError, match="output 'y' is declared with 2 dimensions, and has others"):
+        main(_floats(2, 4, 3), _floats(4, 3))

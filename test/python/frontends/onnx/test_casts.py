@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
 import numpy
 import onnx
 import pytest
+from c_programs import CProgram, needs_compiler
+from compiling import array
+from emulated_gpu import run_emulated
 from node_suite import Case, cases, check
 from onnx import helper
+from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
 
@@ -110,3 +115,42 @@ def test_powers_of_two(mode: str, dtype: str) -> None:
 def test_unknown_rounding() -> None:
     with pytest.raises(rx.RelaxError, match="must be one of up, down, nearest, got 'odd'"):
         prepared("Cast", numpy.zeros(4, "float32"), 24, to=_E8M0, round_mode="odd")
+
+
+def _nearest(number: float, least: int, most: int) -> int:
+    if math.isnan(number):
+        return 0
+    return least if number <= least else most if number >= most else int(number)
+
+
+def _module(x: Any, dtype: str) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape, x.dtype.name)]) as f:
+        (given,) = f
+        f.returns(rx.relax.astype(given, dtype=dtype))
+    return module
+
+
+@needs_compiler
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+def test_floats_out_of_range_become_the_nearest_integer_everywhere(source: str) -> None:
+    """NaN is 0: as constants, and in the programs of all targets."""
+    values = [-1.5, 255.9, 256, 300, 1000, -300, 3e9, -3e9, 1e30, -1e30, numpy.nan, numpy.inf, -numpy.inf, 0.9, -0.9]
+    with numpy.errstate(over="ignore"):
+        x = numpy.array(values).astype(source)
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        limits = numpy.iinfo(dtype)
+        expected = numpy.array([_nearest(float(each), int(limits.min), int(limits.max)) for each in x], dtype)
+        constant = rx.Module()
+        with constant.function("main", [rx.tensor((1,), dtype)]) as f:
+            (given,) = f
+            f.returns(rx.relax.concat(given, rx.relax.astype(rx.relax.const(x), dtype=dtype), axis=0))
+        module = _module(x, dtype)
+        results = {
+            "llvm": array(rx.compile(module)["main"](x)),
+            "constant": array(rx.compile(constant)["main"](numpy.zeros(1, dtype)))[1:],
+            "c": CProgram(module)(x)[0],
+            "cuda": to_numpy(run_emulated(rx.compile(module, "cuda"), x), dtype),
+        }
+        for target, found in results.items():
+            numpy.testing.assert_array_equal(found, expected, f"{source} as {dtype}, {target}")

@@ -12,6 +12,7 @@ from against_onnxruntime import Compared, one_node, with_unknown_sizes
 from compiling import array
 from fixed_inputs import with_constants
 from node_suite import Case, cases, check
+from onnx import parser
 
 import relax_mlir as rx
 
@@ -75,7 +76,32 @@ def test_no_window_starts_behind_the_data(op: str, taps: int, stride: int, pads:
 def test_places_of_maxima(ceil_mode: int, storage_order: int) -> None:
     settings: dict[str, Any] = {"strides": [2, 3], "kernel_shape": [3, 4], "pads": [1, 2, 2, 1], "ceil_mode": ceil_mode}
     x = real(2, 3, 9, 10)
-    compare("MaxPool", x, outputs=2, symbolic=False, opset=12, storage_order=storage_order, **settings)
+    for symbolic in (False, True):
+        compare("MaxPool", x, outputs=2, symbolic=symbolic, opset=12, storage_order=storage_order, **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kernel_shape": [2, 2], "strides": [2, 2]},
+        {"kernel_shape": [3, 2], "strides": [2, 1], "auto_pad": "SAME_LOWER"},
+        {"kernel_shape": [3, 3], "dilations": [2, 1], "pads": [2, 1, 0, 1], "strides": [1, 2], "ceil_mode": 1},
+    ],
+)
+def test_places_of_maxima_of_any_sizes(settings: dict[str, Any]) -> None:
+    compared = Compared(one_node("MaxPool", {"x": real(1, 1, 6, 6)}, 2, opset=12, **settings))
+    for shape in ((1, 3, 8, 8), (2, 1, 7, 9), (3, 2, 6, 5), (0, 2, 6, 6)):
+        compared(real(*shape))
+
+
+def test_places_of_maxima_of_sizes_that_the_data_tell() -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n] x) => (float[a, b, c] y, int64[a, b, c] i) {
+        found = NonZero (x) z = Cast <to = 1> (found) at = Constant <value_ints = [0]> () w = Unsqueeze (z, at)
+        y, i = MaxPool <kernel_shape = [2], strides = [2]> (w) }""")
+    compared = Compared(model)
+    for count in (3, 8, 2):
+        compared(numpy.ones(count, "float32"))
 
 
 def test_places_of_maxima_in_other_dimensions() -> None:
@@ -103,6 +129,17 @@ def test_whole_images_and_other_norms() -> None:
 def test_maxima_put_back_into_symbolic_sizes() -> None:
     places = numpy.sort(rng.permutation(72)[:18]).reshape(1, 2, 3, 3).astype("int64")
     compare("MaxUnpool", real(1, 2, 3, 3), places, kernel_shape=[2, 2], strides=[2, 2])
+
+
+def test_maxima_put_back_into_a_larger_tensor_of_symbolic_sizes() -> None:
+    x, places = real(1, 1, 2, 2), numpy.array([[[[5, 7], [13, 15]]]])
+    shape = numpy.array([1, 1, 5, 5])
+    model = one_node("MaxUnpool", {"x": x, "i": places, "s": shape}, opset=22, kernel_shape=[2, 2], strides=[2, 2])
+    model.graph.input[2].type.tensor_type.shape.dim[0].dim_value = 4
+    found = array(rx.compile(rx.from_onnx(model))["main"](x, places, shape))
+    expected = numpy.zeros((5, 5), "float32")
+    expected[[1, 1, 3, 3], [1, 3, 1, 3]] = x.ravel()
+    numpy.testing.assert_array_equal(found[0, 0], expected)
 
 
 def test_what_a_constant_says_of_the_result_of_unpooling() -> None:
@@ -142,8 +179,6 @@ def test_strides_larger_than_the_window_need_no_padding(op: str, fold: Any, mode
 
 
 def test_refusals() -> None:
-    with pytest.raises(rx.RelaxError, match="'Indices' needs an input whose sizes are all known"):
-        rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 4, 4)}, 2, kernel_shape=[2, 2]))
     with pytest.raises(rx.RelaxError, match="over 1, 2 and 3 dimensions, not over 4"):
         rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 2, 2, 2, 2)}, kernel_shape=[1, 1, 1, 1]))
     with pytest.raises(rx.RelaxError, match="has 1 entries for 2 dimensions"):

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random numbers are the same whenever a model is imported; windows are functions of other operators."""
+"""Random numbers are others in each call, and the same in each program; windows are functions of other operators."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy
+import onnx
 import pytest
 from against_onnxruntime import one_node
 from compiling import array
 from node_suite import Case, cases, check
+from onnx import helper, parser
+from scipy import stats
 
 import relax_mlir as rx
 
@@ -60,6 +63,89 @@ def test_classes() -> None:
     assert (found[1] == 0).all() and (found[0] > 0).all() and 50 < (found[0] == 1).sum() < 150
 
 
-def test_shapes_must_be_known() -> None:
-    with pytest.raises(rx.RelaxError, match=r"their shape must be known: give shapes="):
-        rx.from_onnx(one_node("RandomNormalLike", {"x": numpy.zeros(3, "float32")}))
+def _calls(model: Any, *inputs: Any, count: int = 2) -> list[Any]:
+    main = rx.compile(rx.from_onnx(model))["main"]
+    return [array(main(*inputs)) for _ in range(count)]
+
+
+_X = numpy.full((50, 40), 0.5, "float32")
+_DRAWN = {
+    "RandomNormal": one_node("RandomNormal", {}, shape=[50, 40], seed=1.0),
+    "RandomNormalLike": one_node("RandomNormalLike", {"x": _X}),
+    "RandomUniform": one_node("RandomUniform", {}, shape=[50, 40]),
+    "RandomUniformLike": one_node("RandomUniformLike", {"x": _X}, seed=4.5),
+    "Bernoulli": one_node("Bernoulli", {"x": _X}, opset=15),
+    "Multinomial": one_node("Multinomial", {"x": _X}, sample_size=9),
+    "Dropout": one_node("Dropout", {"x": _X, "ratio": numpy.float32(0.5), "training": numpy.array(True)}, seed=2),
+}
+
+
+@pytest.mark.parametrize("op", _DRAWN)
+def test_each_call_draws_anew_and_each_program_the_same(op: str) -> None:
+    inputs = [_X, numpy.float32(0.5), numpy.array(True)][: len(_DRAWN[op].graph.input)]
+    first, second = _calls(_DRAWN[op], *inputs), _calls(_DRAWN[op], *inputs)
+    assert (first[0] != first[1]).any(), "two calls draw the same"
+    numpy.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("op", [op for op, model in _DRAWN.items() if model.graph.input])
+def test_sizes_that_only_the_data_tell(op: str) -> None:
+    """What is drawn has the shape of what was found by NonZero."""
+    node = _DRAWN[op].graph.node[0]
+    model = onnx.ModelProto()
+    model.CopyFrom(_DRAWN[op])
+    model.graph.node[0].input[0] = "found"
+    steps = [
+        helper.make_node("NonZero", ["x"], ["places"]),
+        helper.make_node("Cast", ["places"], ["found"], to=onnx.TensorProto.FLOAT),
+    ]
+    model.graph.node.extend([*steps, node])
+    del model.graph.node[0]
+    model.graph.node[-1].input[0] = "found"
+    x = numpy.zeros((5, 6), "float32")
+    x[:2] = 1
+    inputs = [x, numpy.float32(0.5), numpy.array(True)][: len(model.graph.input)]
+    (found,) = _calls(model, *inputs, count=1)
+    assert found.shape == ((2, 9) if op == "Multinomial" else (2, 12))
+
+
+def test_seeds_part_nodes_and_calls() -> None:
+    seeds = (7.0, 7.5, 8.0, -3.0, 1e20)
+    drawn = [_run(one_node("RandomUniform", {}, shape=[64], seed=seed)) for seed in seeds]
+    assert (drawn[0] == drawn[1]).all(), "the fraction of a seed means nothing"
+    for index, one in enumerate(drawn[1:]):
+        for other in drawn[index + 2 :]:
+            assert (one != other).any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_are_spread_as_they_should_be(dtype: str) -> None:
+    number = {"float16": 10, "float32": 1, "float64": 11}[dtype]
+    model = one_node("RandomUniform", {}, shape=[200, 100], dtype=number, low=2.0, high=6.0)
+    uniform = numpy.concatenate([each.astype("float64").ravel() for each in _calls(model)])
+    assert uniform.min() >= 2 and uniform.max() <= 6
+    assert stats.kstest((uniform - 2) / 4, "uniform").statistic < 0.02
+    normal = _calls(one_node("RandomNormal", {}, shape=[200, 100], dtype=number, mean=1.0, scale=3.0))
+    normal = [each.astype("float64") for each in normal]
+    assert stats.kstest((normal[0].ravel() - 1) / 3, "norm").statistic < 0.02
+    assert abs(numpy.corrcoef(normal[0].ravel(), normal[1].ravel())[0, 1]) < 0.03, "calls do not depend on each other"
+    assert abs(numpy.corrcoef(normal[0][:, 0], normal[0][:, 1])[0, 1]) < 0.3
+
+
+def test_turns_of_a_loop_draw_anew() -> None:
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["" : 21]>
+    main (int64 turns, bool starts) => (float[t, 4] rows) {
+        rows = Loop (turns, starts) <body = turn (int64 i, bool goes) => (bool on, float[4] row) {
+            on = Identity (goes)  row = RandomNormal <shape = [4]> ()
+        }>
+    }""")
+    (rows,) = _calls(model, numpy.array(40), numpy.array(True), count=1)
+    assert rows.shape == (40, 4) and len(numpy.unique(rows)) == 160
+
+
+def test_a_seeded_dropout_begins_as_the_reference_does() -> None:
+    inputs = {"x": _X, "ratio": numpy.array(0.3, "float32"), "training": numpy.array(True)}
+    first, second = _calls(one_node("Dropout", inputs, symbolic=False, seed=5), *inputs.values())
+    kept = numpy.random.RandomState(5).uniform(0.0, 1.0, _X.shape) >= numpy.float32(0.3)
+    numpy.testing.assert_array_equal(first != 0, kept)
+    assert 0.25 < (second == 0).mean() < 0.35 and (second != first).any()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LSTMs whose weights are bytes, as onnxruntime's quantizer writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....dialects.core.symbols import Dim
+from ..prelude import Node, Outputs, Tensor, part, register_onnx, relax
+from .activations import Activation
+from .quantization import dynamic_quantized
+from .recurrent import Cell, LstmCell, Recurrent, Weights
+
+
+class _Matrix(NamedTuple):
+    """A direction's weights as integers without their zero point, and their scale."""
+
+    integers: Tensor
+    scale: Tensor
+
+    def product(self, data: Tensor) -> Tensor:
+        """Of data that are quantized as DynamicQuantizeLinear does."""
+        bytes_, scale, zero_point = dynamic_quantized(data)
+        sums = relax["matmul"](_difference(bytes_, zero_point), self.integers, out_dtype="i32")
+        return relax["multiply"](relax["astype"](sums, dtype="f32"), relax["multiply"](scale, self.scale))
+
+
+class _QuantizedCell(LstmCell):
+    def __init__(self, lstm: Recurrent, weights: Weights, functions: Sequence[Activation], matrix: _Matrix):
+        super().__init__(lstm.node, lstm.size, weights, functions)
+        self._matrix = matrix
+
+    def product(self, hidden: Tensor) -> Tensor:
+        return self._matrix.product(hidden)
+
+
+class _QuantizedLstm(Recurrent):
+    """W and R are [directions, elements, gates], bytes with a scale and a zero point, or one of each for each gate.
+
+    The inputs of all steps are quantized together, the states by step.
+    """
+
+    weights_shown = "directions, hidden, gates * hidden"
+
+    def weight_sizes(self, taken: Dim) -> tuple[Dim, ...]:
+        return len(self.directions), taken, self.cell.gates * self.size
+
+    def state_size(self) -> Dim:
+        gates = (self.node.value(2).shape or ())[2]
+        return gates // LstmCell.gates if isinstance(gates, int) else gates
+
+    def cell_of(self, index: int, functions: Sequence[Activation]) -> Cell:
+        matrix = self._quantized(2, 10, index)
+        return _QuantizedCell(self, self.weights_of(index, matrix.integers), functions, matrix)
+
+    def product(self, data: Tensor, index: int) -> Tensor:
+        return self._quantized(1, 8, index).product(data)
+
+    def _quantized(self, weight: int, scale: int, index: int) -> _Matrix:
+        """A direction's weights, with a scale that is an input, and the zero point the one behind that."""
+        taken = (
+            part(self.node.tensor(input_), 0, index, index + 1, drop=True) for input_ in (weight, scale, scale + 1)
+        )
+        bytes_, own_scale, zero_point = taken
+        return _Matrix(_difference(bytes_, zero_point), own_scale)
+
+
+def _difference(bytes_: Tensor, zero_point: Tensor) -> Tensor:
+    return relax["subtract"](relax["astype"](bytes_, dtype="i32"), relax["astype"](zero_point, dtype="i32"))
+
+
+@register_onnx("com.microsoft", "DynamicQuantizeLSTM")
+def dynamic_quantize_lstm(node: Node) -> Outputs:
+    return _QuantizedLstm(node, LstmCell).outputs()
