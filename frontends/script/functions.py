@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 from ...bindings.ir import Block as IrBlock
@@ -14,13 +15,14 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir.prim_func import SCHEDULE, OpPattern, make_prim_func, set_op_pattern
-from ...emit import linalg
+from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.kernels import parameter_type
 from ...emit.numbers import Number, as_index, number
 from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
+from .effects import Effect, effect_on, is_replaced
 from .loops import LoopProgram
 from .names import Names
 from .nests import Nest, NestReader, Unstructured
@@ -42,20 +44,31 @@ class PrimFunc:
         self.source = names.source
         self.program: Program = reader.read()
         self.annotations: Annotations = reader.annotations
-        self._written = written = self.program.written
+        self._nests_found = self._nested()
+        #: What becomes of what the buffers held that are written to.
+        self.effects = {each: self._effect_on(each) for each in self.program.written}
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
-        #: Those that the caller gets: written to, and last.
-        self.outputs = written if written and buffers[len(buffers) - len(written) :] == written and not in_place else []
-        self.inputs = [each for each in self.program.parameters if each not in self.outputs]
+        #: Those at the end that nothing has to be in before.
+        fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
+        self.inputs = [each for each in self.program.parameters if in_place or each not in fresh]
+        self.symbol = self.program.name
+        #: What the caller gets; in place, that is written over what it passes.
+        self.outputs = [] if in_place else list(self.effects)
 
     @property
     def parameters(self) -> list[Buffer | Scalar]:
-        """Sizes that TVM passes behind the outputs come before them here."""
+        """Sizes that TVM passes behind the outputs come before them here. What goes in and out is there twice."""
         return [*self.inputs, *self.outputs]
 
-    def build(self, is_private: bool) -> Operation:
+    def _effect_on(self, buffer: Buffer) -> Effect:
+        if self._nests_found is not None and is_replaced(buffer, self._nests_found):
+            return Effect.REPLACES
+        return effect_on(buffer, self.program, self.annotations)
+
+    def build(self, symbol: str, is_private: bool) -> Operation:
         """The PrimFunc at the current insertion point."""
-        steps = self._steps()
+        self.symbol = symbol
+        steps = self._nests_found if self.outputs else None
         if steps is None:
             self._check_threads()
         attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
@@ -68,6 +81,10 @@ class PrimFunc:
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
             scalars = Scalars(self.annotations, self._known(held))
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
+            for each, value in zip(self.inputs, arguments, strict=False):
+                if each in self.outputs:  # in and out
+                    assert isinstance(each, Buffer)
+                    buffers[each] = self._copied(value, buffers[each])
             if steps is None:
                 LoopProgram(scalars, buffers).emit(self.program.body)
             else:
@@ -78,7 +95,7 @@ class PrimFunc:
 
         with self.source.location(self.program.node):
             try:
-                function = make_prim_func(self.program.name, types[:count], types[count:], body, attributes=attributes)
+                function = make_prim_func(symbol, types[:count], types[count:], body, attributes=attributes)
             except RelaxError as error:
                 if error.location:
                     raise
@@ -91,16 +108,21 @@ class PrimFunc:
             self._schedule(function, lines)
         return function
 
+    @staticmethod
+    def _copied(source: Value, target: Value) -> Value:
+        if isinstance(target.type, ir.RankedTensorType):
+            return linalg.copy(source, target)
+        loops.copy(source, target)
+        return target
+
     def _schedule(self, function: Operation, lines: object) -> None:
         """The lines of a schedule, from T.func_attr."""
         if not isinstance(lines, (list, tuple)) or not all(isinstance(line, str) for line in lines):
             raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' is a list of lines of text")
         function.attributes[SCHEDULE] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in lines])
 
-    def _steps(self) -> list[Nest | Allocate] | None:
+    def _nested(self) -> list[Nest | Allocate] | None:
         """The function as nests in their order; None where some statement is none."""
-        if not self.outputs or len(self.outputs) != len(self._written):
-            return None
         reader = NestReader(self.annotations)
         try:
             steps = self._nests(reader, self.program.body)
@@ -111,8 +133,8 @@ class PrimFunc:
     def _check_threads(self) -> None:
         """Refuses threads that work together: as loops one after the other they would read what is not there yet."""
         statements = list(every(self.program.body))
-        loops = [loop for each in statements if isinstance(each, For) for loop in each.loops]
-        if not any(loop.kind.startswith("threadIdx") for loop in loops):
+        kinds = [loop.kind for each in statements if isinstance(each, For) for loop in each.loops]
+        if not any(kind.startswith("threadIdx") for kind in kinds):
             return
         for each in statements:
             if isinstance(each, Allocate) and each.buffer.scope not in _OWN_SCOPES:

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...bindings.ir import Value
-from ...dialects.core.infos import Info
+from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.relax import const
 from .annotations import arguments_of, leaves, rebuilt
+from .effects import Effect
+from .functions import PrimFunc
 from .graph_values import SPECIAL, TYPE_ARGUMENTS, Callee, GraphValues, Special, relax
 from .names import RELAX, NotConstant
+from .program import Buffer
 
 
 def _special(*names: str) -> Callable[[Special], Special]:
@@ -125,9 +128,46 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
     names = ("func", "args", "out_sinfo", "tir_vars")
     given = arguments_of(graph.names, _types_renamed(call), (*names, "te_grad_name", "te_grad_kwargs"), 3)
     sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
-    callee = _prim_func(graph, given["func"])
-    arguments = [*_passed(graph, given["args"]), *sizes]
-    return graph.built(call, relax["call_tir"], (callee, arguments), {"out_ty": _stated(graph, given["out_sinfo"])})
+    prim = _prim_func(graph, given["func"])
+    passed, stated = _passed(graph, given["args"]), _stated(graph, given["out_sinfo"])
+    buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
+    results = dict(zip(reversed(buffers), reversed(leaves(stated)), strict=False))
+    _check_written(graph, call, prim, results)
+    if not any(prim.effects.get(each) is Effect.KEEPS for each in results):
+        return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
+    # What it leaves as it was is 0: nobody has told what was there.
+    rest = iter([*passed, *sizes])
+    arguments = [
+        _zeros(graph, call, results[each]) if each in results else next(rest, None)
+        for each in prim.inputs
+    ]
+    arguments = [each for each in (*arguments, *rest) if each is not None]
+    if prim.outputs:
+        return graph.built(call, relax["call_tir"], (prim.symbol, arguments), {"out_ty": stated})
+    places = [prim.inputs.index(each) for each in reversed(results)]
+    named = {"inplace_indices": places, "out_ty": stated}
+    return graph.built(call, relax["call_tir_inplace"], (prim.symbol, arguments), named)
+
+
+def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: Collection[Buffer]) -> None:
+    """Results are what nothing has to be in before, and nothing else is written to."""
+    for buffer, effect in prim.effects.items():
+        position = prim.program.parameters.index(buffer)
+        hint = f"R.call_tir_inplace(cls.{prim.program.name}, (...), [{position}, ...], ...) takes it and gives it back"
+        if buffer not in results:
+            message = f"'{prim.program.name}' writes to its argument '{buffer.name}', which a graph's value does not allow"
+            raise graph.source.problem(call, f"{message}; {hint}")
+        if effect is Effect.READS:
+            message = f"'{prim.program.name}' reads its result '{buffer.name}' before it writes it"
+            raise graph.source.problem(call, f"{message}; {hint}")
+
+
+def _zeros(graph: GraphValues, call: ast.Call, info: Info) -> Value:
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        raise graph.source.problem(call, "a result is a tensor of known rank, because the caller allocates it")
+    shape, dtype = info.shape, info.dtype
+    made: Value = graph.source.guarded(call, lambda: relax["zeros"](shape, dtype))
+    return made
 
 
 @_special("call_tir_inplace")
@@ -140,7 +180,7 @@ def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
         "inplace_indices": _places(graph, given["inplace_indices"]),
         "out_ty": _stated(graph, given["out_sinfo"]),
     }
-    return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]), arguments), named)
+    return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]).symbol, arguments), named)
 
 
 @_special("call_dps_packed")
@@ -179,11 +219,11 @@ def _types_renamed(call: ast.Call) -> ast.Call:
     return ast.copy_location(ast.Call(call.func, call.args, keywords), call)
 
 
-def _prim_func(graph: GraphValues, node: ast.expr) -> str:
+def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
     callee = graph.value(node)
-    if not isinstance(callee, Callee) or callee.name not in graph.module.functions:
-        raise graph.source.problem(node, "expected a PrimFunc of this module: cls.name", graph.module.functions)
-    return callee.name
+    if not isinstance(callee, Callee) or callee.name not in graph.module.prim_funcs:
+        raise graph.source.problem(node, "expected a PrimFunc of this module: cls.name", graph.module.prim_funcs)
+    return graph.module.prim_funcs[callee.name]
 
 
 def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:

@@ -18,6 +18,7 @@ from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from .annotations import Annotations, arguments_of, leaves, rebuilt
+from .functions import PrimFunc
 from .names import RELAX, TIR, Names, NotConstant
 from .pieces import StatementsOf
 from .source import Source
@@ -70,6 +71,7 @@ class Around(Protocol):
     names: Names
     context: Context
     functions: dict[str, ast.FunctionDef]
+    prim_funcs: dict[str, PrimFunc]
     own_names: set[str]
     statements: StatementsOf
     #: The types of the results and the attributes of operations that were made before.

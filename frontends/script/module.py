@@ -100,6 +100,7 @@ class ModuleReader:
         #: Names that stand for the module itself: the class's, and what methods call it.
         self.own_names: set[str] = {"cls", "self", "Module"}
         self.functions: dict[str, ast.FunctionDef] = {}
+        self.prim_funcs: dict[str, PrimFunc] = {}
         self._kinds: dict[str, str] = {}
         self._graphs: dict[str, tuple[Operation, Any]] = {}
         self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
@@ -115,14 +116,16 @@ class ModuleReader:
         with ir.InsertionPoint(self.owner.body):
             in_place = self._called_in_place()
             prims, graphs = self._of_kind(TIR), self._of_kind(RELAX)
+            is_alone = not graphs and len(prims) == 1
             for name in prims:
                 function = self.functions[name]
                 function.body = list(self.statements(function))
                 prim = PrimFunc(self.names, function, in_place=name in in_place)
-                prim.build(is_private=True)
+                self.prim_funcs[name] = prim
+                prim.build(f"{name}_" if is_alone and name == _MAIN else name, is_private=True)
             for name in graphs:
                 self.graph_function(name)
-            if not graphs and len(prims) == 1:
+            if is_alone:
                 self._add_main(prim)
 
     def _of_kind(self, kind: str) -> list[str]:
@@ -234,12 +237,11 @@ class ModuleReader:
         with self.source.location(prim.program.node):
             types = [encode(info, self.context) for info in infos]
             results = [encode(self._info(each), self.context) for each in prim.outputs]
-            name = _MAIN if _MAIN not in self.functions else f"{_MAIN}_"
-            attributes = function_attributes(name, types, results, [each.name for each in prim.inputs])
+            attributes = function_attributes(_MAIN, types, results, [each.name for each in prim.inputs])
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
             block = function.regions[0].blocks.append(*types)
             with ir.InsertionPoint(block):
-                made = dialect.ops["call_tir"](prim.program.name, list(block.arguments), out_ty=results)
+                made = dialect.ops["call_tir"](prim.symbol, list(block.arguments), out_ty=results)
                 ir.Operation.create("func.return", operands=list(made) if isinstance(made, tuple) else [made])
 
     @staticmethod
