@@ -138,7 +138,7 @@ class Accesses:
                     definitions.setdefault(loop.name, []).extend([loop.start or loop.stop, loop.stop])
             elif isinstance(statement, Store) and statement.buffer is self._buffer:
                 waiting += statement.indices
-            for node in (part for each in _expressions(statement) for part in parts_within(each)):
+            for node in (part for each in expressions_of(statement) for part in parts_within(each)):
                 if self._is_element(node):
                     waiting += indices_of(node)  # type: ignore[arg-type]  # an element
                 elif (choice := self._choice(node)) is not None:
@@ -160,7 +160,7 @@ class Accesses:
     def _touches(self, statement: Statement) -> bool:
         if isinstance(statement, Store) and statement.buffer is self._buffer:
             return True
-        return any(self._is_element(part) for each in _expressions(statement) for part in parts_within(each))
+        return any(self._is_element(part) for each in expressions_of(statement) for part in parts_within(each))
 
     def _is_element(self, node: ast.expr) -> bool:
         base = node.value if isinstance(node, ast.Subscript) else None
@@ -197,7 +197,7 @@ class Accesses:
             elif isinstance(statement, Block):
                 yield from self._block(statement, here)
             else:
-                for node in _expressions(statement):
+                for node in expressions_of(statement):
                     yield from self._reads(node, here)
 
     def _store(self, statement: Store, at: _At) -> Iterator[Access]:
@@ -294,7 +294,7 @@ def _negated(truth: Any) -> Any:
     return None if truth is None else numpy.equal(truth, 0)
 
 
-def _expressions(statement: Statement) -> Sequence[ast.expr]:
+def expressions_of(statement: Statement) -> Sequence[ast.expr]:
     """What a statement computes, without the statements inside of it."""
     if isinstance(statement, Store):
         return (*statement.indices, statement.value)

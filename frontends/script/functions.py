@@ -22,6 +22,7 @@ from ...emit.numbers import Number, as_index, number
 from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
+from .bounds import elements_inside
 from .effects import Effect, effect_on, is_replaced
 from .loops import LoopProgram
 from .names import Names
@@ -45,6 +46,7 @@ class PrimFunc:
         self.program: Program = reader.read()
         self.annotations: Annotations = reader.annotations
         self._nests_found = self._nested()
+        self._inside = elements_inside(self.program, self.annotations)
         #: What becomes of what the buffers held that are written to.
         self.effects = {each: self._effect_on(each) for each in self.program.written}
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
@@ -79,7 +81,7 @@ class PrimFunc:
             held = dict(zip(self.parameters, arguments, strict=True))
             for each, value in held.items():
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
-            scalars = Scalars(self.annotations, self._known(held))
+            scalars = Scalars(self.annotations, self._known(held), self._inside)
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
             for each, value in zip(self.inputs, arguments, strict=False):
                 if each in self.outputs:  # in and out

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...bindings.ir import Value
@@ -78,11 +78,13 @@ class Scalars:
     #: Who emits the program sets it.
     memory: Memory
 
-    def __init__(self, annotations: Annotations, known: Mapping[str, Any]):
+    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST]):
         self.annotations, self.names = annotations, annotations.names
         self.source: Source = annotations.names.source
         #: Name -> Number, Python number or Buffer; a function makes what it stands for where it is used.
         self.env: dict[str, Any] = dict(known)
+        #: The elements that are known to be in their buffers.
+        self.inside = inside
         self._depth = 0
 
     # ---- what callers want ----

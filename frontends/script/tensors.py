@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import equal
-from ...emit import linalg, tensors
+from ...emit import linalg, numbers, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
 from .affine import Index, Variables
+from .bounds import outside
 from .names import TIR
 from .nests import Domain, Nest
 from .program import Allocate, Buffer, Let, Statement, Store, element_of, parts_of, parts_within
@@ -183,9 +184,7 @@ class TensorProgram:
         """Refuses indices that are known to leave the buffer."""
         for axis, ((_, _, low, high), dim) in enumerate(zip(indices, buffer.dims, strict=True)):
             if (low is not None and low < 0) or (isinstance(dim, int) and high is not None and high >= dim):
-                reach = f"goes from {low} to {high}" if low != high else f"is {low}"
-                message = f"'{buffer.name}' has {dim} elements along dimension {axis}, but the index {reach}"
-                raise self.scalars.source.problem(node, message)
+                raise self.scalars.source.problem(node, outside(buffer, axis, low, high))
 
     def _is_whole(self, buffer: Buffer, domains: Sequence[Domain], dims: Sequence[int | None]) -> bool:
         """Whether a buffer goes as far as the nest's variables that index it; None is another index."""
@@ -246,6 +245,10 @@ class TensorProgram:
         if buffer not in self.state:
             raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
         places = [as_index(scalars.index(index)) for index in indices]
+        if node not in scalars.inside:
+            # Nothing in a nest can end it: what is not there is the nearest element.
+            ends = [as_index(size) - 1 for size in linalg.sizes(self.state[buffer])]
+            places = [numbers.maximum(numbers.minimum(*pair), 0) for pair in zip(places, ends, strict=True)]
         return typed(linalg.extract(self.state[buffer], places), buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
