@@ -164,6 +164,8 @@ class GraphValues:
         raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here")
 
     def item(self, node: ast.Subscript) -> Any:
+        if hasattr(array := self.names.found(node), "__array__"):
+            return self.source.guarded(node, lambda: const(array))
         held = self.value(node.value)
         place = self.names.found(node.slice)
         if type(held) is not tuple or not isinstance(place, int):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
+from .metadata import read_metadata
 from .source import Source
 
 IR, RELAX, TIR = "ir", "relax", "tir"
@@ -47,6 +48,8 @@ class Names:
         self.vocabularies: dict[str, str] = dict(_USUAL)
         #: Name -> a Python value: a number, text, a tuple, an array.
         self.constants: dict[str, Any] = {}
+        #: What a TypeVar is called: sizes that all functions know.
+        self.symbols: dict[str, str] = {}
         self._around = around or {}
         #: Words that are imported by themselves.
         self._words: dict[str, tuple[str, str]] = {}
@@ -99,6 +102,13 @@ class Names:
     def _take_constant(self, target: ast.expr, value: ast.expr) -> bool:
         if not isinstance(target, ast.Name):
             return False
+        called = _called(value)
+        if called is not None and called[0] == "TypeVar":
+            self.symbols[target.id] = called[1]
+            return True
+        if called is not None and called[0] == "load_json":
+            self.constants[target.id] = self.worked_out(value, lambda text, _: read_metadata(text), called[1], None)
+            return True
         try:
             self.constants[target.id] = self.constant(value)
         except NotConstant:
@@ -213,6 +223,15 @@ class Names:
             if make is not None and self.word(node.func) is None:
                 return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
+
+
+def _called(value: ast.expr) -> tuple[str, str] | None:
+    """The last word of a function that is given a text: `TypeVar("n")`, `tvm.ir.load_json("...")`."""
+    if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Constant):
+        return None
+    text = value.args[0].value
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return (name, text) if isinstance(text, str) else None
 
 
 def _word_of_tvm(path: str) -> tuple[str, str] | None:
