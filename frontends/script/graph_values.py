@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ...bindings.ir import Attribute, Context, Type, Value
@@ -56,6 +57,14 @@ class Callee(NamedTuple):
 
 class ThisModule(NamedTuple):
     """`cls`, whose attributes are the module's functions."""
+
+
+@dataclass(eq=False)
+class Allocated:
+    """A tensor whose memory a graph has: what it is once something has written it."""
+
+    info: TensorInfo
+    value: Value | None = None
 
 
 class Missing(NamedTuple):
@@ -133,7 +142,7 @@ class GraphValues:
             found = self.values[name]
             if isinstance(found, Missing):
                 raise self.source.problem(node, f"'{name}' is not known here: {found.reason}")
-            return found
+            return found.value if isinstance(found, Allocated) and found.value is not None else found
         if name in self.annotations.symbols:
             return self.annotations.symbols[name]
         if name in self.module.functions:
@@ -195,6 +204,10 @@ class GraphValues:
     def ssa(self, node: ast.AST, value: Any) -> Value:
         if isinstance(value, ir.Value):
             return value
+        if isinstance(value, Allocated):
+            if value.value is None:
+                raise self.source.problem(node, "nothing has written this tensor")
+            return value.value
         if isinstance(value, (SymExpr, int)) and not isinstance(value, bool):
             return self.source.guarded(node, lambda: relax["prim_value"](value))
         shown = "a tuple" if type(value) is tuple else "a function" if isinstance(value, Callee) else repr(value)[:60]
@@ -227,10 +240,15 @@ class GraphValues:
         callee = self.value(func)
         if not isinstance(callee, Callee):
             raise self.source.problem(func, "this is no function")
-        arguments = tuple(self.value(each) for each in node.args)
+        arguments = tuple(map(self._as_argument, node.args))
         if node.keywords:
             raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
         return self.module.call(self, node, callee.name, arguments)
+
+    def _as_argument(self, node: ast.expr) -> Any:
+        """A tensor that a function may write stays that."""
+        held = self.values.get(node.id) if isinstance(node, ast.Name) else None
+        return held if isinstance(held, Allocated) else self.value(node)
 
     def _is_module(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Name):

@@ -21,6 +21,7 @@ from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...dialects.verification import verify_ir
 from ...support.collector import uncollected
 from ...support.errors import RelaxError
+from . import graph_memory
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
@@ -211,8 +212,8 @@ class ModuleReader:
     def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function of the module."""
         if self._kinds.get(name) != RELAX:
-            hint = f"R.call_tir(cls.{name}, (...), out_sinfo=...)"
-            raise self.source.problem(node, f"'{name}' is a PrimFunc: a graph calls it by {hint}")
+            graph_memory.write(graph, node, self.prim_funcs[name], arguments)
+            return ()
         callee, returned = self.graph_function(name)
         type_ = function_type_of(callee)
         values = [graph.ssa(node, leaf) for argument in arguments for leaf in leaves(argument)]
