@@ -62,7 +62,7 @@ def is_replaced(buffer: Buffer, steps: Sequence[Nest | Allocate]) -> bool:
         if nest.reads(buffer) and (not nest.init or first not in nest.init):
             return False
         dims = {domain.name: domain.dim for domain in nest.domains}
-        sizes = [dims.get(index.id) if isinstance(index, ast.Name) else None for index in first.indices]
+        sizes = [dims.get(index.id) if isinstance(index, ast.Name) else 1 for index in first.indices]
         return all(size is not None and equal(size, dim) is True for size, dim in zip(sizes, buffer.dims, strict=True))
     return False
 

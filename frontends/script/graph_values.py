@@ -285,6 +285,8 @@ class GraphValues:
         if word is not None and word[0] == RELAX and word[1] in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
             return self.types(node)
         value = self.value(node)
+        if isinstance(value, Allocated):
+            return self.ssa(node, value)
         return value.name if isinstance(value, Callee) else value
 
     def types(self, node: ast.expr) -> list[Info]:

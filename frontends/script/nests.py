@@ -213,7 +213,7 @@ class NestReader:
         parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
         places: dict[Buffer, list[str]] = {}
         for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
-            at = [self._variable(index) for index in store.indices]
+            at = self._variables(store)
             if sorted(name for name, _ in at) != sorted(parallel):
                 raise Unstructured("an element is written more than once")
             place = place_of(store.indices)
@@ -226,6 +226,17 @@ class NestReader:
         if any(domain.is_reduction for domain in nest.domains) and not all(map(nest.accumulates, nest.body)):
             raise Unstructured("a later iteration overwrites an earlier one")
         return nest
+
+    def _variables(self, store: Store) -> list[tuple[str, int]]:
+        """Those of its indices; a dimension of one element has none, unless no other has."""
+        at = [
+            self._variable(index)
+            for index, dim in zip(store.indices, store.buffer.dims, strict=True)
+            if dim != 1 or self._constant(index) != 0
+        ]
+        if store.indices and not at:
+            raise Unstructured("one element alone")
+        return at
 
     def _variable(self, index: ast.expr) -> tuple[str, int]:
         """`i` or `i + 4`: a variable and what is added."""

@@ -37,10 +37,27 @@ class Read(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a nest writes: one of its variables in each dimension, and what is added to it."""
+    """Where a nest writes: one of its variables in each dimension, and what is added to it; None is a dimension of one
+    element.
+    """
 
-    dims: list[int]
+    dims: list[int | None]
     offsets: list[int]
+
+    @property
+    def variables(self) -> list[int]:
+        return [dim for dim in self.dims if dim is not None]
+
+    @property
+    def joined(self) -> list[int]:
+        """How many dimensions each variable stands for: those of one element go with the one behind them."""
+        counts = [0]
+        for dim in self.dims:
+            counts[-1] += 1
+            if dim is not None:
+                counts.append(0)
+        rest = counts.pop()
+        return [*counts[:-1], counts[-1] + rest]
 
 
 class _Part(NamedTuple):
@@ -51,14 +68,19 @@ class _Part(NamedTuple):
     sizes: Sequence[Size]
 
     def of(self, tensor: Value) -> Value:
-        return tensor if self.is_whole else tensors.slice_of(tensor, self.place.offsets, self._covered)
+        part = tensor if self.is_whole else tensors.slice_of(tensor, self.place.offsets, self._covered)
+        return part if None not in self.place.dims else tensors.merge_all(part, self.place.joined)
 
     def put_back(self, result: Value, tensor: Value) -> Value:
+        if None in self.place.dims:
+            covered = iter(linalg.sizes(tensor) if self.is_whole else self._covered)
+            parts = [[next(covered) for _ in range(count)] for count in self.place.joined]
+            result = tensors.split_all(result, parts)
         return result if self.is_whole else tensors.put_slice(result, tensor, self.place.offsets, sizes=self._covered)
 
     @property
     def _covered(self) -> list[Size]:
-        return [self.sizes[dim] for dim in self.place.dims]
+        return [1 if dim is None else self.sizes[dim] for dim in self.place.dims]
 
 
 class TensorProgram:
@@ -109,10 +131,10 @@ class TensorProgram:
         places = [at[buffer] for buffer in outputs]
         are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
         parts = [_Part(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
-        maps = [linalg.select_dims(len(domains), place.dims) for place in places]
+        maps = [linalg.select_dims(len(domains), place.variables) for place in places]
         targets = [part.of(self.state[buffer]) for buffer, part in zip(outputs, parts, strict=True)]
         inputs = [self._covering(read, domains, sizes) for read in reads]
-        seen = {dim for read in reads for dim in read.dims}.union(*[place.dims for place in places])
+        seen = {dim for read in reads for dim in read.dims}.union(*[place.variables for place in places])
         unseen = [position for position in range(len(domains)) if position not in seen]
         if unseen:  # no operand tells their sizes: one that nobody reads does
             shape = linalg.empty([sizes[dim] for dim in unseen], element("f32"))
@@ -270,6 +292,10 @@ def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
     place = _Place([], [])
     for index in store.indices:
         variable, offset = index, 0
+        if scalars.names.found(index) == 0:
+            place.dims.append(None)
+            place.offsets.append(0)
+            continue
         if isinstance(index, ast.BinOp):
             is_left = isinstance(index.left, ast.Name) and index.left.id in dims
             variable, other = (index.left, index.right) if is_left else (index.right, index.left)
