@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -48,6 +49,8 @@ _FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
 _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
 _MOST_RANK = 1000
+#: As TVM's printer has numbers in a size that is text: "n * T.int64(8)".
+_TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 
 
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
@@ -177,7 +180,7 @@ class Annotations:
     def _dim_of_text(self, node: ast.expr, text: str, new: bool) -> Dim:
         if text == "?":
             return None
-        found = parse(text)
+        found = parse(_TYPED_NUMBER.sub(r"\1", text))
         missing = sorted(found.variables - self.symbols.keys()) if isinstance(found, SymExpr) else []
         for name in missing:
             if not new:

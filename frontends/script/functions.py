@@ -40,7 +40,9 @@ _PATTERNS = {pattern.value: pattern for pattern in OpPattern}
 class PrimFunc:
     """A function of the module: what it takes, and its operation once it is built."""
 
-    def __init__(self, names: Names, function: ast.FunctionDef, *, in_place: bool = False):
+    def __init__(
+        self, names: Names, function: ast.FunctionDef, *, in_place: bool = False, is_alone: bool = False
+    ):
         reader = ProgramReader(names, function)
         self.source = names.source
         self.program: Program = reader.read()
@@ -52,6 +54,8 @@ class PrimFunc:
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
         #: Those at the end that nothing has to be in before.
         fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
+        if is_alone:  # nobody states a result's type
+            fresh = self._of_told_sizes(fresh)
         self.inputs = [each for each in self.program.parameters if in_place or each not in fresh]
         self.symbol = self.program.name
         #: What the caller gets; in place, that is written over what it passes.
@@ -61,6 +65,20 @@ class PrimFunc:
     def parameters(self) -> list[Buffer | Scalar]:
         """Sizes that TVM passes behind the outputs come before them here. What goes in and out is there twice."""
         return [*self.inputs, *self.outputs]
+
+    def _of_told_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
+        """Those from the last one on whose sizes the other parameters tell."""
+        told: set[str] = set()
+        for each in self.program.parameters:
+            if isinstance(each, Scalar):
+                told.add(each.name)
+            elif each not in fresh:
+                told.update(str(dim) for dim in each.dims)
+
+        def is_told(buffer: Buffer) -> bool:
+            return all(dim.variables <= told for dim in buffer.dims if isinstance(dim, SymExpr))
+
+        return list(takewhile(is_told, fresh))
 
     def _effect_on(self, buffer: Buffer) -> Effect:
         if self._nests_found is not None and is_replaced(buffer, self._nests_found):

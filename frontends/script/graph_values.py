@@ -13,7 +13,18 @@ from ...bindings.mlir import ir
 from ...dialects.context import find_dialect
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.infos import (
+    Info,
+    ObjectInfo,
+    ScalarInfo,
+    ShapeInfo,
+    TensorInfo,
+    describe,
+    dtype_name,
+    is_bool,
+    is_dtype,
+    is_float,
+)
 from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
@@ -221,11 +232,20 @@ class GraphValues:
             return self._call_of_function(node)
         kind, name = word
         if kind == TIR:
-            return self.annotations.dim(node)
+            return self._number(node, name)
         special = SPECIAL.get(name)
         if kind == RELAX and special is not None:
             return special(self, node)
         return self._operator(node, find_relax(self.source, node.func, name))
+
+    def _number(self, node: ast.Call, name: str) -> Any:
+        """`T.float32(0.5)`, `T.bool(True)` and `T.int64(-1)` as attributes; others are sizes."""
+        dtype = dtype_name(name)
+        if dtype is not None and is_dtype(dtype) and len(node.args) == 1 and not node.keywords:
+            value = self.names.found(node.args[0])
+            if isinstance(value, (bool, int, float)):
+                return float(value) if is_float(dtype) else bool(value) if is_bool(dtype) else int(value)
+        return self.annotations.dim(node)
 
     def _call_of_function(self, node: ast.Call) -> Any:
         func = node.func

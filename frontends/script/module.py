@@ -121,7 +121,7 @@ class ModuleReader:
             for name in prims:
                 function = self.functions[name]
                 function.body = list(self.statements(function))
-                prim = PrimFunc(self.names, function, in_place=name in in_place)
+                prim = PrimFunc(self.names, function, in_place=name in in_place, is_alone=is_alone)
                 self.prim_funcs[name] = prim
                 prim.build(f"{name}_" if is_alone and name == _MAIN else name, is_private=True)
             for name in graphs:

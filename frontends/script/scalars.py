@@ -253,11 +253,13 @@ class Scalars:
         if not isinstance(x, Number) and not isinstance(y, Number):
             return self._known(node, word, x, y)
         x, y = self._matched(node, x, y)
+        if word == "Div" and not x.is_float:
+            if not isinstance(node, ast.Call):  # T.Div(x, y) is C's
+                raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
+            word = "truncdiv"
         make = ARITHMETIC.get(word)
         if make is None:
             raise self.source.problem(node, "a tensor program has no such operation")
-        if word == "Div" and not x.is_float:
-            raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
         if word in OF_INTEGERS and x.is_float:
             raise self.source.problem(node, f"this is of integers, not {shown(x.dtype)}")
         return make(x, y)

@@ -4,6 +4,7 @@
     differential.py --seconds 60                  new graphs for a minute: relax's against numpy, ONNX's against
                                                   onnxruntime and the reference evaluator
     differential.py --kind onnx --seconds 60      one kind only
+    differential.py --kind script --seconds 60    PrimFuncs in TVMScript against numpy, statement by statement
     differential.py --kind relax --schedules      the kernels' loops by random steps of rx.Schedule
     differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
 
@@ -32,7 +33,7 @@ import random_schedules  # noqa: E402
 from graphs import Graph, smaller  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
-_KINDS = ("relax", "onnx")
+_KINDS = ("relax", "onnx", "script")
 _PATIENCE_S = 300.0  # a case takes a tenth of a second; machines have other things to do
 _ATTEMPTS = 200
 _SHOWN_FAILURES = 10

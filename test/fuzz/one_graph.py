@@ -16,6 +16,7 @@ import onnx_graphs
 import onnx_nodes
 import relax_graphs
 import relax_oracle
+import script_graphs
 from graphs import Arrays, ErrorSizes, Graph, Noise, Oracle, Undefined, evaluate
 
 import relax_mlir as rx
@@ -39,6 +40,8 @@ class Kind(NamedTuple):
     steps: agreement.Steps
     script: Callable[[Graph, str], str]
     preload: Callable[[], None]
+    #: The inputs that a call passes.
+    taken: Callable[[Any, Graph], Sequence[str]] = lambda executable, graph: list(graph.inputs)
 
     def step_of(self, dtype: Any) -> float:
         """The relative error of an operator; 0 for what is computed exactly."""
@@ -78,12 +81,12 @@ def check(kind: str, graph: Graph) -> Outcome:
         except rx.RelaxError as error:
             told = next((limit for limit in _TOLD_LIMITS if limit in str(error)), None)
             return Outcome("undefined", told) if told else Outcome("failed", f"refused: {error}"[:400])
-        problem = _call(executable, graph, expected, shaken, chosen.steps)
+        problem = _call(executable, graph, expected, shaken, chosen)
         if problem and len(shaken[0]) < agreement.MANY_SHAKES:
             isolated.enter(_ORACLE)
             shaken = [_shaken(chosen, graph, run, agreement.MANY_SHAKES) for run in graph.runs]
             isolated.enter(_OURS)
-            problem = _call(executable, graph, expected, shaken, chosen.steps)
+            problem = _call(executable, graph, expected, shaken, chosen)
         if problem:
             return Outcome("failed", f"{problem} (opt_level={level})")
     return Outcome("agree")
@@ -95,15 +98,15 @@ def _shaken(chosen: Kind, graph: Graph, run: Arrays, count: int) -> list[Arrays]
 
 
 def _call(
-    executable: Any, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], steps: agreement.Steps
+    executable: Any, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], chosen: Kind
 ) -> str:
     guard_pages.guard_results()
-    calls = list(range(len(graph.runs)))
+    calls, names = list(range(len(graph.runs))), chosen.taken(executable, graph)
     for number, index in enumerate([*calls, 0]):
         arrays = _placed(graph.runs[index], at_end=number % 2 == 0)
         kept = {name: array.tobytes() for name, array in arrays.items()}
         try:
-            results = executable["main"](*(rx.runtime.tensor(arrays[name]) for name in graph.inputs))
+            results = executable["main"](*(rx.runtime.tensor(arrays[name]) for name in names))
         except Exception as error:  # whatever a program raises here, the oracle has a result
             return f"{type(error).__name__}: {error}"[:400]
         if any(array.tobytes() != kept[name] for name, array in arrays.items()):
@@ -111,7 +114,7 @@ def _call(
         found = [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
         for name, actual in zip(graph.outputs, found, strict=True):
             node = next((node.op for node in graph.nodes if name in node.outputs), "an input")
-            problem = agreement.difference(actual, expected[index][name], [each[name] for each in shaken[index]], steps)
+            problem = agreement.difference(actual, expected[index][name], [each[name] for each in shaken[index]], chosen.steps)
             if problem:
                 return f"result {name} of {node}: {problem}"
     return ""
@@ -158,6 +161,16 @@ def _relax_preload() -> None:
     check("relax", relax_graphs.draw(Random("preload")))
 
 
+def _script_script(graph: Graph, problem: str) -> str:
+    text = script_graphs.text_of(graph.nodes[0].origin)
+    making = f'module = rx.Module.from_script("""\n{text}""")'
+    return program(graph, making, problem, values_of("script", graph))
+
+
+def _script_preload() -> None:
+    check("script", script_graphs.draw(Random("preload")))
+
+
 def _onnx_script(graph: Graph, problem: str) -> str:
     import onnx.printer
 
@@ -190,5 +203,15 @@ KINDS = {
         agreement.ONNX_STEPS,
         _onnx_script,
         _onnx_preload,
+    ),
+    "script": Kind(
+        script_graphs.draw,
+        script_graphs.build,
+        script_graphs.oracle,
+        ErrorSizes(frozenset({"script"}), frozenset(), frozenset()),
+        agreement.STEPS,
+        _script_script,
+        _script_preload,
+        script_graphs.taken,
     ),
 }
