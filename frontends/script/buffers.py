@@ -49,7 +49,9 @@ class BufferReader:
             self.scope[argument.arg] = True
             self.annotations.add(argument, argument.arg)
 
-    def _buffer(self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None) -> Buffer:
+    def _buffer(
+        self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None, scope: str = "global"
+    ) -> Buffer:
         """A buffer that a call describes, known by its name from here on."""
         held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
         for view in _VIEWS:
@@ -57,7 +59,7 @@ class BufferReader:
                 raise self.source.problem(
                     held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
                 )
-        scope = self._text(held["scope"]) if "scope" in held else "global"
+        scope = self._text(held["scope"]) if "scope" in held else scope
         shape = held["shape"]
         sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
         dims = self.annotations.shape(shape, new=True)

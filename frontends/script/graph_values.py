@@ -26,7 +26,7 @@ from ...dialects.core.infos import (
     is_float,
 )
 from ...dialects.core.operator import Operator
-from ...dialects.core.symbols import SymExpr
+from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from .annotations import Annotations, arguments_of, leaves, rebuilt
@@ -240,12 +240,24 @@ class GraphValues:
 
     def _number(self, node: ast.Call, name: str) -> Any:
         """`T.float32(0.5)`, `T.bool(True)` and `T.int64(-1)` as attributes; others are sizes."""
+        if name == "index_map" and node.args and isinstance(node.args[0], ast.Lambda):
+            return self._index_map(node.args[0])
         dtype = dtype_name(name)
         if dtype is not None and is_dtype(dtype) and len(node.args) == 1 and not node.keywords:
             value = self.names.found(node.args[0])
             if isinstance(value, (bool, int, float)):
                 return float(value) if is_float(dtype) else bool(value) if is_bool(dtype) else int(value)
         return self.annotations.dim(node)
+
+    def _index_map(self, node: ast.Lambda) -> str:
+        """`T.index_map(lambda n, c: (n, c // 4, c % 4))` as an affine map's text."""
+        indices = Annotations(self.names)
+        names = [each.arg for each in node.args.args]
+        indices.symbols.update((name, sym(f"d{position}")) for position, name in enumerate(names))
+        # The same precedence in both languages, only the operators' names differ.
+        texts = [str(each).replace("//", " floordiv ").replace("%", " mod ") for each in indices.shape(node.body)]
+        variables = ", ".join(f"d{position}" for position in range(len(names)))
+        return f"affine_map<({variables}) -> ({', '.join(texts)})>"
 
     def _call_of_function(self, node: ast.Call) -> Any:
         func = node.func
