@@ -14,7 +14,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
-from ...dialects.tir.prim_func import SCHEDULE, OpPattern, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import LOOPS, SCHEDULE, OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.kernels import parameter_type
@@ -31,6 +31,7 @@ from .prim_func import ProgramReader
 from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, every
 from .scalars import Scalars
 from .tensors import TensorProgram
+from .tiles import loop_lines
 
 #: Of memory that each thread has for itself, or that threads may only exchange between kernels.
 _OWN_SCOPES = ("", "global", "local")
@@ -123,6 +124,8 @@ class PrimFunc:
         stated = self.program.attributes.get("op_pattern")
         if isinstance(stated, int) and stated in _PATTERNS:
             set_op_pattern(function, _PATTERNS[stated])
+        if steps is not None and (text := loop_lines(steps, self.annotations.names)):
+            function.attributes[LOOPS] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in text])
         lines = self.program.attributes.get(SCHEDULE)
         if lines is not None:
             self._schedule(function, lines)

@@ -53,6 +53,9 @@ class Nest(NamedTuple):
     body: tuple[Statement, ...]
     #: Its block's.
     name: str = ""
+    #: Those of the text, and what the block's variables are in them.
+    loops: tuple[Loop, ...] = ()
+    axes: tuple[Axis, ...] = ()
 
     def accumulates(self, statement: Statement) -> bool:
         """Whether what it stores is made of what was there, maybe through names for numbers."""
@@ -131,7 +134,7 @@ class NestReader:
             raise Unstructured("a variable that is neither spatial nor a reduction")
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
         self._check_bindings(loops, block, domains)
-        return self._checked(Nest(node, domains, block.init, block.body, block.name))
+        return self._checked(Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes))
 
     def _domain(self, axis: Axis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:

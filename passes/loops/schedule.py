@@ -22,7 +22,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
-from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
+from ...dialects.tir.prim_func import LOOPS, prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.errors import RelaxError, told
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
@@ -36,6 +36,10 @@ from .size import MOST_OPERATIONS, code_size
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
 from .writing import Writer, write_tree
+
+
+#: What TVM calls a primitive since blocks are s-blocks.
+_ALSO = {"get_sblock": "get_block"}
 
 
 class Trace(str):
@@ -62,6 +66,8 @@ class Schedule:
             lines = schedule_lines(function)
             if lines is not None:
                 self._go_on(lines, name)
+            elif (lines := schedule_lines(function, LOOPS)) is not None:
+                self._begin_with(lines, name)
         if trace is not None:
             self.replay(trace)
 
@@ -113,6 +119,13 @@ class Schedule:
         finally:
             self._most_operations = MOST_OPERATIONS
 
+    def _begin_with(self, lines: Sequence[str], function: str) -> None:
+        """With the loops that a PrimFunc's text had; a pass that has changed it since may have left it without them."""
+        try:
+            self._replay(lines, function)
+        except RelaxError:
+            return
+
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
         try:
@@ -158,6 +171,7 @@ class Schedule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        name = _ALSO.get(name, name)
         if name not in primitive_names():
             hint = suggest(name, primitive_names())
             raise AttributeError(f"a schedule has no '{name}'{hint} (it has {', '.join(primitive_names())})")
@@ -287,6 +301,7 @@ class Schedule:
 
     def _function_with(self, block: str, function: str | None) -> str:
         if function is not None:
+            function = self._symbol_of(function)
             if function not in self._functions:
                 known = ", ".join(f"@{name}" for name in self._functions)
                 hint = suggest(function, self._functions)
@@ -303,6 +318,12 @@ class Schedule:
             raise RelaxError(f"get_block('{block}'): no PrimFunc has such a block{hint} (there are {listed})")
         names = " and ".join(f"@{name}" for name in found)
         raise RelaxError(f"get_block('{block}'): {names} have such a block; say which one: func_name=\"{found[0]}\"")
+
+    def _symbol_of(self, function: str) -> str:
+        """Of a graph's function that calls the only PrimFunc, as it does of a PrimFunc alone that is called main, that."""
+        symbols = [symbol_name(each) for each in operations_of(body_of(self._module.operation.operation))]
+        is_graph = function in symbols and function not in self._functions
+        return next(iter(self._functions)) if is_graph and len(self._functions) == 1 else function
 
     def _block_names(self, function: str) -> list[str]:
         try:
