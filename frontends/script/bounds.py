@@ -140,9 +140,7 @@ class _Ranges:
         return (0, other_low - 1) if name == "FloorMod" else None
 
 
-def _gone_through(
-    program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]
-) -> set[ast.AST]:
+def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:
     """Those of the elements of a buffer that are inside at all points. Raises ScriptError for what is outside."""
     inside = set(nodes)
     try:
@@ -162,7 +160,7 @@ def _is_within(access: Access, buffer: Buffer, annotations: Annotations) -> bool
     for axis, (index, dim) in enumerate(zip(access.places, buffer.dims, strict=True)):
         low, high = (int(reduce(index)) for reduce in (numpy.min, numpy.max))
         assert isinstance(dim, int)
-        if 0 <= low and high < dim:
+        if low >= 0 and high < dim:
             continue
         if not access.is_sure:
             return False

@@ -70,7 +70,9 @@ def is_replaced(buffer: Buffer, steps: Sequence[Nest | Allocate]) -> bool:
 def _tried(program: Program, annotations: Annotations) -> Iterator[dict[str, int]]:
     """Sizes for the symbols, all different and all one; nothing where there are none."""
     names = list(annotations.symbols)
-    numbers = [each.value for each in ast.walk(program.node) if isinstance(each, ast.Constant) and type(each.value) is int]
+    numbers = [
+        each.value for each in ast.walk(program.node) if isinstance(each, ast.Constant) and type(each.value) is int
+    ]
     largest = max([each for each in numbers if each <= _MOST_TRIED], default=0)
     for start, step in ((2, 1), (1, 0), (largest + 1, 1)):
         yield {name: start + step * position for position, name in enumerate(names)}

@@ -41,9 +41,7 @@ _PATTERNS = {pattern.value: pattern for pattern in OpPattern}
 class PrimFunc:
     """A function of the module: what it takes, and its operation once it is built."""
 
-    def __init__(
-        self, names: Names, function: ast.FunctionDef, *, in_place: bool = False, is_alone: bool = False
-    ):
+    def __init__(self, names: Names, function: ast.FunctionDef, *, in_place: bool = False, is_alone: bool = False):
         reader = ProgramReader(names, function)
         self.source = names.source
         self.program: Program = reader.read()

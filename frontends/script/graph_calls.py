@@ -137,10 +137,7 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
         return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
     # What it leaves as it was is 0: nobody has told what was there.
     rest = iter([*passed, *sizes])
-    arguments = [
-        _zeros(graph, call, results[each]) if each in results else next(rest, None)
-        for each in prim.inputs
-    ]
+    arguments = [_zeros(graph, call, results[each]) if each in results else next(rest, None) for each in prim.inputs]
     arguments = [each for each in (*arguments, *rest) if each is not None]
     if prim.outputs:
         return graph.built(call, relax["call_tir"], (prim.symbol, arguments), {"out_ty": stated})
@@ -155,7 +152,9 @@ def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: 
         position = prim.program.parameters.index(buffer)
         hint = f"R.call_tir_inplace(cls.{prim.program.name}, (...), [{position}, ...], ...) takes it and gives it back"
         if buffer not in results:
-            message = f"'{prim.program.name}' writes to its argument '{buffer.name}', which a graph's value does not allow"
+            message = (
+                f"'{prim.program.name}' writes to its argument '{buffer.name}', which a graph's value does not allow"
+            )
             raise graph.source.problem(call, f"{message}; {hint}")
         if effect is Effect.READS:
             message = f"'{prim.program.name}' reads its result '{buffer.name}' before it writes it"

@@ -17,7 +17,6 @@ from .effects import Effect
 from .functions import PrimFunc
 from .graph_values import SPECIAL, Allocated, GraphValues, relax
 from .names import RELAX
-from .program import Buffer
 
 
 class _Nothing(NamedTuple):
@@ -72,7 +71,9 @@ def write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequenc
         target = held[buffer]
         if not isinstance(target, Allocated):
             hint = f"R.call_tir(cls.{prim.program.name}, (...), out_sinfo=...)"
-            message = f"'{prim.program.name}' writes to '{buffer.name}', which is no tensor that R.builtin.alloc_tensor made"
+            message = (
+                f"'{prim.program.name}' writes to '{buffer.name}', which is no tensor that R.builtin.alloc_tensor made"
+            )
             raise graph.source.problem(node, f"{message}; a graph calls it by {hint}")
         if effect is Effect.READS and target.value is None:
             raise graph.source.problem(node, f"'{prim.program.name}' reads '{buffer.name}', which nothing has written")

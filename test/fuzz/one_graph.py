@@ -114,7 +114,9 @@ def _call(
         found = [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
         for name, actual in zip(graph.outputs, found, strict=True):
             node = next((node.op for node in graph.nodes if name in node.outputs), "an input")
-            problem = agreement.difference(actual, expected[index][name], [each[name] for each in shaken[index]], chosen.steps)
+            problem = agreement.difference(
+                actual, expected[index][name], [each[name] for each in shaken[index]], chosen.steps
+            )
             if problem:
                 return f"result {name} of {node}: {problem}"
     return ""

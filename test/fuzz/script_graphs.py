@@ -277,8 +277,7 @@ def _lines(statement: Any, dtype: str) -> list[str]:
         word = "range" if statement.kind == "range" else f"T.{statement.kind}"
         return [f"for {names} in {word}({sizes}):", *inner(statement.body)]
     held = [
-        f"{name} = T.axis.{kind}({size}, {_expression(binding, dtype)})"
-        for name, kind, size, binding in statement.axes
+        f"{name} = T.axis.{kind}({size}, {_expression(binding, dtype)})" for name, kind, size, binding in statement.axes
     ]
     if statement.where is not None:
         held.append(f"T.where({_expression(statement.where[0], dtype)} < {statement.where[1]})")

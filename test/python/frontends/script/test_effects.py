@@ -14,7 +14,7 @@ def prim(body, parameters='A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "floa
 
 
 def dynamic(body):
-    head = 'n = T.int64()\nA = T.match_buffer(a, (n,))\nC = T.match_buffer(c, (n,))\n'
+    head = "n = T.int64()\nA = T.match_buffer(a, (n,))\nC = T.match_buffer(c, (n,))\n"
     return prim(head + body, "a: T.handle, c: T.handle")
 
 
