@@ -164,7 +164,7 @@ class Annotations:
             return self.symbols[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](self._dim(node.left, new), self._dim(node.right, new))
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and not self.names.is_helped(node):
             return self._dim_of_call(node, new)
         try:
             value = self.names.constant(node)
@@ -188,7 +188,7 @@ class Annotations:
             if not new:
                 raise self.names.source.problem(node, f"there is no size '{name}'", self.symbols, name)
             self.add(node, name)
-        return found
+        return found.substitute(self.symbols) if isinstance(found, SymExpr) else found
 
     def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
         word = self.names.word(node.func)
@@ -252,6 +252,18 @@ class Annotations:
             return TensorInfo(self.shape(shape, new=new), name)
         count = self._count(rank)
         return TensorInfo(None if count is None else (None,) * count, name)
+
+    def is_untyped(self, node: ast.AST) -> bool:
+        """Whether a type has a tensor in it whose elements may be of any type: `R.Tensor((n, 4))`."""
+        if self.names.word(node) == (RELAX, "Tensor"):
+            return True
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Call) or self.names.word(each.func) != (RELAX, "Tensor"):
+                continue
+            given = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
+            if "dtype" not in given and not ("shape" in given and _is_text(given["shape"])):
+                return True
+        return False
 
     def _type_shape(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("values", "ndim"))

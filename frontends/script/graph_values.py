@@ -78,6 +78,12 @@ class Allocated:
     value: Value | None = None
 
 
+class Nested(NamedTuple):
+    """A function in a function: where it is called its statements take the call's place."""
+
+    function: ast.FunctionDef
+
+
 class Missing(NamedTuple):
     """What a name was, where only one of two branches says what it is."""
 
@@ -269,13 +275,21 @@ class GraphValues:
                 given = arguments_of(self.names, node, ("dtype",), 1)
                 dtype = self.annotations.dtype(given["dtype"])
                 return self.built(node, relax["astype"], (self.value(func.value),), {"dtype": dtype})
+        if self.names.is_helped(node):
+            return self.names.constant(node)
         callee = self.value(func)
+        if isinstance(callee, Nested):
+            return self.call_nested(node, callee, tuple(map(self.value, node.args)))
         if not isinstance(callee, Callee):
             raise self.source.problem(func, "this is no function")
         arguments = tuple(map(self._as_argument, node.args))
         if node.keywords:
             raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
         return self.module.call(self, node, callee.name, arguments)
+
+    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
+        """A call of a function in this one."""
+        raise NotImplementedError
 
     def _as_argument(self, node: ast.expr) -> Any:
         """A tensor that a function may write stays that."""
@@ -353,6 +367,8 @@ class GraphValues:
         info = decode(value.type)
         if isinstance(wanted, ObjectInfo):
             return value  # anything
+        if isinstance(wanted, TensorInfo) and isinstance(info, TensorInfo) and self.annotations.is_untyped(node):
+            wanted = TensorInfo(wanted.shape, info.dtype)
         if not compatible(info, wanted):
             raise self.source.problem(node, f"this is {describe(info)}, not {describe(wanted)}")
         if info == wanted or not _says_more(wanted, info):

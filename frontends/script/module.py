@@ -137,7 +137,7 @@ class ModuleReader:
     def _take(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.ClassDef):
             self._take_class(statement)
-        elif isinstance(statement, ast.FunctionDef):
+        elif isinstance(statement, ast.FunctionDef) and statement.decorator_list:
             self._take_function(statement)
         elif not self.names.take(statement):
             word = type(statement).__name__.lower()

@@ -50,6 +50,8 @@ class Names:
         self.constants: dict[str, Any] = {}
         #: What a TypeVar is called: sizes that all functions know.
         self.symbols: dict[str, str] = {}
+        #: Python functions of constants, read as such.
+        self.helpers: dict[str, ast.FunctionDef] = {}
         self._around = around or {}
         #: Words that are imported by themselves.
         self._words: dict[str, tuple[str, str]] = {}
@@ -95,6 +97,9 @@ class Names:
             return True
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return True  # a docstring
+        if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
+            self.helpers[statement.name] = statement
+            return True
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             return self._take_constant(statement.targets[0], statement.value)
         return False
@@ -156,7 +161,32 @@ class Names:
             if not isinstance(held, (tuple, list, dict)):
                 raise NotConstant
             return self.worked_out(node, operator.getitem, held, place)
+        if isinstance(node, ast.Call) and self.is_helped(node):
+            return self._helped(node, self.helpers[ast.unparse(node.func)])
         return self._of_numpy(node)
+
+    def is_helped(self, node: ast.Call) -> bool:
+        """Whether a call is of a Python function around."""
+        return isinstance(node.func, ast.Name) and node.func.id in self.helpers
+
+    def _helped(self, node: ast.Call, helper: ast.FunctionDef) -> Any:
+        """What a Python function makes of constants: names for constants, and what it returns at its end."""
+        inside = object.__new__(Names)
+        inside.__dict__.update(self.__dict__)
+        inside.helpers = {name: each for name, each in self.helpers.items() if each is not helper}  # none calls itself
+        names = [each.arg for each in helper.args.args]
+        given = dict(zip(names, map(self.constant, node.args), strict=False))
+        given.update((each.arg, self.constant(each.value)) for each in node.keywords if each.arg is not None)
+        if len(node.args) > len(names) or set(given) != set(names):
+            raise self.source.problem(node, f"'{helper.name}' takes {', '.join(names) or 'nothing'}")
+        inside.constants, inside._own = {**self.constants, **given}, set()
+        for statement in helper.body:
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                return inside.constant(statement.value)
+            if not inside.take(statement):
+                break
+        message = f"'{helper.name}' is no function of constants: names for constants, and `return`"
+        raise self.source.problem(statement, message)
 
     def found(self, node: ast.AST) -> Any:
         """The value of a constant expression; None where it is none."""
