@@ -18,7 +18,7 @@ from ...dialects.tir.prim_func import LOOPS, SCHEDULE, OpPattern, make_prim_func
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.kernels import parameter_type
-from ...emit.numbers import Number, as_index, number
+from ...emit.numbers import Number, as_index, constant, number
 from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
@@ -41,7 +41,15 @@ _PATTERNS = {pattern.value: pattern for pattern in OpPattern}
 class PrimFunc:
     """A function of the module: what it takes, and its operation once it is built."""
 
-    def __init__(self, names: Names, function: ast.FunctionDef, *, in_place: bool = False, is_alone: bool = False):
+    def __init__(
+        self,
+        names: Names,
+        function: ast.FunctionDef,
+        *,
+        in_place: bool = False,
+        is_alone: bool = False,
+        is_cleared: bool = False,
+    ):
         reader = ProgramReader(names, function)
         self.source = names.source
         self.program: Program = reader.read()
@@ -51,19 +59,42 @@ class PrimFunc:
         #: What becomes of what the buffers held that are written to.
         self.effects = {each: self._effect_on(each) for each in self.program.written}
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
-        #: Those at the end that nothing has to be in before.
         fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
         if is_alone:  # nobody states a result's type
             fresh = self._of_told_sizes(fresh)
-        self.inputs = [each for each in self.program.parameters if in_place or each not in fresh]
+        #: What goes in and out, and is written where it is; the others that are written are made anew.
+        self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]
+        #: What is 0 at first.
+        self._cleared = [each for each in self.effects if is_cleared and self.effects[each] is not Effect.REPLACES]
+        self.inputs = [each for each in self.program.parameters if in_place or each not in self.effects]
+        made = [each for each in self.effects if each not in self.kept]
+        self.outputs = [] if in_place else [*self.kept, *made]
         self.symbol = self.program.name
-        #: What the caller gets; in place, that is written over what it passes.
-        self.outputs = [] if in_place else list(self.effects)
 
     @property
     def parameters(self) -> list[Buffer | Scalar]:
-        """Sizes that TVM passes behind the outputs come before them here. What goes in and out is there twice."""
+        """What is written comes last, what goes in and out first of that; sizes that TVM passes behind come before."""
         return [*self.inputs, *self.outputs]
+
+    @property
+    def passed(self) -> list[Buffer | Scalar]:
+        """What a caller has, in the function's order: all but what is made anew."""
+        made = [each for each in self.outputs if each not in self.kept]
+        return [each for each in self.program.parameters if each not in made]
+
+    def call(self, values: Mapping[Any, Any], types: Mapping[Any, Any]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        """The operator, arguments and attributes of a call, by what is passed, and by the types of what is written."""
+        arguments = [each for each in self.parameters if each in self.inputs or each in self.kept]
+        operands, results = [values[each] for each in arguments], [types[each] for each in self.written]
+        if not self.kept:
+            return "call_tir", (self.symbol, operands), {"out_ty": results}
+        places = [arguments.index(each) if each in self.kept else -1 for each in self.written]
+        return "call_tir_inplace", (self.symbol, operands), {"inplace_indices": places, "out_ty": results}
+
+    @property
+    def written(self) -> list[Buffer]:
+        """In the order in which a call gives them."""
+        return self.outputs or self.kept
 
     def _of_told_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
         """Those from the last one on whose sizes the other parameters tell."""
@@ -100,10 +131,8 @@ class PrimFunc:
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
             scalars = Scalars(self.annotations, self._known(held), self._inside)
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
-            for each, value in zip(self.inputs, arguments, strict=False):
-                if each in self.outputs:  # in and out
-                    assert isinstance(each, Buffer)
-                    buffers[each] = self._copied(value, buffers[each])
+            for each in self._cleared:
+                buffers[each] = self._zeroed(each, buffers[each])
             if steps is None:
                 LoopProgram(scalars, buffers).emit(self.program.body)
             else:
@@ -130,11 +159,12 @@ class PrimFunc:
         return function
 
     @staticmethod
-    def _copied(source: Value, target: Value) -> Value:
-        if isinstance(target.type, ir.RankedTensorType):
-            return linalg.copy(source, target)
-        loops.copy(source, target)
-        return target
+    def _zeroed(buffer: Buffer, output: Value) -> Value:
+        zero = constant(0, buffer.dtype)
+        if isinstance(output.type, ir.RankedTensorType):
+            return linalg.fill(zero, output)
+        loops.nest(linalg.sizes(output), lambda *indices: loops.store(zero, output, *indices))
+        return output
 
     def _schedule(self, function: Operation, lines: object) -> None:
         """The lines of a schedule, from T.func_attr."""

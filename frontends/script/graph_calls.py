@@ -131,19 +131,13 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
     prim = _prim_func(graph, given["func"])
     passed, stated = _passed(graph, given["args"]), _stated(graph, given["out_sinfo"])
     buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
+    if not prim.effects:  # a function of C may write
+        return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
     results = dict(zip(reversed(buffers), reversed(leaves(stated)), strict=False))
     _check_written(graph, call, prim, results)
-    if not any(prim.effects.get(each) is Effect.KEEPS for each in results):
-        return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
-    # What it leaves as it was is 0: nobody has told what was there.
-    rest = iter([*passed, *sizes])
-    arguments = [_zeros(graph, call, results[each]) if each in results else next(rest, None) for each in prim.inputs]
-    arguments = [each for each in (*arguments, *rest) if each is not None]
-    if prim.outputs:
-        return graph.built(call, relax["call_tir"], (prim.symbol, arguments), {"out_ty": stated})
-    places = [prim.inputs.index(each) for each in reversed(results)]
-    named = {"inplace_indices": places, "out_ty": stated}
-    return graph.built(call, relax["call_tir_inplace"], (prim.symbol, arguments), named)
+    if prim.kept:
+        prim = graph.module.cleared(prim.program.name)
+    return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
 
 
 def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: Collection[Buffer]) -> None:
@@ -159,14 +153,6 @@ def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: 
         if effect is Effect.READS:
             message = f"'{prim.program.name}' reads its result '{buffer.name}' before it writes it"
             raise graph.source.problem(call, f"{message}; {hint}")
-
-
-def _zeros(graph: GraphValues, call: ast.Call, info: Info) -> Value:
-    if not isinstance(info, TensorInfo) or info.shape is None:
-        raise graph.source.problem(call, "a result is a tensor of known rank, because the caller allocates it")
-    shape, dtype = info.shape, info.dtype
-    made: Value = graph.source.guarded(call, lambda: relax["zeros"](shape, dtype))
-    return made
 
 
 @_special("call_tir_inplace")

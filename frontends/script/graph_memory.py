@@ -10,7 +10,6 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from .annotations import arguments_of
 from .effects import Effect
@@ -71,30 +70,17 @@ def write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequenc
         target = held[buffer]
         if not isinstance(target, Allocated):
             hint = f"R.call_tir(cls.{prim.program.name}, (...), out_sinfo=...)"
-            message = (
-                f"'{prim.program.name}' writes to '{buffer.name}', which is no tensor that R.builtin.alloc_tensor made"
-            )
+            message = f"'{prim.program.name}' writes to '{buffer.name}', which no R.builtin.alloc_tensor has made"
             raise graph.source.problem(node, f"{message}; a graph calls it by {hint}")
         if effect is Effect.READS and target.value is None:
             raise graph.source.problem(node, f"'{prim.program.name}' reads '{buffer.name}', which nothing has written")
     if not prim.effects:
         return
-    inputs = [_passed(graph, node, held[each]) for each in prim.inputs]
-    outputs = list(prim.effects)
-    types = [held[each].info for each in outputs]
-    if prim.outputs:
-        made = graph.built(node, relax["call_tir"], (prim.symbol, inputs), {"out_ty": types})
-    else:
-        named = {"inplace_indices": [parameters.index(each) for each in outputs], "out_ty": types}
-        made = graph.built(node, relax["call_tir_inplace"], (prim.symbol, inputs), named)
-    for buffer, value in zip(outputs, made if isinstance(made, tuple) else (made,), strict=True):
+    if prim.kept and all(held[each].value is None for each in prim.kept):
+        prim = graph.module.cleared(prim.program.name)
+        held = dict(zip(prim.program.parameters, arguments, strict=True))
+    values = {each: graph.ssa(node, held[each]) for each in held if each in prim.inputs or each in prim.kept}
+    name, operands, named = prim.call(values, {each: held[each].info for each in prim.effects})
+    made = graph.built(node, relax[name], operands, named)
+    for buffer, value in zip(prim.written, made if isinstance(made, tuple) else (made,), strict=True):
         held[buffer].value = value
-
-
-def _passed(graph: GraphValues, node: ast.Call, argument: Any) -> Value:
-    """What goes in; of a tensor that nothing has written, zeros: what it held nobody knows."""
-    if isinstance(argument, Allocated) and argument.value is None:
-        info = argument.info
-        made: Value = graph.source.guarded(node, lambda: relax["zeros"](info.shape, info.dtype))
-        return made
-    return graph.ssa(node, argument)

@@ -103,6 +103,9 @@ class Around(Protocol):
     #: The types of the results and the attributes of operations that were made before.
     made: dict[Signature, tuple[list[Type], dict[str, Attribute]]]
 
+    def cleared(self, name: str) -> PrimFunc:
+        """A PrimFunc whose results are 0 where it leaves them as they were."""
+
     def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function."""
 

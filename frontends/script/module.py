@@ -21,6 +21,7 @@ from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...dialects.verification import verify_ir
 from ...support.collector import uncollected
 from ...support.errors import RelaxError
+from ...support.names import fresh_name
 from . import graph_memory
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
@@ -193,6 +194,16 @@ class ModuleReader:
                     found.add(callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", ""))
         return found
 
+    def cleared(self, name: str) -> PrimFunc:
+        """A PrimFunc whose results are 0 where it leaves them as they were: nobody has told what was there."""
+        symbol = f"{name}_cleared"
+        if symbol not in self.prim_funcs:
+            prim = PrimFunc(self.names, self.functions[name], is_cleared=True)
+            with ir.InsertionPoint.at_block_begin(self.owner.body):
+                prim.build(fresh_name(symbol, self.functions), is_private=True)
+            self.prim_funcs[symbol] = prim
+        return self.prim_funcs[symbol]
+
     # ---- graphs ----
 
     def graph_function(self, name: str) -> tuple[Operation, Any]:
@@ -231,19 +242,23 @@ class ModuleReader:
     # ---- a tensor program alone ----
 
     def _add_main(self, prim: PrimFunc) -> None:
-        """A graph that calls the only PrimFunc, so that the module can be compiled and called."""
-        if not prim.outputs or any(None in each.dims for each in prim.outputs):
+        """A graph that calls the only PrimFunc, so that the module can be compiled and called: as TVM calls that, but
+        what is made anew is not passed.
+        """
+        if not prim.written or any(None in each.dims for each in prim.written):
             return
-        infos = [self._info(each) for each in prim.inputs]
         with self.source.location(prim.program.node):
-            types = [encode(info, self.context) for info in infos]
-            results = [encode(self._info(each), self.context) for each in prim.outputs]
-            attributes = function_attributes(_MAIN, types, results, [each.name for each in prim.inputs])
+            types = [encode(self._info(each), self.context) for each in prim.passed]
+            results = {each: encode(self._info(each), self.context) for each in prim.effects}
+            names = [each.name for each in prim.passed]
+            attributes = function_attributes(_MAIN, types, list(results.values()), names)
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
             block = function.regions[0].blocks.append(*types)
             with ir.InsertionPoint(block):
-                made = dialect.ops["call_tir"](prim.symbol, list(block.arguments), out_ty=results)
-                ir.Operation.create("func.return", operands=list(made) if isinstance(made, tuple) else [made])
+                name, arguments, named = prim.call(dict(zip(prim.passed, block.arguments, strict=True)), results)
+                made = dialect.ops[name](*arguments, **named)
+                values = dict(zip(prim.written, made if isinstance(made, tuple) else (made,), strict=True))
+                ir.Operation.create("func.return", operands=[values[each] for each in results])
 
     @staticmethod
     def _info(parameter: Buffer | Scalar) -> Info:

@@ -396,6 +396,12 @@ def oracle(node: Node, given: Sequence[Any], sizes: Mapping[str, int]) -> list[A
     return [held[name] for name in program.written]
 
 
+def written(graph: Graph) -> set[str]:
+    """The inputs that a call writes to: a PrimFunc's buffers are the caller's, as in TVM."""
+    program = graph.nodes[0].origin
+    return set() if program.in_place else set(program.written)
+
+
 def taken(executable: Any, graph: Graph) -> list[str]:
     """The buffers that the compiled program is given; those that it gives only are not among them."""
     names = [each["name"] for each in executable.signature("main")["inputs"]]
