@@ -84,7 +84,7 @@ class Schedule:
         """Has the PrimFuncs say how they run."""
         for name, function in self._functions.items():
             steps = [step for step in self._steps if _function_of(step) == name]
-            if len(steps) > self._of_text.get(name, 0):
+            if any(not step.primitive.startswith("get_") for step in steps[self._of_text.get(name, 0) :]):
                 alive = _alive(steps, self._reads[name].read.tree)
                 if alive:
                     set_schedule_lines(function, lines_of(alive))
@@ -325,7 +325,7 @@ class Schedule:
         raise RelaxError(f"get_block('{block}'): {names} have such a block; say which one: func_name=\"{found[0]}\"")
 
     def _symbol_of(self, function: str) -> str:
-        """Of a graph's function that calls the only PrimFunc, as it does of a PrimFunc alone that is called main, that."""
+        """Of a graph's function that calls the only PrimFunc that PrimFunc's: one alone that is called main has one."""
         if function in self._functions or len(self._functions) != 1:
             return function
         graphs = [symbol_name(each) for each in functions_at(self._module.operation.operation)]
