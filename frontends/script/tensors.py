@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
-from ...dialects.core.symbols import equal
+from ...dialects.core.infos import bit_width
+from ...dialects.core.symbols import Dim, equal
 from ...emit import linalg, numbers, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
@@ -196,11 +197,12 @@ class TensorProgram:
 
     def _is_inside(self, read: Read) -> bool:
         """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
-        for (_, variable, low, high), dim in zip(read.indices, read.buffer.dims, strict=True):
-            is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
-            if not is_in_range and (variable is None or equal(self._variables.sizes[variable], dim) is not True):
-                return False
-        return True
+        return all(map(self._stays, read.indices, read.buffer.dims))
+
+    def _stays(self, index: Index, dim: Dim) -> bool:
+        _, variable, low, high = index
+        is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
+        return is_in_range or (variable is not None and equal(self._variables.sizes[variable], dim) is True)
 
     def _check_range(self, node: ast.AST, buffer: Buffer, indices: Sequence[Index]) -> None:
         """Refuses indices that are known to leave the buffer."""
@@ -266,12 +268,15 @@ class TensorProgram:
             return known
         if buffer not in self.state:
             raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
-        places = [as_index(scalars.index(index)) for index in indices]
+        values = [scalars.index(index) for index in indices]
         if node not in scalars.inside:
             # Nothing in a nest can end it: what is not there is the nearest element.
-            ends = [as_index(size) - 1 for size in linalg.sizes(self.state[buffer])]
-            places = [numbers.maximum(numbers.minimum(*pair), 0) for pair in zip(places, ends, strict=True)]
-        return typed(linalg.extract(self.state[buffer], places), buffer.dtype)
+            sizes = linalg.sizes(self.state[buffer])
+            for axis, (index, dim) in enumerate(zip(indices, buffer.dims, strict=True)):
+                affine = self._variables.indices([index])
+                if affine is None or not self._stays(affine[0], dim):
+                    values[axis] = _nearest(scalars.value(index), sizes[axis])
+        return typed(linalg.extract(self.state[buffer], [as_index(each) for each in values]), buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
         for each in parts_within(node):
@@ -286,6 +291,13 @@ class TensorProgram:
 
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         raise scalars.source.problem(node, f"'{buffer.name}' is a tensor here, which has no address")
+
+
+def _nearest(index: Any, size: Size) -> Size:
+    """The index, or the first or the last one of so many. An integer stays one where that is known to be in its type."""
+    if isinstance(index, Number) and isinstance(size, int) and bit_width(index.dtype) >= 32 and not index.is_unsigned:
+        return numbers.maximum(numbers.minimum(index, size - 1), 0)
+    return numbers.maximum(numbers.minimum(as_index(index), as_index(size) - 1), 0)
 
 
 def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:

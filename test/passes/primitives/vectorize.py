@@ -220,8 +220,8 @@ class Module:
     # A row at a place that is computed is a vector.
     # CHECK-LABEL: def rows_at_computed_places(
     # CHECK:     for i in range(2):
-    # CHECK-NEXT:         v0 = vector.load(A, arith.index_cast(arith.maxsi(I_1[i], 0), T.index), 0, T.float32x4)
-    # CHECK-NEXT:         vector.store(v0 * 2.0, B, i, 0)
+    # CHECK-NEXT:         v0 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[i], 0), 7), 0), T.index)
+    # CHECK-NEXT:         vector.store(vector.load(A, v0, 0, T.float32x4) * 2.0, B, i, 0)
     # CHECK-NEXT:     return
     @T.prim_func
     def rows_at_computed_places(
