@@ -120,10 +120,10 @@ class _Ranges:
         return size, size
 
     def _computed(self, name: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
-        ranges = [self._range(each, at) for each in nodes]
-        if ranges[0] is None or ranges[1] is None:
+        left, right = (self._range(each, at) for each in nodes)
+        if left is None or right is None:
             return None
-        (low, high), (other_low, other_high) = ranges
+        (low, high), (other_low, other_high) = left, right
         if name in ("Add", "min", "max"):
             apply = {"Add": dim_add, "min": dim_min, "max": dim_max}[name]
             return apply(low, other_low), apply(high, other_high)

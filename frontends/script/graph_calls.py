@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ...bindings.ir import Value
-from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.core.infos import Info
 from ...dialects.relax import const
 from .annotations import arguments_of, leaves, rebuilt
 from .effects import Effect

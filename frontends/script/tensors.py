@@ -294,7 +294,7 @@ class TensorProgram:
 
 
 def _nearest(index: Any, size: Size) -> Size:
-    """The index, or the first or the last one of so many. An integer stays one where that is known to be in its type."""
+    """The index, or the first or the last one of so many; in its own type where that is known to hold them."""
     if isinstance(index, Number) and isinstance(size, int) and bit_width(index.dtype) >= 32 and not index.is_unsigned:
         return numbers.maximum(numbers.minimum(index, size - 1), 0)
     return numbers.maximum(numbers.minimum(as_index(index), as_index(size) - 1), 0)

@@ -112,7 +112,7 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
 
 def take_text(pass_class: type) -> None:
     """Makes the options of a pass that Python code gives take what a pipeline's text does: `function="main"`, lists."""
-    made = pass_class.__init__
+    made = pass_class.__init__  # type: ignore[misc]  # the one that dataclasses write
 
     @functools.wraps(made)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -129,7 +129,7 @@ def take_text(pass_class: type) -> None:
         by_place = [read(*pair) for pair in zip(names, args, strict=False)]
         made(self, *by_place, *args[len(by_place) :], **{name: read(name, each) for name, each in kwargs.items()})
 
-    pass_class.__init__ = __init__  # type: ignore[misc]  # the one that dataclasses write
+    pass_class.__init__ = __init__  # type: ignore[misc]
 
 
 def _as_option(value: Any, hint: Any) -> Any:

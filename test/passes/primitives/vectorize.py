@@ -244,8 +244,10 @@ class Module:
 
     # Elements at places that are computed are not: lanes run one after the other.
     # CHECK-LABEL: def elements_at_computed_places(
-    # CHECK:     B[0] = A[arith.index_cast(arith.maxsi(I_1[0], 0), T.index)] * 2.0
-    # CHECK-NEXT:     B[1] = A[arith.index_cast(arith.maxsi(I_1[1], 0), T.index)] * 2.0
+    # CHECK:     v0 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[0], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[0] = A[v0] * 2.0
+    # CHECK-NEXT:     v1 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[1], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[1] = A[v1] * 2.0
     # CHECK-NEXT:     return
     @T.prim_func
     def elements_at_computed_places(

@@ -133,7 +133,8 @@ CASES = {
     ),
     "a size as text with types": (
         prim("for i, j in T.grid(n, T.int64(4)):\n    C[i * T.int64(4) + j] = A[i, j]",
-             'A: T.Buffer((n, T.int64(4)), "float32"), C: T.Buffer(("n * T.int64(4)",), "float32")', 'n = TypeVar("n")'),
+             'A: T.Buffer((n, T.int64(4)), "float32"), C: T.Buffer(("n * T.int64(4)",), "float32")',
+             'n = TypeVar("n")'),
         (X,),
         X.reshape(-1),
     ),
@@ -199,7 +200,8 @@ def test_what_is_refused(text, message):
 
 def test_a_primfunc_called_main_is_called_main():
     text = prim(
-        "for i in range(8):\n    with T.sblock('C'):\n        v = T.axis.spatial(8, i)\n        C[v] = A[v] + T.float32(1)"
+        "for i in range(8):\n    with T.sblock('C'):\n        v = T.axis.spatial(8, i)\n"
+        "        C[v] = A[v] + T.float32(1)"
     )
     module = rx.Module.from_script(text)
     executable = rx.compile(module)
@@ -223,7 +225,7 @@ OF_100 = 'A: T.Buffer((100, 12), "float32"), C: T.Buffer((100, 12), "float32")'
 def test_a_schedule_begins_with_the_loops_of_the_text():
     module = rx.Module.from_script(prim(TILED, OF_100))
     schedule = rx.Schedule(module)
-    j, i0, i1 = schedule.get_loops("C")
+    _, _, i1 = schedule.get_loops("C")
     assert "for j, i_0, i_1 in T.grid(12, 7, 16)" in schedule.show()
     untouched = str(schedule.mod)
     schedule.vectorize(schedule.split(i1, [None, 4])[1])
@@ -257,7 +259,10 @@ def test_tiles_in_any_order(loops, binding, count):
 
 
 def test_steps_on_a_block_that_nobody_reads_are_left_out():
-    block = "for i, j in T.grid(100, 12):\n    with T.sblock('{0}'):\n        v, w = T.axis.remap('SS', [i, j])\n        {0}[v, w] = A[v, w] * T.float32({1})\n"
+    block = (
+        "for i, j in T.grid(100, 12):\n    with T.sblock('{0}'):\n        v, w = T.axis.remap('SS', [i, j])\n"
+        "        {0}[v, w] = A[v, w] * T.float32({1})\n"
+    )
     text = prim(f"B = T.sblock_alloc_buffer((100, 12))\n{block.format('B', 2)}{block.format('C', 3)}", OF_100)
     schedule = rx.Schedule(rx.Module.from_script(text))
     schedule.vectorize(schedule.split(schedule.get_loops("B")[1], [None, 4])[1])
