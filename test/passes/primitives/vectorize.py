@@ -414,8 +414,10 @@ class Module:
 
     # Where rows are others from lane to lane, lanes run one after the other.
     # CHECK-LABEL: def places_that_move(
-    # CHECK:     B[0] = A[arith.index_cast(arith.maxsi(I_1[0], 0), T.index), 0] * 2.0
-    # CHECK-NEXT:     B[1] = A[arith.index_cast(arith.maxsi(I_1[1], 0), T.index), 1] * 2.0
+    # CHECK:     v0 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[0], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[0] = A[v0, 0] * 2.0
+    # CHECK-NEXT:     v1 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[1], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[1] = A[v1, 1] * 2.0
     # CHECK-NEXT:     return
     @T.prim_func
     def places_that_move(A: T.Buffer((8, 2), "float32"), I: T.Buffer((2,), "int64"), B: T.Buffer((2,), "float32")):
