@@ -134,13 +134,14 @@ def take_text(pass_class: type) -> None:
 
 def _as_option(value: Any, hint: Any) -> Any:
     """A value for a field: lists are tuples, and text is what it says where the field is no text."""
+    kind = hint
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         kinds = [each for each in typing.get_args(hint) if each is not type(None)]
-        hint = kinds[0] if len(kinds) == 1 else str
-    is_tuple = typing.get_origin(hint) is tuple
+        kind = kinds[0] if len(kinds) == 1 else str
+    is_tuple = typing.get_origin(kind) is tuple
     if is_tuple and isinstance(value, list):
         return tuple(value)
-    return parse_value(value, hint) if isinstance(value, str) and (is_tuple or hint in (bool, int, float)) else value
+    return parse_value(value, hint) if isinstance(value, str) and (is_tuple or kind in (bool, int, float)) else value
 
 
 @functools.cache

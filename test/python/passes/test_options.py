@@ -10,9 +10,9 @@ from typing import ClassVar, Literal, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.core.options import format_options, make_pass, option_fields, quoted, split_options
+from relax_mlir.passes.core.options import format_options, make_pass, option_fields, quoted, split_options, take_text
 
-from relax_mlir import Pass, RelaxError, register_pass
+from relax_mlir import Pass, RelaxError
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,14 @@ def test_required_and_checked_options() -> None:
     assert Demanding(2).text() == "demanding{size=2}"
 
 
-@register_pass
 @dataclass(frozen=True)
 class Registered(Sample):
     """Is told its options by Python code, too."""
 
     name: ClassVar[str] = "test-registered-sample"
+
+
+take_text(Registered)  # as register_pass does
 
 
 @pytest.mark.parametrize(
