@@ -46,7 +46,7 @@ class Access(NamedTuple):
 
     node: ast.AST
     is_store: bool
-    count: int
+    points: int
     #: An index for each dimension, a number or an array; None where only the run tells.
     places: tuple[Any, ...] | None
     #: When: columns, the outer ones first.
@@ -59,7 +59,7 @@ class _At(NamedTuple):
     """The points that a statement is run at."""
 
     values: Mapping[str, Any]
-    count: int
+    points: int
     times: tuple[Any, ...]
     is_sure: bool
 
@@ -83,7 +83,7 @@ class _At(NamedTuple):
         if numpy.ndim(truth) == 0:
             if truth:
                 return self
-            truth = numpy.zeros(self.count, bool)
+            truth = numpy.zeros(self.points, bool)
         return self._picked(numpy.flatnonzero(truth))
 
     def _picked(self, points: Any) -> _At:
@@ -97,11 +97,11 @@ class _At(NamedTuple):
         """The points of a loop around which these are. Raises TooMany."""
         import numpy
 
-        counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.count,))
+        counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.points,))
         total = int(counts.sum())
         if total > _MOST_POINTS:
             raise TooMany
-        points = numpy.repeat(numpy.arange(self.count), counts)
+        points = numpy.repeat(numpy.arange(self.points), counts)
         step = numpy.arange(total) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
         inside = self._picked(points).then(1 + step)
         first = start[points] if getattr(start, "ndim", 0) else start
@@ -179,7 +179,7 @@ class Accesses:
 
     def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[Access]:
         for position, statement in enumerate(body):
-            if not at.count:
+            if not at.points:
                 return
             here = at.then(position)
             if isinstance(statement, Let):
@@ -255,11 +255,11 @@ class Accesses:
         places = None if indices is None else tuple(self._value(each, at) for each in indices)
         if places is not None and any(each is None for each in places):
             places = None
-        return Access(node, is_store, at.count, places, at.times, at.is_sure and places is not None)
+        return Access(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
 
     def _reads(self, node: ast.expr, at: _At) -> Iterator[Access]:
         """What an expression reads of the buffer, each at the points at which it is computed."""
-        if not at.count:
+        if not at.points:
             return
         choice = self._choice(node)
         if choice is not None:

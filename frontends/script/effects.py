@@ -94,7 +94,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     maybe, anywhere = written.copy(), never
     for access, time in zip(found, times, strict=True):
         places = _places(access, shape)
-        if not access.is_store or not access.count:
+        if not access.is_store or not access.points:
             continue
         if places is None:
             anywhere = min(anywhere, int(numpy.min(time)))
@@ -106,7 +106,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     last = written.max(initial=-1)
     effect = Effect.REPLACES if last != never else Effect.KEEPS
     for access, time in zip(found, times, strict=True):
-        if access.is_store or not access.count:
+        if access.is_store or not access.points:
             continue
         places = _places(access, shape)
         if places is None:
@@ -124,7 +124,7 @@ def _places(access: Access, shape: Sequence[int | None]) -> Any:
 
     if access.places is None:
         return None
-    place: Any = numpy.zeros(access.count, numpy.int64)
+    place: Any = numpy.zeros(access.points, numpy.int64)
     for index, size in zip(access.places, shape, strict=True):
         assert size is not None
         if numpy.any(numpy.less(index, 0) | numpy.greater_equal(index, size)):

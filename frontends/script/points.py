@@ -77,14 +77,14 @@ def _computed(name: str, left: Any, right: Any) -> Any:
 
     if name in ("FloorDiv", "FloorMod", "truncdiv", "truncmod", "ceildiv") and (numpy.asarray(right) == 0).any():
         raise Unknown  # a division by 0
-    apply: Callable[[Any, Any], Any] | None = {
+    known: dict[str, Callable[[Any, Any], Any]] = {
         "Add": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply, "FloorDiv": numpy.floor_divide,
         "FloorMod": numpy.mod, "min": numpy.minimum, "max": numpy.maximum, "truncmod": numpy.fmod,
         "truncdiv": lambda x, y: (x - numpy.fmod(x, y)) // y, "ceildiv": lambda x, y: -(-x // y),
-    }.get(name)  # fmt: skip
-    if apply is None:
+    }  # fmt: skip
+    if name not in known:
         raise Unknown
-    return apply(left, right)
+    return known[name](left, right)
 
 
 def _compared(sign: str, left: Any, right: Any) -> Any:
