@@ -133,7 +133,8 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
     buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
     if not prim.effects:  # a function of C may write
         return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
-    results = dict(zip(reversed(buffers), reversed(leaves(stated)), strict=False))
+    types = leaves(tuple(stated) if isinstance(stated, list) else stated)
+    results = dict(zip(reversed(buffers), reversed(types), strict=False))
     _check_written(graph, call, prim, results)
     if prim.kept:
         prim = graph.module.cleared(prim.program.name)

@@ -185,6 +185,21 @@ def test_what_a_result_is_left_with_is_zero(also):
     numpy.testing.assert_array_equal(rx.compile(given)["main"](a, floats(8)), after(numpy.zeros(8), slice(4), a[:4]))
 
 
+def test_a_call_with_several_results():
+    types = f"[{OF_EIGHT[10:]}, {OF_EIGHT[10:]}]"
+    text = MODULE.format(f"d, e = R.call_tir(cls.both, (a,), out_sinfo={types})\n        return (d, e)")
+    both = """    @T.prim_func
+    def both(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+        for i in range(8):
+            C[i] = A[i]
+            D[i] = A[i] + A[i]
+"""
+    a = floats(8)
+    main = rx.compile(rx.Module.from_script(text.replace("    @R.function", f"{both}    @R.function")))["main"]
+    for one, other in zip(main(a, a), (a, a + a), strict=True):
+        numpy.testing.assert_array_equal(one, other)
+
+
 def test_a_result_that_is_read_first_is_refused():
     with pytest.raises(rx.RelaxError, match="'add' reads its result 'C' before it writes it"):
         module(f"d = R.call_tir(cls.add, (a,), {OF_EIGHT})", "return d")
