@@ -134,7 +134,7 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
 	exit $$status
 
-fuzz: env ## for eight minutes mutated inputs and models, random graphs beside other implementations, calls from threads
+fuzz: env ## for eleven minutes mutated inputs and models, random graphs and scripts beside others, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
@@ -144,6 +144,7 @@ fuzz: env ## for eight minutes mutated inputs and models, random graphs beside o
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
 	@$(BIN)/python test/fuzz/partitions.py --seconds 60
 	@$(BIN)/python test/fuzz/quantized.py --seconds 60
+	@$(BIN)/python test/fuzz/differential.py --kind script --seconds 60
 	@$(BIN)/python test/fuzz/threads.py --seconds 60 --seed $$$$
 
 mutants: env ## put small bugs into changed files, or FILES=..., and tell which ones no test notices (SAMPLE=40 SEED=1)

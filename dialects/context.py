@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..bindings.context import new_context
 from ..bindings.ir import Context
 from ..bindings.rewriting import before_rewriting
 from ..support.plugins import load_plugins
 from . import relax, tir  # noqa: F401  # importing a dialect registers it
-from .core.dialect import Dialect, registered_dialects
+from .core import dialect as declared
+from .core.dialect import Dialect
+from .core.operator import Operator
 
 # What builders create beside their own operators. The parser loads others by itself when it meets them.
 _UPSTREAM = ("func", "arith")
@@ -23,15 +27,30 @@ def create_context() -> Context:
 
 def load_registered(context: Context) -> None:
     """Makes a context know what was declared after it was made: by a plug-in, mostly."""
-    for dialect in registered_dialects().values():
+    for dialect in declared.registered_dialects().values():
         dialect.load(context)
 
 
 def find_dialect(name: str, context: Context) -> Dialect | None:
     """The dialect of that name, this project's or a plug-in's, which is imported where it is announced."""
-    if name not in registered_dialects() and load_plugins("dialect", name):
+    if name not in declared.registered_dialects() and load_plugins("dialect", name):
         load_registered(context)
-    return registered_dialects().get(name)
+    return declared.registered_dialects().get(name)
+
+
+def registered_dialects() -> Mapping[str, Dialect]:
+    """Every dialect defined in Python so far, by name, this project's included."""
+    return declared.registered_dialects()
+
+
+def find_op(full_name: str) -> Operator:
+    """The definition of an operator by its full name, `relax.nn.conv2d`; a plug-in that announces its dialect is
+    imported.
+    """
+    namespace = full_name.partition(".")[0]
+    if namespace not in registered_dialects():
+        load_plugins("dialect", namespace)
+    return declared.find_op(full_name)
 
 
 before_rewriting.append(load_registered)

@@ -41,7 +41,8 @@ _DEFINED_IN = {
     "support.errors": "RelaxError",
     "bindings.mlir": "ir",
     # Operators: building them, declaring own ones.
-    "dialects.core.dialect": "Dialect find_op registered_dialects",
+    "dialects.context": "find_op registered_dialects",
+    "dialects.core.dialect": "Dialect",
     "dialects.core.infos": "ScalarInfo ShapeInfo TensorInfo VectorInfo tensor",
     "dialects.core.symbols": "sym",
     # Modules.

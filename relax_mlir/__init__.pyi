@@ -16,10 +16,10 @@ from .compiling import sources as sources
 from .compiling import stages as stages
 from .dialects import relax as relax
 from .dialects import tir as tir
+from .dialects.context import find_op as find_op
+from .dialects.context import registered_dialects as registered_dialects
 from .dialects.core import attributes as _attributes
 from .dialects.core.dialect import Dialect as Dialect
-from .dialects.core.dialect import find_op as find_op
-from .dialects.core.dialect import registered_dialects as registered_dialects
 from .dialects.core.facts import OpPattern as OpPattern
 from .dialects.core.infos import ScalarInfo as ScalarInfo
 from .dialects.core.infos import ShapeInfo as ShapeInfo

@@ -54,7 +54,8 @@ def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
         return _shape_operand(value, name, create)
     is_number = hasattr(value, "__array__") or isinstance(value, (int, float))
     is_several = isinstance(value, (list, tuple)) or (is_number and getattr(value, "ndim", 0) > 0)
-    if kind == "scalar" or (kind == "tensor_or_scalar" and is_number and not is_several):
+    is_symbol = isinstance(value, (str, SymExpr))
+    if kind == "scalar" or (kind == "tensor_or_scalar" and (is_number or is_symbol) and not is_several):
         return _scalar_operand(value, name, create)
     can_be_constant = kind.startswith("tensor") and (is_number or is_several)
     hint = " (make it one with relax.const)" if can_be_constant else ""

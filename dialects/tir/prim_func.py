@@ -29,6 +29,8 @@ NOALIAS = "tir.noalias"
 TARGET = "tir.target"
 #: How its loops run: the lines of a schedule (passes/loops/trace.py), or the transform.named_sequence that says it.
 SCHEDULE = "tir.schedule"
+#: The loops that its text had: lines of a schedule, which somebody else's schedule of it begins with.
+LOOPS = "tir.loops"
 
 
 def is_prim_func(op: Operation) -> bool:
@@ -158,12 +160,12 @@ def _returned(values: Any) -> list[Value]:
     return [item if isinstance(item, ir.Value) else item.operation.result for item in items]
 
 
-def schedule_lines(op: Operation) -> list[str] | None:
+def schedule_lines(op: Operation, name: str = SCHEDULE) -> list[str] | None:
     """The lines of a PrimFunc's schedule; None where it has none, or names a transform sequence."""
     attributes = op.operation.attributes
-    if SCHEDULE not in attributes or not isinstance(attributes[SCHEDULE], ir.ArrayAttr):
+    if name not in attributes or not isinstance(attributes[name], ir.ArrayAttr):
         return None
-    return [string_value(line) for line in attributes[SCHEDULE]]
+    return [string_value(line) for line in attributes[name]]
 
 
 def set_schedule_lines(op: Operation, lines: Sequence[str]) -> None:
@@ -247,6 +249,7 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     NOALIAS: (_is_unit, "a unit attribute"),
     TARGET: (_is_text, "the name of a target"),
     SCHEDULE: (_is_schedule, "a symbol or lines of text"),
+    LOOPS: (lambda held: _is_schedule(held) and isinstance(held, ir.ArrayAttr), "lines of text"),
 }
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -48,6 +49,8 @@ _FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
 _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
 _MOST_RANK = 1000
+#: As TVM's printer has numbers in a size that is text: "n * T.int64(8)".
+_TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 
 
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
@@ -79,6 +82,10 @@ class Annotations:
         self.names = names
         #: Of one that is known elsewhere, where a function is called, what it is there.
         self.symbols: dict[str, Dim] = {}
+        for name, text in names.symbols.items():
+            self.symbols[name] = self.names.worked_out(
+                ast.Pass(lineno=1, col_offset=0), lambda text, _: sym(text), text, None
+            )
         #: The statements that make symbols.
         self.declarations: set[ast.stmt] = set()
         #: What types are that were read, by their texts.
@@ -157,7 +164,7 @@ class Annotations:
             return self.symbols[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](self._dim(node.left, new), self._dim(node.right, new))
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and not self.names.is_helped(node):
             return self._dim_of_call(node, new)
         try:
             value = self.names.constant(node)
@@ -175,13 +182,13 @@ class Annotations:
     def _dim_of_text(self, node: ast.expr, text: str, new: bool) -> Dim:
         if text == "?":
             return None
-        found = parse(text)
+        found = parse(_TYPED_NUMBER.sub(r"\1", text))
         missing = sorted(found.variables - self.symbols.keys()) if isinstance(found, SymExpr) else []
         for name in missing:
             if not new:
                 raise self.names.source.problem(node, f"there is no size '{name}'", self.symbols, name)
             self.add(node, name)
-        return found
+        return found.substitute(self.symbols) if isinstance(found, SymExpr) else found
 
     def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
         word = self.names.word(node.func)
@@ -245,6 +252,18 @@ class Annotations:
             return TensorInfo(self.shape(shape, new=new), name)
         count = self._count(rank)
         return TensorInfo(None if count is None else (None,) * count, name)
+
+    def is_untyped(self, node: ast.AST) -> bool:
+        """Whether a type has a tensor in it whose elements may be of any type: `R.Tensor((n, 4))`."""
+        if self.names.word(node) == (RELAX, "Tensor"):
+            return True
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Call) or self.names.word(each.func) != (RELAX, "Tensor"):
+                continue
+            given = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
+            if "dtype" not in given and not ("shape" in given and _is_text(given["shape"])):
+                return True
+        return False
 
     def _type_shape(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("values", "ndim"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import Any
 
 from .annotations import Annotations, arguments_of
 from .names import TIR, Names
@@ -48,15 +49,17 @@ class BufferReader:
             self.scope[argument.arg] = True
             self.annotations.add(argument, argument.arg)
 
-    def _buffer(self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None) -> Buffer:
+    def _buffer(
+        self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None, scope: str = "global"
+    ) -> Buffer:
         """A buffer that a call describes, known by its name from here on."""
         held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
         for view in _VIEWS:
-            if view in held and not self._is_plain(view, held[view]):
+            if view in held and not self._is_plain(view, held[view], held["shape"]):
                 raise self.source.problem(
                     held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
                 )
-        scope = self._text(held["scope"]) if "scope" in held else "global"
+        scope = self._text(held["scope"]) if "scope" in held else scope
         shape = held["shape"]
         sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
         dims = self.annotations.shape(shape, new=True)
@@ -69,11 +72,23 @@ class BufferReader:
         self.scope[name] = buffer
         return buffer
 
-    def _is_plain(self, what: str, node: ast.expr) -> bool:
-        """Whether a buffer's view says what is so anyway."""
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return not node.elts
-        return isinstance(node, ast.Constant) and node.value in ((None, 0) if what == "elem_offset" else (None,))
+    def _is_plain(self, what: str, node: ast.expr, shape: ast.expr) -> bool:
+        """Whether a buffer's view says what is so anyway: rows behind each other, from the begin on."""
+        if what == "data":
+            return isinstance(node, ast.Constant) and node.value is None
+        if what == "elem_offset":
+            return isinstance(node, ast.Name) or self.names.found(node) in (None, 0)
+        if not isinstance(node, (ast.Tuple, ast.List)):
+            return isinstance(node, ast.Constant) and node.value is None
+        if all(isinstance(each, ast.Name) for each in node.elts):  # as they are passed, which is in rows
+            return True
+        strides = [self.names.found(each) for each in node.elts]
+        sizes = list(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+        wanted: list[Any] = [1]
+        for each in reversed(sizes[1:]):
+            size = self.names.found(each)
+            wanted.insert(0, size * wanted[0] if isinstance(size, int) and isinstance(wanted[0], int) else None)
+        return None not in strides and strides == wanted
 
     def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
         given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 from ...bindings.ir import Block as IrBlock
@@ -13,14 +14,16 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
-from ...dialects.tir.prim_func import SCHEDULE, OpPattern, make_prim_func, set_op_pattern
-from ...emit import linalg
+from ...dialects.tir.prim_func import LOOPS, SCHEDULE, OpPattern, make_prim_func, set_op_pattern
+from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.kernels import parameter_type
-from ...emit.numbers import Number, as_index, number
+from ...emit.numbers import Number, as_index, constant, number
 from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
+from .bounds import elements_inside
+from .effects import Effect, effect_on, is_replaced
 from .loops import LoopProgram
 from .names import Names
 from .nests import Nest, NestReader, Unstructured
@@ -28,6 +31,7 @@ from .prim_func import ProgramReader
 from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, every
 from .scalars import Scalars
 from .tensors import TensorProgram
+from .tiles import loop_lines
 
 #: Of memory that each thread has for itself, or that threads may only exchange between kernels.
 _OWN_SCOPES = ("", "global", "local")
@@ -37,25 +41,84 @@ _PATTERNS = {pattern.value: pattern for pattern in OpPattern}
 class PrimFunc:
     """A function of the module: what it takes, and its operation once it is built."""
 
-    def __init__(self, names: Names, function: ast.FunctionDef, *, in_place: bool = False):
+    def __init__(
+        self,
+        names: Names,
+        function: ast.FunctionDef,
+        *,
+        in_place: bool = False,
+        is_alone: bool = False,
+        is_cleared: bool = False,
+    ):
         reader = ProgramReader(names, function)
         self.source = names.source
         self.program: Program = reader.read()
         self.annotations: Annotations = reader.annotations
-        self._written = written = self.program.written
+        self._nests_found = self._nested()
+        self._inside = elements_inside(self.program, self.annotations)
+        #: What becomes of what the buffers held that are written to.
+        self.effects = {each: self._effect_on(each) for each in self.program.written}
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
-        #: Those that the caller gets: written to, and last.
-        self.outputs = written if written and buffers[len(buffers) - len(written) :] == written and not in_place else []
-        self.inputs = [each for each in self.program.parameters if each not in self.outputs]
+        fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
+        if is_alone:  # nobody states a result's type
+            fresh = self._of_told_sizes(fresh)
+        #: What goes in and out, and is written where it is; the others that are written are made anew.
+        self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]
+        #: What is 0 at first.
+        self._cleared = [each for each in self.effects if is_cleared and self.effects[each] is not Effect.REPLACES]
+        self.inputs = [each for each in self.program.parameters if in_place or each not in self.effects]
+        made = [each for each in self.effects if each not in self.kept]
+        self.outputs = [] if in_place else [*self.kept, *made]
+        self.symbol = self.program.name
 
     @property
     def parameters(self) -> list[Buffer | Scalar]:
-        """Sizes that TVM passes behind the outputs come before them here."""
+        """What is written comes last, what goes in and out first of that; sizes that TVM passes behind come before."""
         return [*self.inputs, *self.outputs]
 
-    def build(self, is_private: bool) -> Operation:
+    @property
+    def passed(self) -> list[Buffer | Scalar]:
+        """What a caller has, in the function's order: all but what is made anew."""
+        made = [each for each in self.outputs if each not in self.kept]
+        return [each for each in self.program.parameters if each not in made]
+
+    def call(self, values: Mapping[Any, Any], types: Mapping[Any, Any]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        """The operator, arguments and attributes of a call, by what is passed, and by the types of what is written."""
+        arguments = [each for each in self.parameters if each in self.inputs or each in self.kept]
+        operands, results = [values[each] for each in arguments], [types[each] for each in self.written]
+        if not self.kept:
+            return "call_tir", (self.symbol, operands), {"out_ty": results}
+        places = [arguments.index(each) if each in self.kept else -1 for each in self.written]
+        return "call_tir_inplace", (self.symbol, operands), {"inplace_indices": places, "out_ty": results}
+
+    @property
+    def written(self) -> list[Buffer]:
+        """In the order in which a call gives them."""
+        return self.outputs or self.kept
+
+    def _of_told_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
+        """Those from the last one on whose sizes the other parameters tell."""
+        told: set[str] = set()
+        for each in self.program.parameters:
+            if isinstance(each, Scalar):
+                told.add(each.name)
+            elif each not in fresh:
+                told.update(str(dim) for dim in each.dims)
+
+        def is_told(buffer: Buffer) -> bool:
+            return all(dim.variables <= told for dim in buffer.dims if isinstance(dim, SymExpr))
+
+        return list(takewhile(is_told, fresh))
+
+    def _effect_on(self, buffer: Buffer) -> Effect:
+        if self._nests_found is not None and is_replaced(buffer, self._nests_found):
+            return Effect.REPLACES
+        return effect_on(buffer, self.program, self.annotations)
+
+    def build(self, symbol: str, is_private: bool) -> Operation:
         """The PrimFunc at the current insertion point."""
-        steps = self._steps()
+        self.symbol = symbol
+        steps = self._nests_found if self.outputs else None
         if steps is None:
             self._check_threads()
         attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
@@ -66,8 +129,10 @@ class PrimFunc:
             held = dict(zip(self.parameters, arguments, strict=True))
             for each, value in held.items():
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
-            scalars = Scalars(self.annotations, self._known(held))
+            scalars = Scalars(self.annotations, self._known(held), self._inside)
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
+            for each in self._cleared:
+                buffers[each] = self._zeroed(each, buffers[each])
             if steps is None:
                 LoopProgram(scalars, buffers).emit(self.program.body)
             else:
@@ -78,7 +143,7 @@ class PrimFunc:
 
         with self.source.location(self.program.node):
             try:
-                function = make_prim_func(self.program.name, types[:count], types[count:], body, attributes=attributes)
+                function = make_prim_func(symbol, types[:count], types[count:], body, attributes=attributes)
             except RelaxError as error:
                 if error.location:
                     raise
@@ -86,10 +151,20 @@ class PrimFunc:
         stated = self.program.attributes.get("op_pattern")
         if isinstance(stated, int) and stated in _PATTERNS:
             set_op_pattern(function, _PATTERNS[stated])
+        if steps is not None and (text := loop_lines(steps, self.annotations.names)):
+            function.attributes[LOOPS] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in text])
         lines = self.program.attributes.get(SCHEDULE)
         if lines is not None:
             self._schedule(function, lines)
         return function
+
+    @staticmethod
+    def _zeroed(buffer: Buffer, output: Value) -> Value:
+        zero = constant(0, buffer.dtype)
+        if isinstance(output.type, ir.RankedTensorType):
+            return linalg.fill(zero, output)
+        loops.nest(linalg.sizes(output), lambda *indices: loops.store(zero, output, *indices))
+        return output
 
     def _schedule(self, function: Operation, lines: object) -> None:
         """The lines of a schedule, from T.func_attr."""
@@ -97,10 +172,8 @@ class PrimFunc:
             raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' is a list of lines of text")
         function.attributes[SCHEDULE] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in lines])
 
-    def _steps(self) -> list[Nest | Allocate] | None:
+    def _nested(self) -> list[Nest | Allocate] | None:
         """The function as nests in their order; None where some statement is none."""
-        if not self.outputs or len(self.outputs) != len(self._written):
-            return None
         reader = NestReader(self.annotations)
         try:
             steps = self._nests(reader, self.program.body)
@@ -111,8 +184,8 @@ class PrimFunc:
     def _check_threads(self) -> None:
         """Refuses threads that work together: as loops one after the other they would read what is not there yet."""
         statements = list(every(self.program.body))
-        loops = [loop for each in statements if isinstance(each, For) for loop in each.loops]
-        if not any(loop.kind.startswith("threadIdx") for loop in loops):
+        kinds = [loop.kind for each in statements if isinstance(each, For) for loop in each.loops]
+        if not any(kind.startswith("threadIdx") for kind in kinds):
             return
         for each in statements:
             if isinstance(each, Allocate) and each.buffer.scope not in _OWN_SCOPES:

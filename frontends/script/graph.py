@@ -18,7 +18,7 @@ from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...emit.loops import with_results
 from . import graph_calls  # noqa: F401  # its calls register
 from .annotations import arguments_of, leaves, rebuilt
-from .graph_values import Around, GraphValues, Missing, form
+from .graph_values import Around, GraphValues, Missing, Nested, form
 from .names import RELAX, statements_within, targets_of
 
 
@@ -33,6 +33,8 @@ class GraphReader(GraphValues):
         self.returned: Any = ()
         #: What the function says of itself.
         self.attributes: dict[str, Attribute] = {}
+        #: The functions in functions that are called around.
+        self._within: tuple[Nested, ...] = ()
 
     # ---- the function ----
 
@@ -99,9 +101,26 @@ class GraphReader(GraphValues):
             yield self._last
             self._last = statement
 
+    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
+        name = callee.function.name
+        if callee in self._within:
+            raise self.source.problem(node, f"'{name}' calls itself")
+        reader = GraphReader(self.module, callee.function)
+        reader._within = (*self._within, callee)
+        reader.names._own |= self.names._own  # what the function around has, it sees
+        reader.annotations.symbols.update(self.annotations.symbols)
+        reader.values.update(self.values)
+        values = tuple(self.ssa(node, leaf) for argument in arguments for leaf in leaves(argument))
+        return reader.inline(node, values)
+
     def inline(self, node: ast.AST, arguments: tuple[Any, ...]) -> Any:
         """What the function returns for arguments of a graph around, whose sizes have other names than here."""
+        outer = dict(self.values)
+        self.values.clear()
         parameters = self.parameters()
+        if len(parameters) != len(arguments):
+            message = f"'{self.function.name}' takes {len(parameters)} arguments, not {len(arguments)}"
+            raise self.source.problem(node, message)
         for (name, info), value in zip(parameters, arguments, strict=True):
             passed = decode(value.type)
             if not compatible(passed, info):
@@ -113,6 +132,7 @@ class GraphReader(GraphValues):
                     self.annotations.symbols[str(dim)] = size
         for key, (tree, start) in self.values.items():
             self.values[key] = rebuilt(tree, iter(arguments[start:]))
+        self.values = {**outer, **self.values}
         return self.body()
 
     # ---- statements ----
@@ -190,6 +210,11 @@ class GraphReader(GraphValues):
                 raise self.source.problem(given["attrs"], f"'{TARGET}' is the name of a target, not {target!r}")
             self.attributes[TARGET] = ir.StringAttr.get(target)
 
+    def _on_functiondef(self, statement: ast.FunctionDef) -> None:
+        if not any(self.names.word(_called(each)) == (RELAX, "function") for each in statement.decorator_list):
+            raise self.source.problem(statement, "a function in a graph's function is an @R.function")
+        self.values[statement.name] = Nested(statement)
+
     def _on_with(self, statement: ast.With) -> None:
         items = statement.items
         calls = [item.context_expr for item in items]
@@ -262,6 +287,10 @@ class GraphReader(GraphValues):
         raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
 
 
+def _called(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
+
+
 _WRITERS: dict[type, Callable[[GraphReader, Any], None]] = {
     ast.Pass: GraphReader._on_pass,
     ast.Return: GraphReader._on_return,
@@ -269,5 +298,6 @@ _WRITERS: dict[type, Callable[[GraphReader, Any], None]] = {
     ast.AnnAssign: GraphReader._on_annassign,
     ast.Expr: GraphReader._on_expr,
     ast.With: GraphReader._on_with,
+    ast.FunctionDef: GraphReader._on_functiondef,
     ast.If: GraphReader._on_if,
 }

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import Info
 from ...dialects.relax import const
 from .annotations import arguments_of, leaves, rebuilt
+from .effects import Effect
+from .functions import PrimFunc
 from .graph_values import SPECIAL, TYPE_ARGUMENTS, Callee, GraphValues, Special, relax
 from .names import RELAX, NotConstant
+from .program import Buffer
 
 
 def _special(*names: str) -> Callable[[Special], Special]:
@@ -125,9 +128,32 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
     names = ("func", "args", "out_sinfo", "tir_vars")
     given = arguments_of(graph.names, _types_renamed(call), (*names, "te_grad_name", "te_grad_kwargs"), 3)
     sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
-    callee = _prim_func(graph, given["func"])
-    arguments = [*_passed(graph, given["args"]), *sizes]
-    return graph.built(call, relax["call_tir"], (callee, arguments), {"out_ty": _stated(graph, given["out_sinfo"])})
+    prim = _prim_func(graph, given["func"])
+    passed, stated = _passed(graph, given["args"]), _stated(graph, given["out_sinfo"])
+    buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
+    if not prim.effects:  # a function of C may write
+        return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
+    types = leaves(tuple(stated) if isinstance(stated, list) else stated)
+    results = dict(zip(reversed(buffers), reversed(types), strict=False))
+    _check_written(graph, call, prim, results)
+    if prim.kept:
+        prim = graph.module.cleared(prim.program.name)
+    return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
+
+
+def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: Collection[Buffer]) -> None:
+    """Results are what nothing has to be in before, and nothing else is written to."""
+    for buffer, effect in prim.effects.items():
+        position = prim.program.parameters.index(buffer)
+        hint = f"R.call_tir_inplace(cls.{prim.program.name}, (...), [{position}, ...], ...) takes it and gives it back"
+        if buffer not in results:
+            message = (
+                f"'{prim.program.name}' writes to its argument '{buffer.name}', which a graph's value does not allow"
+            )
+            raise graph.source.problem(call, f"{message}; {hint}")
+        if effect is Effect.READS:
+            message = f"'{prim.program.name}' reads its result '{buffer.name}' before it writes it"
+            raise graph.source.problem(call, f"{message}; {hint}")
 
 
 @_special("call_tir_inplace")
@@ -140,7 +166,7 @@ def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
         "inplace_indices": _places(graph, given["inplace_indices"]),
         "out_ty": _stated(graph, given["out_sinfo"]),
     }
-    return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]), arguments), named)
+    return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]).symbol, arguments), named)
 
 
 @_special("call_dps_packed")
@@ -179,11 +205,11 @@ def _types_renamed(call: ast.Call) -> ast.Call:
     return ast.copy_location(ast.Call(call.func, call.args, keywords), call)
 
 
-def _prim_func(graph: GraphValues, node: ast.expr) -> str:
+def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
     callee = graph.value(node)
-    if not isinstance(callee, Callee) or callee.name not in graph.module.functions:
-        raise graph.source.problem(node, "expected a PrimFunc of this module: cls.name", graph.module.functions)
-    return callee.name
+    if not isinstance(callee, Callee) or callee.name not in graph.module.prim_funcs:
+        raise graph.source.problem(node, "expected a PrimFunc of this module: cls.name", graph.module.prim_funcs)
+    return graph.module.prim_funcs[callee.name]
 
 
 def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:

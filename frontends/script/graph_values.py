@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ...bindings.ir import Attribute, Context, Type, Value
@@ -12,12 +13,24 @@ from ...bindings.mlir import ir
 from ...dialects.context import find_dialect
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.infos import (
+    Info,
+    ObjectInfo,
+    ScalarInfo,
+    ShapeInfo,
+    TensorInfo,
+    describe,
+    dtype_name,
+    is_bool,
+    is_dtype,
+    is_float,
+)
 from ...dialects.core.operator import Operator
-from ...dialects.core.symbols import SymExpr
+from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from .annotations import Annotations, arguments_of, leaves, rebuilt
+from .functions import PrimFunc
 from .names import RELAX, TIR, Names, NotConstant
 from .pieces import StatementsOf
 from .source import Source
@@ -57,6 +70,20 @@ class ThisModule(NamedTuple):
     """`cls`, whose attributes are the module's functions."""
 
 
+@dataclass(eq=False)
+class Allocated:
+    """A tensor whose memory a graph has: what it is once something has written it."""
+
+    info: TensorInfo
+    value: Value | None = None
+
+
+class Nested(NamedTuple):
+    """A function in a function: where it is called its statements take the call's place."""
+
+    function: ast.FunctionDef
+
+
 class Missing(NamedTuple):
     """What a name was, where only one of two branches says what it is."""
 
@@ -70,10 +97,14 @@ class Around(Protocol):
     names: Names
     context: Context
     functions: dict[str, ast.FunctionDef]
+    prim_funcs: dict[str, PrimFunc]
     own_names: set[str]
     statements: StatementsOf
     #: The types of the results and the attributes of operations that were made before.
     made: dict[Signature, tuple[list[Type], dict[str, Attribute]]]
+
+    def cleared(self, name: str) -> PrimFunc:
+        """A PrimFunc whose results are 0 where it leaves them as they were."""
 
     def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function."""
@@ -131,7 +162,7 @@ class GraphValues:
             found = self.values[name]
             if isinstance(found, Missing):
                 raise self.source.problem(node, f"'{name}' is not known here: {found.reason}")
-            return found
+            return found.value if isinstance(found, Allocated) and found.value is not None else found
         if name in self.annotations.symbols:
             return self.annotations.symbols[name]
         if name in self.module.functions:
@@ -162,6 +193,8 @@ class GraphValues:
         raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here")
 
     def item(self, node: ast.Subscript) -> Any:
+        if hasattr(array := self.names.found(node), "__array__"):
+            return self.source.guarded(node, lambda: const(array))
         held = self.value(node.value)
         place = self.names.found(node.slice)
         if type(held) is not tuple or not isinstance(place, int):
@@ -191,6 +224,10 @@ class GraphValues:
     def ssa(self, node: ast.AST, value: Any) -> Value:
         if isinstance(value, ir.Value):
             return value
+        if isinstance(value, Allocated):
+            if value.value is None:
+                raise self.source.problem(node, "nothing has written this tensor")
+            return value.value
         if isinstance(value, (SymExpr, int)) and not isinstance(value, bool):
             return self.source.guarded(node, lambda: relax["prim_value"](value))
         shown = "a tuple" if type(value) is tuple else "a function" if isinstance(value, Callee) else repr(value)[:60]
@@ -204,11 +241,32 @@ class GraphValues:
             return self._call_of_function(node)
         kind, name = word
         if kind == TIR:
-            return self.annotations.dim(node)
+            return self._number(node, name)
         special = SPECIAL.get(name)
         if kind == RELAX and special is not None:
             return special(self, node)
         return self._operator(node, find_relax(self.source, node.func, name))
+
+    def _number(self, node: ast.Call, name: str) -> Any:
+        """`T.float32(0.5)`, `T.bool(True)` and `T.int64(-1)` as attributes; others are sizes."""
+        if name == "index_map" and node.args and isinstance(node.args[0], ast.Lambda):
+            return self._index_map(node.args[0])
+        dtype = dtype_name(name)
+        if dtype is not None and is_dtype(dtype) and len(node.args) == 1 and not node.keywords:
+            value = self.names.found(node.args[0])
+            if isinstance(value, (bool, int, float)):
+                return float(value) if is_float(dtype) else bool(value) if is_bool(dtype) else int(value)
+        return self.annotations.dim(node)
+
+    def _index_map(self, node: ast.Lambda) -> str:
+        """`T.index_map(lambda n, c: (n, c // 4, c % 4))` as an affine map's text."""
+        indices = Annotations(self.names)
+        names = [each.arg for each in node.args.args]
+        indices.symbols.update((name, sym(f"d{position}")) for position, name in enumerate(names))
+        # The same precedence in both languages, only the operators' names differ.
+        texts = [str(each).replace("//", " floordiv ").replace("%", " mod ") for each in indices.shape(node.body)]
+        variables = ", ".join(f"d{position}" for position in range(len(names)))
+        return f"affine_map<({variables}) -> ({', '.join(texts)})>"
 
     def _call_of_function(self, node: ast.Call) -> Any:
         func = node.func
@@ -220,13 +278,26 @@ class GraphValues:
                 given = arguments_of(self.names, node, ("dtype",), 1)
                 dtype = self.annotations.dtype(given["dtype"])
                 return self.built(node, relax["astype"], (self.value(func.value),), {"dtype": dtype})
+        if self.names.is_helped(node):
+            return self.names.constant(node)
         callee = self.value(func)
+        if isinstance(callee, Nested):
+            return self.call_nested(node, callee, tuple(map(self.value, node.args)))
         if not isinstance(callee, Callee):
             raise self.source.problem(func, "this is no function")
-        arguments = tuple(self.value(each) for each in node.args)
+        arguments = tuple(map(self._as_argument, node.args))
         if node.keywords:
             raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
         return self.module.call(self, node, callee.name, arguments)
+
+    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
+        """A call of a function in this one."""
+        raise NotImplementedError
+
+    def _as_argument(self, node: ast.expr) -> Any:
+        """A tensor that a function may write stays that."""
+        held = self.values.get(node.id) if isinstance(node, ast.Name) else None
+        return held if isinstance(held, Allocated) else self.value(node)
 
     def _is_module(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Name):
@@ -263,6 +334,8 @@ class GraphValues:
         if word is not None and word[0] == RELAX and word[1] in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
             return self.types(node)
         value = self.value(node)
+        if isinstance(value, Allocated):
+            return self.ssa(node, value)
         return value.name if isinstance(value, Callee) else value
 
     def types(self, node: ast.expr) -> list[Info]:
@@ -297,6 +370,8 @@ class GraphValues:
         info = decode(value.type)
         if isinstance(wanted, ObjectInfo):
             return value  # anything
+        if isinstance(wanted, TensorInfo) and isinstance(info, TensorInfo) and self.annotations.is_untyped(node):
+            wanted = TensorInfo(wanted.shape, info.dtype)
         if not compatible(info, wanted):
             raise self.source.problem(node, f"this is {describe(info)}, not {describe(wanted)}")
         if info == wanted or not _says_more(wanted, info):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.tir import dialect as tir
-from ...emit import loops
+from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
 from .names import TIR
@@ -81,7 +81,8 @@ class LoopProgram:
     # ---- memory ----
 
     def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        return typed(loops.load(self._memref(node, buffer), *self._places(indices)), buffer.dtype)
+        memref = self._memref(node, buffer)
+        return typed(loops.load(memref, *self._places(node, buffer, indices)), buffer.dtype)
 
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
         return self._memref(node, buffer)
@@ -94,14 +95,21 @@ class LoopProgram:
             raise self.scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is there")
         return self.memrefs[buffer]
 
-    def _places(self, indices: Sequence[ast.expr]) -> list[Size]:
-        return [self.scalars.index(index) for index in indices]
+    def _places(self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr]) -> list[Size]:
+        """The indices of an element, looked at where nothing tells that it is there."""
+        places = [self.scalars.index(index) for index in indices]
+        for axis, place in enumerate(places if node not in self.scalars.inside else ()):
+            size, index = linalg.size(self.memrefs[buffer], axis), as_index(place)
+            message = f"index {{}} is out of range for '{buffer.name}', which has {{}} elements along dimension {axis}"
+            loops.require((index >= 0) & (index < size), "IndexError", message, index, size)
+        return places
 
     # ---- statements ----
 
     def _store(self, statement: Store) -> None:
         value = self.scalars.number(statement.value, statement.buffer.dtype)
-        loops.store(value, self._memref(statement.node, statement.buffer), *self._places(statement.indices))
+        memref = self._memref(statement.node, statement.buffer)
+        loops.store(value, memref, *self._places(statement.node, statement.buffer, statement.indices))
 
     def _let(self, statement: Let) -> None:
         self.scalars.define(statement)

@@ -21,6 +21,8 @@ from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...dialects.verification import verify_ir
 from ...support.collector import uncollected
 from ...support.errors import RelaxError
+from ...support.names import fresh_name
+from . import graph_memory
 from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
@@ -100,6 +102,7 @@ class ModuleReader:
         #: Names that stand for the module itself: the class's, and what methods call it.
         self.own_names: set[str] = {"cls", "self", "Module"}
         self.functions: dict[str, ast.FunctionDef] = {}
+        self.prim_funcs: dict[str, PrimFunc] = {}
         self._kinds: dict[str, str] = {}
         self._graphs: dict[str, tuple[Operation, Any]] = {}
         self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
@@ -115,14 +118,16 @@ class ModuleReader:
         with ir.InsertionPoint(self.owner.body):
             in_place = self._called_in_place()
             prims, graphs = self._of_kind(TIR), self._of_kind(RELAX)
+            is_alone = not graphs and len(prims) == 1
             for name in prims:
                 function = self.functions[name]
                 function.body = list(self.statements(function))
-                prim = PrimFunc(self.names, function, in_place=name in in_place)
-                prim.build(is_private=True)
+                prim = PrimFunc(self.names, function, in_place=name in in_place, is_alone=is_alone)
+                self.prim_funcs[name] = prim
+                prim.build(f"{name}_" if is_alone and name == _MAIN else name, is_private=True)
             for name in graphs:
                 self.graph_function(name)
-            if not graphs and len(prims) == 1:
+            if is_alone:
                 self._add_main(prim)
 
     def _of_kind(self, kind: str) -> list[str]:
@@ -133,7 +138,7 @@ class ModuleReader:
     def _take(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.ClassDef):
             self._take_class(statement)
-        elif isinstance(statement, ast.FunctionDef):
+        elif isinstance(statement, ast.FunctionDef) and statement.decorator_list:
             self._take_function(statement)
         elif not self.names.take(statement):
             word = type(statement).__name__.lower()
@@ -189,6 +194,16 @@ class ModuleReader:
                     found.add(callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", ""))
         return found
 
+    def cleared(self, name: str) -> PrimFunc:
+        """A PrimFunc whose results are 0 where it leaves them as they were: nobody has told what was there."""
+        symbol = f"{name}_cleared"
+        if symbol not in self.prim_funcs:
+            prim = PrimFunc(self.names, self.functions[name], is_cleared=True)
+            with ir.InsertionPoint.at_block_begin(self.owner.body):
+                prim.build(fresh_name(symbol, self.functions), is_private=True)
+            self.prim_funcs[symbol] = prim
+        return self.prim_funcs[symbol]
+
     # ---- graphs ----
 
     def graph_function(self, name: str) -> tuple[Operation, Any]:
@@ -208,8 +223,8 @@ class ModuleReader:
     def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function of the module."""
         if self._kinds.get(name) != RELAX:
-            hint = f"R.call_tir(cls.{name}, (...), out_sinfo=...)"
-            raise self.source.problem(node, f"'{name}' is a PrimFunc: a graph calls it by {hint}")
+            graph_memory.write(graph, node, self.prim_funcs[name], arguments)
+            return ()
         callee, returned = self.graph_function(name)
         type_ = function_type_of(callee)
         values = [graph.ssa(node, leaf) for argument in arguments for leaf in leaves(argument)]
@@ -227,20 +242,23 @@ class ModuleReader:
     # ---- a tensor program alone ----
 
     def _add_main(self, prim: PrimFunc) -> None:
-        """A graph that calls the only PrimFunc, so that the module can be compiled and called."""
-        if not prim.outputs or any(None in each.dims for each in prim.outputs):
+        """A graph that calls the only PrimFunc, so that the module can be compiled and called: as TVM calls that, but
+        what is made anew is not passed.
+        """
+        if not prim.written or any(None in each.dims for each in prim.written):
             return
-        infos = [self._info(each) for each in prim.inputs]
         with self.source.location(prim.program.node):
-            types = [encode(info, self.context) for info in infos]
-            results = [encode(self._info(each), self.context) for each in prim.outputs]
-            name = _MAIN if _MAIN not in self.functions else f"{_MAIN}_"
-            attributes = function_attributes(name, types, results, [each.name for each in prim.inputs])
+            types = [encode(self._info(each), self.context) for each in prim.passed]
+            results = {each: encode(self._info(each), self.context) for each in prim.effects}
+            names = [each.name for each in prim.passed]
+            attributes = function_attributes(_MAIN, types, list(results.values()), names)
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
             block = function.regions[0].blocks.append(*types)
             with ir.InsertionPoint(block):
-                made = dialect.ops["call_tir"](prim.program.name, list(block.arguments), out_ty=results)
-                ir.Operation.create("func.return", operands=list(made) if isinstance(made, tuple) else [made])
+                name, arguments, named = prim.call(dict(zip(prim.passed, block.arguments, strict=True)), results)
+                made = dialect.ops[name](*arguments, **named)
+                values = dict(zip(prim.written, made if isinstance(made, tuple) else (made,), strict=True))
+                ir.Operation.create("func.return", operands=[values[each] for each in results])
 
     @staticmethod
     def _info(parameter: Buffer | Scalar) -> Info:

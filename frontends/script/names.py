@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
+from .metadata import read_metadata
 from .source import Source
 
 IR, RELAX, TIR = "ir", "relax", "tir"
@@ -47,6 +48,10 @@ class Names:
         self.vocabularies: dict[str, str] = dict(_USUAL)
         #: Name -> a Python value: a number, text, a tuple, an array.
         self.constants: dict[str, Any] = {}
+        #: What a TypeVar is called: sizes that all functions know.
+        self.symbols: dict[str, str] = {}
+        #: Python functions of constants, read as such.
+        self.helpers: dict[str, ast.FunctionDef] = {}
         self._around = around or {}
         #: Words that are imported by themselves.
         self._words: dict[str, tuple[str, str]] = {}
@@ -92,6 +97,9 @@ class Names:
             return True
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return True  # a docstring
+        if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
+            self.helpers[statement.name] = statement
+            return True
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             return self._take_constant(statement.targets[0], statement.value)
         return False
@@ -99,6 +107,13 @@ class Names:
     def _take_constant(self, target: ast.expr, value: ast.expr) -> bool:
         if not isinstance(target, ast.Name):
             return False
+        called = _called(value)
+        if called is not None and called[0] == "TypeVar":
+            self.symbols[target.id] = called[1]
+            return True
+        if called is not None and called[0] == "load_json":
+            self.constants[target.id] = self.worked_out(value, lambda text, _: read_metadata(text), called[1], None)
+            return True
         try:
             self.constants[target.id] = self.constant(value)
         except NotConstant:
@@ -146,7 +161,32 @@ class Names:
             if not isinstance(held, (tuple, list, dict)):
                 raise NotConstant
             return self.worked_out(node, operator.getitem, held, place)
+        if isinstance(node, ast.Call) and self.is_helped(node):
+            return self._helped(node, self.helpers[ast.unparse(node.func)])
         return self._of_numpy(node)
+
+    def is_helped(self, node: ast.Call) -> bool:
+        """Whether a call is of a Python function around."""
+        return isinstance(node.func, ast.Name) and node.func.id in self.helpers
+
+    def _helped(self, node: ast.Call, helper: ast.FunctionDef) -> Any:
+        """What a Python function makes of constants: names for constants, and what it returns at its end."""
+        inside = object.__new__(Names)
+        inside.__dict__.update(self.__dict__)
+        inside.helpers = {name: each for name, each in self.helpers.items() if each is not helper}  # none calls itself
+        names = [each.arg for each in helper.args.args]
+        given = dict(zip(names, map(self.constant, node.args), strict=False))
+        given.update((each.arg, self.constant(each.value)) for each in node.keywords if each.arg is not None)
+        if len(node.args) > len(names) or set(given) != set(names):
+            raise self.source.problem(node, f"'{helper.name}' takes {', '.join(names) or 'nothing'}")
+        inside.constants, inside._own = {**self.constants, **given}, set()
+        for statement in helper.body:
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                return inside.constant(statement.value)
+            if not inside.take(statement):
+                break
+        message = f"'{helper.name}' is no function of constants: names for constants, and `return`"
+        raise self.source.problem(statement, message)
 
     def found(self, node: ast.AST) -> Any:
         """The value of a constant expression; None where it is none."""
@@ -213,6 +253,15 @@ class Names:
             if make is not None and self.word(node.func) is None:
                 return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
+
+
+def _called(value: ast.expr) -> tuple[str, str] | None:
+    """The last word of a function that is given a text: `TypeVar("n")`, `tvm.ir.load_json("...")`."""
+    if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Constant):
+        return None
+    text = value.args[0].value
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return (name, text) if isinstance(text, str) else None
 
 
 def _word_of_tvm(path: str) -> tuple[str, str] | None:

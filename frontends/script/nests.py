@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
+from .points import Unknown, worked_out
 from .program import (
     REDUCE,
     SPATIAL,
@@ -52,18 +53,26 @@ class Nest(NamedTuple):
     body: tuple[Statement, ...]
     #: Its block's.
     name: str = ""
+    #: Those of the text, and what the block's variables are in them.
+    loops: tuple[Loop, ...] = ()
+    axes: tuple[Axis, ...] = ()
 
     def accumulates(self, statement: Statement) -> bool:
         """Whether what it stores is made of what was there, maybe through names for numbers."""
-        if not isinstance(statement, Store):
-            return True
+        return not isinstance(statement, Store) or self._is_made_of(statement.value, statement.buffer)
+
+    def reads(self, buffer: Buffer) -> bool:
+        """Whether the body is made of what the buffer held."""
+        return any(self._is_made_of(each.value, buffer) for each in self.body if isinstance(each, (Store, Let)))
+
+    def _is_made_of(self, value: ast.expr, buffer: Buffer) -> bool:
         lets = {each.name: each.value for each in self.body if isinstance(each, Let)}
-        waiting, seen = [statement.value], set()
+        waiting, seen = [value], set()
         while waiting:
             for node in parts_within(waiting.pop()):
                 name = node.id if isinstance(node, ast.Name) else ""
                 if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-                    if node.value.id == statement.buffer.name:
+                    if node.value.id == buffer.name:
                         return True
                 elif name in lets and name not in seen:
                     seen.add(name)
@@ -125,7 +134,7 @@ class NestReader:
             raise Unstructured("a variable that is neither spatial nor a reduction")
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
         self._check_bindings(loops, block, domains)
-        return self._checked(Nest(node, domains, block.init, block.body, block.name))
+        return self._checked(Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes))
 
     def _domain(self, axis: Axis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:
@@ -167,16 +176,22 @@ class NestReader:
         at = {loop.name: points[position] for position, loop in enumerate(loops)}
         holds = numpy.ones(points.shape[1], bool)
         for condition in block.where:
-            holds = holds & (_worked_out(self, condition, at) != 0)
+            holds = holds & (self._at_points(condition, at) != 0)
         place = numpy.zeros(points.shape[1], numpy.int64)
         for axis, size in zip(block.axes, sizes, strict=True):
-            value = _worked_out(self, axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
+            value = self._at_points(axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
             if (holds & ((value < 0) | (value >= size))).any():
                 raise Unstructured("a variable leaves its domain")
             place = place * size + value
         visited = numpy.sort(place[holds])
         if len(visited) != prod(sizes) or (len(visited) and (numpy.diff(visited) != 1).any()):
             raise Unstructured("bindings do not visit each point once")
+
+    def _at_points(self, node: ast.expr, at: Mapping[str, Any]) -> Any:
+        try:
+            return worked_out(self.names, node, at)
+        except Unknown:
+            raise Unstructured("a binding that is no arithmetic of loops' variables") from None
 
     def _is_one_to_one(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> bool:
         """Whether each variable is one loop's, and goes as far."""
@@ -201,7 +216,7 @@ class NestReader:
         parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
         places: dict[Buffer, list[str]] = {}
         for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
-            at = [self._variable(index) for index in store.indices]
+            at = self._variables(store)
             if sorted(name for name, _ in at) != sorted(parallel):
                 raise Unstructured("an element is written more than once")
             place = place_of(store.indices)
@@ -214,6 +229,17 @@ class NestReader:
         if any(domain.is_reduction for domain in nest.domains) and not all(map(nest.accumulates, nest.body)):
             raise Unstructured("a later iteration overwrites an earlier one")
         return nest
+
+    def _variables(self, store: Store) -> list[tuple[str, int]]:
+        """Those of its indices; a dimension of one element has none, unless no other has."""
+        at = [
+            self._variable(index)
+            for index, dim in zip(store.indices, store.buffer.dims, strict=True)
+            if dim != 1 or self._constant(index) != 0
+        ]
+        if store.indices and not at:
+            raise Unstructured("one element alone")
+        return at
 
     def _variable(self, index: ast.expr) -> tuple[str, int]:
         """`i` or `i + 4`: a variable and what is added."""
@@ -234,31 +260,3 @@ class NestReader:
                     raise Unstructured("what is written is read at other places")
             elif type(node) is ast.Call and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")
-
-
-def _worked_out(reader: NestReader, node: ast.expr, at: Mapping[str, Any]) -> Any:
-    """An expression of loops' variables at many points at once. Raises Unstructured."""
-    import numpy
-
-    if isinstance(node, ast.Name) and node.id in at:
-        return at[node.id]
-    if isinstance(node, ast.BinOp):
-        left, right = _worked_out(reader, node.left, at), _worked_out(reader, node.right, at)
-        if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and (numpy.asarray(right) == 0).any():
-            raise Unstructured("a division by 0")
-        simple = {ast.Add: numpy.add, ast.Sub: numpy.subtract, ast.Mult: numpy.multiply,
-                  ast.FloorDiv: numpy.floor_divide, ast.Mod: numpy.mod}.get(type(node.op))  # fmt: skip
-        if simple is not None:
-            return simple(left, right)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, right = _worked_out(reader, node.left, at), _worked_out(reader, node.comparators[0], at)
-        compare = {ast.Lt: numpy.less, ast.LtE: numpy.less_equal, ast.Gt: numpy.greater,
-                   ast.GtE: numpy.greater_equal, ast.Eq: numpy.equal}.get(type(node.ops[0]))  # fmt: skip
-        if compare is not None:
-            return compare(left, right)
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        return numpy.logical_and.reduce([_worked_out(reader, each, at) for each in node.values])
-    value = reader._constant(node)
-    if not isinstance(value, int):
-        raise Unstructured("a binding that is no arithmetic of loops' variables")
-    return value

@@ -39,6 +39,9 @@ _LOOPS = (*_LOOP_KINDS, "grid", "thread_binding")
 _BLOCKS = ("block", "sblock")
 #: Hints about blocks that change nothing of what they mean.
 _HINTS = ("block_attr", "sblock_attr", "reads", "writes")
+#: What makes a buffer, and the scope that it says.
+_ALLOCATIONS = {"alloc_buffer": "global", "sblock_alloc_buffer": "global", "decl_buffer": "global", "Buffer": "global",
+                "alloc_local": "local", "alloc_shared": "shared"}  # fmt: skip
 #: Whether it is `break`: how print-outs have it.
 _LEAVING = {"break_loop": True, "continue_loop": False}
 #: So deep nobody nests loops, and Python's own limits are further away.
@@ -142,8 +145,11 @@ class ProgramReader(BufferReader):
             if word[1] == "match_buffer":
                 self._match_buffer(target, value)
                 return ()
-            if word[1] in ("alloc_buffer", "sblock_alloc_buffer", "decl_buffer", "Buffer"):
-                return (Allocate(node, self._buffer(value, target.id)),)
+            if word[1] in _ALLOCATIONS:
+                return (Allocate(node, self._buffer(value, target.id, scope=_ALLOCATIONS[word[1]])),)
+            if word[1] == "bind":
+                given = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
+                return self._define(node, target, given["value"], dtype)
             if word[1] == "env_thread":
                 self._threads[target.id] = self._text(arguments_of(self.names, value, ("thread",), 1)["thread"])
                 return ()
@@ -190,6 +196,8 @@ class ProgramReader(BufferReader):
         if word[1] in _LEAVING:
             arguments_of(self.names, call, ())
             return (self._leave(node, _LEAVING[word[1]]),)
+        if word[1] == "attr":  # a pragma: how loops run is the compiler's choice
+            return ()
         if word[1] in (*_HINTS, "where"):
             raise self.source.problem(call, f"T.{word[1]} stands in a `with T.block(...):`")
         return (Evaluate(node, call),)
@@ -321,6 +329,8 @@ class ProgramReader(BufferReader):
             return (self._block(node, call),)
         if word[1] == "launch_thread":
             return (self._in_thread(node, self._thread_of(call, item.optional_vars), node.body),)
+        if word[1] == "attr":
+            return (Block(node, "", (), (), (), self._inner(node.body)),)
         if word[1] == "init":
             raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
         raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...bindings.ir import Value
@@ -78,11 +78,13 @@ class Scalars:
     #: Who emits the program sets it.
     memory: Memory
 
-    def __init__(self, annotations: Annotations, known: Mapping[str, Any]):
+    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST]):
         self.annotations, self.names = annotations, annotations.names
         self.source: Source = annotations.names.source
         #: Name -> Number, Python number or Buffer; a function makes what it stands for where it is used.
         self.env: dict[str, Any] = dict(known)
+        #: The elements that are known to be in their buffers.
+        self.inside = inside
         self._depth = 0
 
     # ---- what callers want ----
@@ -251,11 +253,13 @@ class Scalars:
         if not isinstance(x, Number) and not isinstance(y, Number):
             return self._known(node, word, x, y)
         x, y = self._matched(node, x, y)
+        if word == "Div" and not x.is_float:
+            if not isinstance(node, ast.Call):  # T.Div(x, y) is C's
+                raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
+            word = "truncdiv"
         make = ARITHMETIC.get(word)
         if make is None:
             raise self.source.problem(node, "a tensor program has no such operation")
-        if word == "Div" and not x.is_float:
-            raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
         if word in OF_INTEGERS and x.is_float:
             raise self.source.problem(node, f"this is of integers, not {shown(x.dtype)}")
         return make(x, y)

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
-from ...dialects.core.symbols import equal
-from ...emit import linalg, tensors
+from ...dialects.core.infos import bit_width
+from ...dialects.core.symbols import Dim, equal
+from ...emit import linalg, numbers, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
 from .affine import Index, Variables
+from .bounds import outside
 from .names import TIR
 from .nests import Domain, Nest
 from .program import Allocate, Buffer, Let, Statement, Store, element_of, parts_of, parts_within
@@ -36,10 +38,27 @@ class Read(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a nest writes: one of its variables in each dimension, and what is added to it."""
+    """Where a nest writes: one of its variables in each dimension, and what is added to it; None is a dimension of one
+    element.
+    """
 
-    dims: list[int]
+    dims: list[int | None]
     offsets: list[int]
+
+    @property
+    def variables(self) -> list[int]:
+        return [dim for dim in self.dims if dim is not None]
+
+    @property
+    def joined(self) -> list[int]:
+        """How many dimensions each variable stands for: those of one element go with the one behind them."""
+        counts = [0]
+        for dim in self.dims:
+            counts[-1] += 1
+            if dim is not None:
+                counts.append(0)
+        rest = counts.pop()
+        return [*counts[:-1], counts[-1] + rest]
 
 
 class _Part(NamedTuple):
@@ -50,14 +69,19 @@ class _Part(NamedTuple):
     sizes: Sequence[Size]
 
     def of(self, tensor: Value) -> Value:
-        return tensor if self.is_whole else tensors.slice_of(tensor, self.place.offsets, self._covered)
+        part = tensor if self.is_whole else tensors.slice_of(tensor, self.place.offsets, self._covered)
+        return part if None not in self.place.dims else tensors.merge_all(part, self.place.joined)
 
     def put_back(self, result: Value, tensor: Value) -> Value:
+        if None in self.place.dims:
+            covered = iter(linalg.sizes(tensor) if self.is_whole else self._covered)
+            parts = [[next(covered) for _ in range(count)] for count in self.place.joined]
+            result = tensors.split_all(result, parts)
         return result if self.is_whole else tensors.put_slice(result, tensor, self.place.offsets, sizes=self._covered)
 
     @property
     def _covered(self) -> list[Size]:
-        return [self.sizes[dim] for dim in self.place.dims]
+        return [1 if dim is None else self.sizes[dim] for dim in self.place.dims]
 
 
 class TensorProgram:
@@ -108,10 +132,10 @@ class TensorProgram:
         places = [at[buffer] for buffer in outputs]
         are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
         parts = [_Part(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
-        maps = [linalg.select_dims(len(domains), place.dims) for place in places]
+        maps = [linalg.select_dims(len(domains), place.variables) for place in places]
         targets = [part.of(self.state[buffer]) for buffer, part in zip(outputs, parts, strict=True)]
         inputs = [self._covering(read, domains, sizes) for read in reads]
-        seen = {dim for read in reads for dim in read.dims}.union(*[place.dims for place in places])
+        seen = {dim for read in reads for dim in read.dims}.union(*[place.variables for place in places])
         unseen = [position for position in range(len(domains)) if position not in seen]
         if unseen:  # no operand tells their sizes: one that nobody reads does
             shape = linalg.empty([sizes[dim] for dim in unseen], element("f32"))
@@ -173,19 +197,18 @@ class TensorProgram:
 
     def _is_inside(self, read: Read) -> bool:
         """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
-        for (_, variable, low, high), dim in zip(read.indices, read.buffer.dims, strict=True):
-            is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
-            if not is_in_range and (variable is None or equal(self._variables.sizes[variable], dim) is not True):
-                return False
-        return True
+        return all(map(self._stays, read.indices, read.buffer.dims))
+
+    def _stays(self, index: Index, dim: Dim) -> bool:
+        _, variable, low, high = index
+        is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
+        return is_in_range or (variable is not None and equal(self._variables.sizes[variable], dim) is True)
 
     def _check_range(self, node: ast.AST, buffer: Buffer, indices: Sequence[Index]) -> None:
         """Refuses indices that are known to leave the buffer."""
         for axis, ((_, _, low, high), dim) in enumerate(zip(indices, buffer.dims, strict=True)):
             if (low is not None and low < 0) or (isinstance(dim, int) and high is not None and high >= dim):
-                reach = f"goes from {low} to {high}" if low != high else f"is {low}"
-                message = f"'{buffer.name}' has {dim} elements along dimension {axis}, but the index {reach}"
-                raise self.scalars.source.problem(node, message)
+                raise self.scalars.source.problem(node, outside(buffer, axis, low, high))
 
     def _is_whole(self, buffer: Buffer, domains: Sequence[Domain], dims: Sequence[int | None]) -> bool:
         """Whether a buffer goes as far as the nest's variables that index it; None is another index."""
@@ -245,8 +268,15 @@ class TensorProgram:
             return known
         if buffer not in self.state:
             raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
-        places = [as_index(scalars.index(index)) for index in indices]
-        return typed(linalg.extract(self.state[buffer], places), buffer.dtype)
+        values = [scalars.index(index) for index in indices]
+        if node not in scalars.inside:
+            # Nothing in a nest can end it: what is not there is the nearest element.
+            sizes = linalg.sizes(self.state[buffer])
+            for axis, (index, dim) in enumerate(zip(indices, buffer.dims, strict=True)):
+                affine = self._variables.indices([index])
+                if affine is None or not self._stays(affine[0], dim):
+                    values[axis] = _nearest(scalars.value(index), sizes[axis])
+        return typed(linalg.extract(self.state[buffer], [as_index(each) for each in values]), buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
         for each in parts_within(node):
@@ -263,10 +293,21 @@ class TensorProgram:
         raise scalars.source.problem(node, f"'{buffer.name}' is a tensor here, which has no address")
 
 
+def _nearest(index: Any, size: Size) -> Size:
+    """The index, or the first or the last one of so many; in its own type where that is known to hold them."""
+    if isinstance(index, Number) and isinstance(size, int) and bit_width(index.dtype) >= 32 and not index.is_unsigned:
+        return numbers.maximum(numbers.minimum(index, size - 1), 0)
+    return numbers.maximum(numbers.minimum(as_index(index), as_index(size) - 1), 0)
+
+
 def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
     place = _Place([], [])
     for index in store.indices:
         variable, offset = index, 0
+        if scalars.names.found(index) == 0:
+            place.dims.append(None)
+            place.offsets.append(0)
+            continue
         if isinstance(index, ast.BinOp):
             is_left = isinstance(index.left, ast.Name) and index.left.id in dims
             variable, other = (index.left, index.right) if is_left else (index.right, index.left)

@@ -110,6 +110,40 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
         raise RelaxError(f"pass '{name}': {error}") from None
 
 
+def take_text(pass_class: type) -> None:
+    """Makes the options of a pass that Python code gives take what a pipeline's text does: `function="main"`, lists."""
+    made = pass_class.__init__  # type: ignore[misc]  # the one that dataclasses write
+
+    @functools.wraps(made)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        hints, taken = _type_hints(pass_class), {field.name for field in option_fields(pass_class).values()}
+        names = [field.name for field in dataclasses.fields(pass_class) if field.init]
+
+        def read(name: str, value: Any) -> Any:
+            try:
+                return _as_option(value, hints[name]) if name in taken else value
+            except ValueError as error:
+                key = option_name(name)
+                raise RelaxError(f"pass '{getattr(pass_class, 'name', '')}': option '{key}' {error}") from None
+
+        by_place = [read(*pair) for pair in zip(names, args, strict=False)]
+        made(self, *by_place, *args[len(by_place) :], **{name: read(name, each) for name, each in kwargs.items()})
+
+    pass_class.__init__ = __init__  # type: ignore[misc]
+
+
+def _as_option(value: Any, hint: Any) -> Any:
+    """A value for a field: lists are tuples, and text is what it says where the field is no text."""
+    kind = hint
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        kinds = [each for each in typing.get_args(hint) if each is not type(None)]
+        kind = kinds[0] if len(kinds) == 1 else str
+    is_tuple = typing.get_origin(kind) is tuple
+    if is_tuple and isinstance(value, list):
+        return tuple(value)
+    return parse_value(value, hint) if isinstance(value, str) and (is_tuple or kind in (bool, int, float)) else value
+
+
 @functools.cache
 def _type_hints(pass_class: type) -> dict[str, Any]:
     return typing.get_type_hints(pass_class)

@@ -12,6 +12,7 @@ from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
 from .base import Pass
+from .options import take_text
 
 #: Folders of this project that hold one pass a file, named after the pass, and the packages that they are.
 _FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
@@ -42,6 +43,7 @@ def register_pass(cls: PassClass) -> PassClass:
         raise RelaxError(f"there is a pass '{name}' already: {own_module}")
     if not (cls.__doc__ or "").strip():
         raise RelaxError(f"pass '{name}' has no doc string: its first line is what --help prints")
+    take_text(cls)
     _PASSES.register(name, cls)
     return cls
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, functions_at, operations_of, symbol_name
 from ...bindings.rewriting import blaming_at, located_error
-from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
+from ...dialects.tir.prim_func import LOOPS, prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError, told
 from ...support.suggest import suggest
@@ -38,6 +38,9 @@ from .size import MOST_OPERATIONS, code_size
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
 from .writing import Writer, write_tree
+
+#: What TVM calls a primitive since blocks are s-blocks.
+_ALSO = {"get_sblock": "get_block"}
 
 
 class Trace(str):
@@ -60,6 +63,8 @@ class Schedule:
         self._steps: list[Step] = []
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
+        #: How many steps make the loops of a PrimFunc's text: they alone are no schedule.
+        self._of_text: dict[str, int] = {}
         self._most_operations = MOST_OPERATIONS
         if not self._functions:
             raise RelaxError("there is no PrimFunc to schedule: legalize the graph first (relax-legalize-ops)")
@@ -67,6 +72,8 @@ class Schedule:
             lines = schedule_lines(function)
             if lines is not None:
                 self._go_on(lines, name)
+            elif (lines := schedule_lines(function, LOOPS)) is not None:
+                self._begin_with(lines, name)
         if trace is not None:
             self.replay(trace)
 
@@ -82,8 +89,10 @@ class Schedule:
         """Has the PrimFuncs say how they run."""
         for name, function in self._functions.items():
             steps = [step for step in self._steps if _function_of(step) == name]
-            if steps:
-                set_schedule_lines(function, lines_of(steps))
+            if any(not step.primitive.startswith("get_") for step in steps[self._of_text.get(name, 0) :]):
+                alive = _alive(steps, self._reads[name].read.tree)
+                if alive:
+                    set_schedule_lines(function, lines_of(alive))
 
     @property
     def trace(self) -> Trace:
@@ -123,6 +132,15 @@ class Schedule:
             raise located_error(error.message, self._functions[function].location, error.notes) from None
         finally:
             self._most_operations = MOST_OPERATIONS
+
+    def _begin_with(self, lines: Sequence[str], function: str) -> None:
+        """With the loops that a PrimFunc's text had; a pass that has changed it since may have left it without them."""
+        before = len(self._steps)
+        try:
+            self._replay(lines, function)
+        except RelaxError:
+            return
+        self._of_text[function] = len(self._steps) - before
 
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
@@ -169,6 +187,7 @@ class Schedule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        name = _ALSO.get(name, name)
         if name not in primitive_names():
             hint = suggest(name, primitive_names())
             raise AttributeError(f"a schedule has no '{name}'{hint} (it has {', '.join(primitive_names())})")
@@ -298,6 +317,7 @@ class Schedule:
 
     def _function_with(self, block: str, function: str | None) -> str:
         if function is not None:
+            function = self._symbol_of(function)
             if function not in self._functions:
                 known = ", ".join(f"@{name}" for name in self._functions)
                 hint = suggest(function, self._functions)
@@ -314,6 +334,13 @@ class Schedule:
             raise RelaxError(f"get_block('{block}'): no PrimFunc has such a block{hint} (there are {listed})")
         names = " and ".join(f"@{name}" for name in found)
         raise RelaxError(f"get_block('{block}'): {names} have such a block; say which one: func_name=\"{found[0]}\"")
+
+    def _symbol_of(self, function: str) -> str:
+        """Of a graph's function that calls the only PrimFunc that PrimFunc's: one alone that is called main has one."""
+        if function in self._functions or len(self._functions) != 1:
+            return function
+        graphs = [symbol_name(each) for each in functions_at(self._module.operation.operation)]
+        return next(iter(self._functions)) if function in graphs else function
 
     def _block_names(self, function: str) -> list[str]:
         try:
@@ -349,6 +376,28 @@ def _called(schedule: Schedule, primitive: Primitive, *arguments: Any, **options
 
 def _names(tree: Tree) -> set[str]:
     return {*(loop.name for loop in tree.loops()), *(block.name for block in tree.blocks())}
+
+
+def _alive(steps: Sequence[Step], tree: Tree) -> list[Step]:
+    """Without those on blocks that nobody reads: they are gone before the schedule is applied."""
+    read: set[str] = set()
+    for block in reversed(tree.blocks()):
+        if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):
+            read.update(access.buffer.name for access in block.reads)
+            read.update(access.buffer.name for access in block.writes)
+    dead: set[BlockRV | LoopRV] = {
+        BlockRV(tree.name, block.name)
+        for block in tree.blocks()
+        if not any(access.buffer.is_given or access.buffer.name in read for access in block.writes)
+    }
+    found = []
+    for step in steps:
+        handles = [each for value in (*step.arguments, *step.results) for each in _handles_in(value)]
+        if dead.isdisjoint(handles):
+            found.append(step)
+        else:
+            dead.update(step.results)
+    return found
 
 
 def _handles_in(value: Any) -> list[BlockRV | LoopRV]:

@@ -5,6 +5,7 @@
                                                   onnxruntime and the reference evaluator
     differential.py --kind onnx --seconds 60      one kind only
     differential.py --kind relax --target c       on another target
+    differential.py --kind script --seconds 60    PrimFuncs in TVMScript against numpy, statement by statement
     differential.py --kind relax --schedules      the kernels' loops by random steps of rx.Schedule
     differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
 
@@ -34,7 +35,7 @@ from graphs import Graph, smaller  # noqa: E402
 from on_target import TARGETS  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
-_KINDS = ("relax", "onnx")
+_KINDS = ("relax", "onnx", "script")
 _PATIENCE_S = 300.0  # a case takes a tenth of a second; machines have other things to do
 _ATTEMPTS = 200
 _SHOWN_FAILURES = 10
@@ -169,7 +170,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if options.schedules:
         random_schedules.register()
-    kinds = _KINDS if options.kind is None else (options.kind,)
+    if options.target != "llvm" and options.kind == "script":
+        parser.error("scripts write their caller's buffers, which is tried on llvm only")
+    kinds = [kind for kind in _KINDS if options.kind in (None, kind)]
+    if options.target != "llvm" and options.kind is None:
+        kinds.remove("script")
     seed = Random().randrange(10**6) if options.seed is None else options.seed
     for kind in kinds:
         one_graph.KINDS[kind].preload()

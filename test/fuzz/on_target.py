@@ -41,14 +41,22 @@ class OnTarget(NamedTuple):
 
 
 def _on_llvm(module: rx.Module, graph: Graph, level: int) -> Call:
-    main = rx.compile(module, opt_level=level, cache=False, jobs=1)["main"]
+    executable = rx.compile(module, opt_level=level, cache=False, jobs=1)
+    main, given = executable["main"], _taken(executable, graph)
 
     def call(arrays: Sequence[Any]) -> list[Any]:
+        tensors = [rx.runtime.tensor(each) for name, each in zip(graph.inputs, arrays, strict=True) if name in given]
         with guard_pages.guarded_results():
-            results = main(*map(rx.runtime.tensor, arrays))
+            results = main(*tensors)
         return [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
 
     return call
+
+
+def _taken(executable: rx.Executable, graph: Graph) -> set[str]:
+    """The inputs that a call passes: buffers of a script that are only written are not among them."""
+    names = [each["name"] for each in executable.signature("main")["inputs"]]
+    return set(graph.inputs) if len(names) == len(graph.inputs) else set(names)
 
 
 # ---- c ----

@@ -16,6 +16,7 @@ import onnx_graphs
 import onnx_nodes
 import relax_graphs
 import relax_oracle
+import script_graphs
 from graphs import Arrays, ErrorSizes, Graph, Noise, Oracle, Undefined, evaluate
 from on_target import TARGETS, Call, OnTarget
 
@@ -40,6 +41,8 @@ class Kind(NamedTuple):
     steps: agreement.Steps
     script: Callable[[Graph, str, OnTarget], str]
     preload: Callable[[], None]
+    #: The inputs that a call writes to.
+    written: Callable[[Graph], set[str]] = lambda graph: set()
 
     def step_of(self, dtype: Any) -> float:
         """The relative error of an operator; 0 for what is computed exactly."""
@@ -78,12 +81,12 @@ def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
             return Outcome("undefined", told) if told else Outcome("failed", f"refused: {error}"[:400])
         except Exception as error:  # bugs of the compiler, and what a compiler of its C says of it
             return Outcome("failed", f"{type(error).__name__} while compiling: {error}"[:400])
-        problem = _call(call, graph, expected, shaken, chosen.steps)
+        problem = _call(call, graph, expected, shaken, chosen)
         if problem and len(shaken[0]) < agreement.MANY_SHAKES:
             isolated.enter(_ORACLE)
             shaken = [_shaken(chosen, graph, run, agreement.MANY_SHAKES) for run in graph.runs]
             isolated.enter(_OURS)
-            problem = _call(call, graph, expected, shaken, chosen.steps)
+            problem = _call(call, graph, expected, shaken, chosen)
         if problem:
             return Outcome("failed", f"{problem} (opt_level={level})")
     return Outcome("agree")
@@ -94,22 +97,23 @@ def _shaken(chosen: Kind, graph: Graph, run: Arrays, count: int) -> list[Arrays]
     return [evaluate(graph, run, chosen.oracle, Noise(seed, chosen.errors, chosen.step_of)) for seed in range(count)]
 
 
-def _call(
-    call: Call, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], steps: agreement.Steps
-) -> str:
+def _call(call: Call, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], chosen: Kind) -> str:
     calls = list(range(len(graph.runs)))
     for number, index in enumerate([*calls, 0]):
         arrays = _placed(graph.runs[index], at_end=number % 2 == 0)
-        kept = {name: array.tobytes() for name, array in arrays.items()}
+        written = chosen.written(graph)
+        kept = {name: array.tobytes() for name, array in arrays.items() if name not in written}
         try:
             found = call([arrays[name] for name in graph.inputs])
         except Exception as error:  # whatever a program raises here, the oracle has a result
             return f"{type(error).__name__}: {error}"[:400]
-        if any(array.tobytes() != kept[name] for name, array in arrays.items()):
+        if any(arrays[name].tobytes() != held for name, held in kept.items()):
             return "an input was written to"
         for name, actual in zip(graph.outputs, found, strict=True):
             node = next((node.op for node in graph.nodes if name in node.outputs), "an input")
-            problem = agreement.difference(actual, expected[index][name], [each[name] for each in shaken[index]], steps)
+            problem = agreement.difference(
+                actual, expected[index][name], [each[name] for each in shaken[index]], chosen.steps
+            )
             if problem:
                 return f"result {name} of {node}: {problem}"
     return ""
@@ -156,6 +160,16 @@ def _relax_preload() -> None:
     check("relax", relax_graphs.draw(Random("preload")))
 
 
+def _script_script(graph: Graph, problem: str, on_target: OnTarget) -> str:
+    text = script_graphs.text_of(graph.nodes[0].origin)
+    making = f'module = rx.Module.from_script("""\n{text}""")'
+    return program(graph, making, problem, values_of("script", graph), on_target)
+
+
+def _script_preload() -> None:
+    check("script", script_graphs.draw(Random("preload")))
+
+
 def _onnx_script(graph: Graph, problem: str, on_target: OnTarget) -> str:
     import onnx.printer
 
@@ -188,5 +202,15 @@ KINDS = {
         agreement.ONNX_STEPS,
         _onnx_script,
         _onnx_preload,
+    ),
+    "script": Kind(
+        script_graphs.draw,
+        script_graphs.build,
+        script_graphs.oracle,
+        ErrorSizes(frozenset({"script"}), frozenset(), frozenset()),
+        agreement.STEPS,
+        _script_script,
+        _script_preload,
+        script_graphs.written,
     ),
 }

@@ -220,8 +220,8 @@ class Module:
     # A row at a place that is computed is a vector.
     # CHECK-LABEL: def rows_at_computed_places(
     # CHECK:     for i in range(2):
-    # CHECK-NEXT:         v0 = vector.load(A, arith.index_cast(arith.maxsi(I_1[i], 0), T.index), 0, T.float32x4)
-    # CHECK-NEXT:         vector.store(v0 * 2.0, B, i, 0)
+    # CHECK-NEXT:         v0 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[i], 0), 7), 0), T.index)
+    # CHECK-NEXT:         vector.store(vector.load(A, v0, 0, T.float32x4) * 2.0, B, i, 0)
     # CHECK-NEXT:     return
     @T.prim_func
     def rows_at_computed_places(
@@ -244,8 +244,10 @@ class Module:
 
     # Elements at places that are computed are not: lanes run one after the other.
     # CHECK-LABEL: def elements_at_computed_places(
-    # CHECK:     B[0] = A[arith.index_cast(arith.maxsi(I_1[0], 0), T.index)] * 2.0
-    # CHECK-NEXT:     B[1] = A[arith.index_cast(arith.maxsi(I_1[1], 0), T.index)] * 2.0
+    # CHECK:     v0 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[0], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[0] = A[v0] * 2.0
+    # CHECK-NEXT:     v1 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[1], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[1] = A[v1] * 2.0
     # CHECK-NEXT:     return
     @T.prim_func
     def elements_at_computed_places(
@@ -412,8 +414,10 @@ class Module:
 
     # Where rows are others from lane to lane, lanes run one after the other.
     # CHECK-LABEL: def places_that_move(
-    # CHECK:     B[0] = A[arith.index_cast(arith.maxsi(I_1[0], 0), T.index), 0] * 2.0
-    # CHECK-NEXT:     B[1] = A[arith.index_cast(arith.maxsi(I_1[1], 0), T.index), 1] * 2.0
+    # CHECK:     v0 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[0], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[0] = A[v0, 0] * 2.0
+    # CHECK-NEXT:     v1 = arith.index_cast(arith.maxsi(arith.minsi(arith.maxsi(I_1[1], 0), 7), 0), T.index)
+    # CHECK-NEXT:     B[1] = A[v1, 1] * 2.0
     # CHECK-NEXT:     return
     @T.prim_func
     def places_that_move(A: T.Buffer((8, 2), "float32"), I: T.Buffer((2,), "int64"), B: T.Buffer((2,), "float32")):

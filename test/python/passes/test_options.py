@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.core.options import format_options, make_pass, option_fields, quoted, split_options
+from relax_mlir.passes.core.options import format_options, make_pass, option_fields, quoted, split_options, take_text
 
 from relax_mlir import Pass, RelaxError
 
@@ -135,6 +135,43 @@ def test_required_and_checked_options() -> None:
     with pytest.raises(RelaxError, match="pass 'demanding': option 'size' expects a positive number, got 0"):
         read("size=0", Demanding)
     assert Demanding(2).text() == "demanding{size=2}"
+
+
+@dataclass(frozen=True)
+class Registered(Sample):
+    """Is told its options by Python code, too."""
+
+    name: ClassVar[str] = "test-registered-sample"
+
+
+take_text(Registered)  # as register_pass does
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"names": "main"}, ("names", ("main",))),
+        ({"names": "main, b"}, ("names", ("main", "b"))),
+        ({"names": ["a", "b"]}, ("names", ("a", "b"))),
+        ({"names": ("a", "b")}, ("names", ("a", "b"))),
+        ({"sizes": "1,2"}, ("sizes", (1, 2))),
+        ({"count": "7"}, ("count", 7)),
+        ({"fast": "yes"}, ("fast", True)),
+        ({"limit": "none"}, ("limit", None)),
+        ({"label": "a,b"}, ("label", "a,b")),
+    ],
+)
+def test_python_gives_options_as_text_and_lists(given: dict[str, object], expected: tuple[str, object]) -> None:
+    made = Registered(**given)  # type: ignore[arg-type]  # that is the point
+    assert getattr(made, expected[0]) == expected[1]
+    assert make_pass(Registered, split_options(made.text().partition("{")[2].removesuffix("}"))) == made
+
+
+def test_python_s_mistakes_are_named() -> None:
+    with pytest.raises(RelaxError, match="pass 'test-registered-sample': option 'count' expects an integer, got 'x'"):
+        Registered("x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Registered(cuont=1)  # type: ignore[call-arg]
 
 
 def test_a_pass_without_options_says_so() -> None:

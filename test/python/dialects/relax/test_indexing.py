@@ -291,6 +291,11 @@ def test_symbols_and_unknowns(op, operands, attributes, expected):
     assert infer(f"relax.{op}", *operands, **attributes) == [expected]
 
 
+@pytest.mark.parametrize("index", ["n", "n // 2", sym("n") - 1, 3])
+def test_take_by_a_number_or_a_symbol(index):
+    assert infer("relax.take", tensor("n", 4), index, axis=0) == [tensor(4)]
+
+
 def test_a_symbolic_slice_is_not_negative_for_any_size():
     for size in range(4):
         (info,) = infer("relax.strided_slice", tensor("n"), axes=0, begin=2, end=OPEN)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where and when a tensor program reads and writes a buffer, for sizes that are known: it is gone through without data.
+
+A loop whose variable decides neither a place nor a condition is gone through once: what it does later it did before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .names import TIR, Names
+from .points import Unknown, worked_out
+from .program import (
+    REDUCE,
+    Allocate,
+    Assert,
+    Block,
+    Buffer,
+    Evaluate,
+    For,
+    If,
+    Let,
+    Statement,
+    Store,
+    While,
+    every,
+    indices_of,
+    leaving,
+    parts_of,
+    parts_within,
+)
+
+#: More points would take seconds.
+_MOST_POINTS = 1 << 22
+_CHOICES = ("if_then_else", "Select")
+
+
+class TooMany(Exception):
+    """A program with more points than are gone through."""
+
+
+class Access(NamedTuple):
+    """What a statement reads or writes, at so many points."""
+
+    node: ast.AST
+    is_store: bool
+    points: int
+    #: An index for each dimension, a number or an array; None where only the run tells.
+    places: tuple[Any, ...] | None
+    #: When: columns, the outer ones first.
+    times: tuple[Any, ...]
+    #: Whether it happens at all of the points; else it may.
+    is_sure: bool
+
+
+class _At(NamedTuple):
+    """The points that a statement is run at."""
+
+    values: Mapping[str, Any]
+    points: int
+    times: tuple[Any, ...]
+    is_sure: bool
+
+    def then(self, *times: Any) -> _At:
+        return self._replace(times=(*self.times, *times))
+
+    def unsure(self) -> _At:
+        return self._replace(is_sure=False)
+
+    def knowing(self, name: str, value: Any) -> _At:
+        """With another name; None is a value that only the run tells."""
+        values = {key: held for key, held in self.values.items() if key != name}
+        return self._replace(values=values if value is None else {**values, name: value})
+
+    def only(self, truth: Any) -> _At:
+        """The points at which a condition holds; None is one that only the run tells."""
+        import numpy
+
+        if truth is None:
+            return self.unsure()
+        if numpy.ndim(truth) == 0:
+            if truth:
+                return self
+            truth = numpy.zeros(self.points, bool)
+        return self._picked(numpy.flatnonzero(truth))
+
+    def _picked(self, points: Any) -> _At:
+        def pick(held: Any) -> Any:
+            return held[points] if getattr(held, "ndim", 0) else held
+
+        values = {name: pick(held) for name, held in self.values.items()}
+        return _At(values, len(points), tuple(map(pick, self.times)), self.is_sure)
+
+    def along(self, name: str, start: Any, stop: Any) -> _At:
+        """The points of a loop around which these are. Raises TooMany."""
+        import numpy
+
+        counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.points,))
+        total = int(counts.sum())
+        if total > _MOST_POINTS:
+            raise TooMany
+        points = numpy.repeat(numpy.arange(self.points), counts)
+        step = numpy.arange(total) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
+        inside = self._picked(points).then(1 + step)
+        first = start[points] if getattr(start, "ndim", 0) else start
+        return inside.knowing(name, first + step)
+
+
+class Accesses:
+    """What a program does with a buffer."""
+
+    def __init__(self, names: Names, body: Sequence[Statement], buffer: Buffer, sizes: Mapping[str, int]):
+        self._names, self._body, self._buffer = names, body, buffer
+        self._sizes = sizes
+        self._needed = self._deciding()
+
+    def __iter__(self) -> Iterator[Access]:
+        """In no order. Raises TooMany."""
+        return self._statements(self._body, _At(dict(self._sizes), 1, (), True))
+
+    # ---- which variables decide ----
+
+    def _deciding(self) -> set[str]:
+        """The names that places and conditions are made of."""
+        definitions: dict[str, list[ast.expr]] = {}
+        waiting: list[ast.expr] = []
+        for statement in every(self._body):
+            waiting += self._conditions(statement)
+            if isinstance(statement, Let):
+                definitions.setdefault(statement.name, []).append(statement.value)
+            elif isinstance(statement, Block):
+                for axis in statement.axes:
+                    definitions.setdefault(axis.name, []).append(axis.binding)
+            elif isinstance(statement, For):
+                for loop in statement.loops:
+                    definitions.setdefault(loop.name, []).extend([loop.start or loop.stop, loop.stop])
+            elif isinstance(statement, Store) and statement.buffer is self._buffer:
+                waiting += statement.indices
+            for node in (part for each in expressions_of(statement) for part in parts_within(each)):
+                if self._is_element(node):
+                    waiting += indices_of(node)  # type: ignore[arg-type]  # an element
+                elif (choice := self._choice(node)) is not None:
+                    waiting.append(choice[0])
+        found: set[str] = set()
+        while waiting:
+            for name in (part.id for part in parts_within(waiting.pop()) if isinstance(part, ast.Name)):
+                if name not in found:
+                    found.add(name)
+                    waiting += definitions.get(name, [])
+        return found
+
+    def _conditions(self, statement: Statement) -> Sequence[ast.expr]:
+        """Those that decide whether the buffer is worked on."""
+        if not isinstance(statement, (If, Block)) or not any(map(self._touches, every([statement]))):
+            return ()
+        return statement.where if isinstance(statement, Block) else (statement.condition,)
+
+    def _touches(self, statement: Statement) -> bool:
+        if isinstance(statement, Store) and statement.buffer is self._buffer:
+            return True
+        return any(self._is_element(part) for each in expressions_of(statement) for part in parts_within(each))
+
+    def _is_element(self, node: ast.expr) -> bool:
+        base = node.value if isinstance(node, ast.Subscript) else None
+        return isinstance(base, ast.Name) and base.id == self._buffer.name
+
+    def _choice(self, node: ast.expr) -> Sequence[ast.expr] | None:
+        """Condition, yes and no of an expression of which one side is computed."""
+        if isinstance(node, ast.IfExp):
+            return node.test, node.body, node.orelse
+        if isinstance(node, ast.Call) and len(node.args) == 3:
+            word = self._names.word(node.func)
+            return node.args if word is not None and word[0] == TIR and word[1] in _CHOICES else None
+        return None
+
+    # ---- statements ----
+
+    def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[Access]:
+        for position, statement in enumerate(body):
+            if not at.points:
+                return
+            here = at.then(position)
+            if isinstance(statement, Let):
+                yield from self._reads(statement.value, here)
+                at = at.knowing(statement.name, self._value(statement.value, at))
+            elif isinstance(statement, Store):
+                yield from self._store(statement, here)
+            elif isinstance(statement, If):
+                yield from self._if(statement, here)
+            elif isinstance(statement, While):
+                yield from self._reads(statement.condition, here.then(0))
+                yield from self._statements(statement.body, here.then(1).unsure())
+            elif isinstance(statement, For):
+                yield from self._for(statement, here)
+            elif isinstance(statement, Block):
+                yield from self._block(statement, here)
+            else:
+                for node in expressions_of(statement):
+                    yield from self._reads(node, here)
+
+    def _store(self, statement: Store, at: _At) -> Iterator[Access]:
+        for node in (*statement.indices, statement.value):
+            yield from self._reads(node, at.then(0))
+        if statement.buffer is self._buffer:
+            yield self._access(statement.node, True, statement.indices, at.then(1))
+
+    def _if(self, statement: If, at: _At) -> Iterator[Access]:
+        yield from self._reads(statement.condition, at.then(0))
+        truth = self._value(statement.condition, at)
+        yield from self._statements(statement.then, at.then(1).only(truth))
+        yield from self._statements(statement.otherwise, at.then(1).only(_negated(truth)))
+
+    def _for(self, statement: For, at: _At) -> Iterator[Access]:
+        inside = at.unsure() if leaving(statement.body) else at
+        for loop in statement.loops:
+            bounds = (loop.start or ast.Constant(0), loop.stop)
+            for node in bounds:
+                yield from self._reads(node, inside.then(0))
+            start, stop = (self._value(node, inside) for node in bounds)
+            if start is None or stop is None:
+                inside = inside.then(1).knowing(loop.name, None).unsure()
+            elif loop.name in self._needed:
+                inside = inside.along(loop.name, start, stop)
+            else:
+                inside = inside.then(1).knowing(loop.name, start).only(start < stop)
+        yield from self._statements(statement.body, inside)
+
+    def _block(self, block: Block, at: _At) -> Iterator[Access]:
+        for axis in block.axes:
+            yield from self._reads(axis.binding, at.then(0))
+            at = at.knowing(axis.name, self._value(axis.binding, at))
+        for condition in block.where:
+            yield from self._reads(condition, at.then(0))
+            at = at.only(self._value(condition, at))
+        first = at
+        for axis in (each for each in block.axes if block.init and each.kind == REDUCE):
+            value, start = at.values.get(axis.name), self._value(axis.start or ast.Constant(0), first)
+            known = None if value is None or start is None else first.values[axis.name] == start
+            first = first.only(known)
+        yield from self._statements(block.init, first.then(1))
+        yield from self._statements(block.body, at.then(2))
+
+    # ---- expressions ----
+
+    def _value(self, node: ast.expr, at: _At) -> Any:
+        """None where only the run tells."""
+        try:
+            return worked_out(self._names, node, at.values)
+        except Unknown:
+            return None
+
+    def _access(self, node: ast.AST, is_store: bool, indices: Sequence[ast.expr] | None, at: _At) -> Access:
+        places = None if indices is None else tuple(self._value(each, at) for each in indices)
+        if places is not None and any(each is None for each in places):
+            places = None
+        return Access(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
+
+    def _reads(self, node: ast.expr, at: _At) -> Iterator[Access]:
+        """What an expression reads of the buffer, each at the points at which it is computed."""
+        if not at.points:
+            return
+        choice = self._choice(node)
+        if choice is not None:
+            condition, yes, no = choice
+            yield from self._reads(condition, at)
+            truth = self._value(condition, at)
+            yield from self._reads(yes, at.only(truth))
+            yield from self._reads(no, at.only(_negated(truth)))
+        elif isinstance(node, ast.BoolOp):
+            for each in node.values:
+                yield from self._reads(each, at)
+                truth = self._value(each, at)
+                at = at.only(truth if isinstance(node.op, ast.And) else _negated(truth))
+        else:
+            for part in parts_of(node):
+                yield from self._reads(part, at)
+            if self._is_element(node):
+                assert isinstance(node, ast.Subscript)
+                yield self._access(node, False, indices_of(node), at)
+            elif isinstance(node, ast.Call) and any(map(self._is_whole, node.args)):
+                yield self._access(node, False, None, at)
+
+    def _is_whole(self, node: ast.expr) -> bool:
+        """Whether an argument is the buffer's memory, which a function reads anywhere."""
+        base = node.value if isinstance(node, ast.Attribute) else node
+        return isinstance(base, ast.Name) and base.id == self._buffer.name
+
+
+def _negated(truth: Any) -> Any:
+    import numpy
+
+    return None if truth is None else numpy.equal(truth, 0)
+
+
+def expressions_of(statement: Statement) -> Sequence[ast.expr]:
+    """What a statement computes, without the statements inside of it."""
+    if isinstance(statement, Store):
+        return (*statement.indices, statement.value)
+    if isinstance(statement, Let):
+        return (statement.value,)
+    if isinstance(statement, Evaluate):
+        return (statement.call,)
+    if isinstance(statement, (Assert, If, While)):
+        return (statement.condition,)
+    if isinstance(statement, For):
+        return [node for loop in statement.loops for node in (loop.start, loop.stop) if node is not None]
+    if isinstance(statement, Block):
+        return [*(axis.binding for axis in statement.axes), *statement.where]
+    assert isinstance(statement, (Allocate, Statement))
+    return ()

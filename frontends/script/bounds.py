@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which elements that a program names are known to be there, whatever the data; those that are known not to be are
+refused. What is left the run has to look at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
+from .accesses import Access, Accesses, TooMany, expressions_of
+from .annotations import Annotations
+from .names import TIR
+from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, indices_of, parts_within
+from .scalar_types import ARITHMETIC_WORDS, BINARY
+from .source import ScriptError
+
+#: The lowest and the highest value of an integer, in sizes of the function.
+Range = tuple[Dim, Dim]
+
+
+def elements_inside(program: Program, annotations: Annotations) -> set[ast.AST]:
+    """The subscripts, and the stores by their statements' nodes, that stay in their buffers. Raises ScriptError."""
+    reader = _Ranges(program, annotations)
+    reader.statements(program.body, {})
+    for buffer in dict.fromkeys(reader.open.values()):
+        nodes = [node for node, held in reader.open.items() if held is buffer]
+        if all(isinstance(dim, int) for dim in buffer.dims):
+            reader.inside.update(_gone_through(program, annotations, buffer, nodes))
+    return reader.inside
+
+
+class _Ranges:
+    """Goes through a program with what its variables range over."""
+
+    def __init__(self, program: Program, annotations: Annotations):
+        self._annotations, self._names = annotations, annotations.names
+        self._buffers = {each.name: each for each in program.parameters if isinstance(each, Buffer)}
+        self.inside: set[ast.AST] = set()
+        #: The others.
+        self.open: dict[ast.AST, Buffer] = {}
+
+    def statements(self, body: Sequence[Statement], at: Mapping[str, Range | None]) -> None:
+        at = dict(at)
+        for statement in body:
+            if isinstance(statement, Allocate):
+                self._buffers[statement.buffer.name] = statement.buffer
+            if isinstance(statement, Block):
+                at_block = {**at, **{axis.name: self._range(axis.binding, at) for axis in statement.axes}}
+                for axis in statement.axes:
+                    self._expression(axis.binding, at)
+                for node in statement.where:
+                    self._expression(node, at_block)
+                self.statements(statement.init, at_block)
+                self.statements(statement.body, at_block)
+                continue
+            for node in expressions_of(statement):
+                self._expression(node, at)
+            if isinstance(statement, Store):
+                self._element(statement.node, statement.buffer, statement.indices, at)
+            elif isinstance(statement, Let):
+                at[statement.name] = self._range(statement.value, at)
+            elif isinstance(statement, For):
+                self.statements(statement.body, self._within(statement, at))
+            elif isinstance(statement, If):
+                self.statements(statement.then, at)
+                self.statements(statement.otherwise, at)
+            elif isinstance(statement, While):
+                self.statements(statement.body, at)
+
+    def _within(self, statement: For, at: Mapping[str, Range | None]) -> dict[str, Range | None]:
+        inside = dict(at)
+        for loop in statement.loops:
+            start = (0, 0) if loop.start is None else self._range(loop.start, inside)
+            stop = self._range(loop.stop, inside)
+            inside[loop.name] = None if start is None or stop is None else (start[0], dim_sub(stop[1], 1))
+        return inside
+
+    def _expression(self, node: ast.expr, at: Mapping[str, Range | None]) -> None:
+        for part in parts_within(node):
+            base = part.value if isinstance(part, ast.Subscript) else None
+            buffer = self._buffers.get(base.id) if isinstance(base, ast.Name) else None
+            if buffer is not None:
+                assert isinstance(part, ast.Subscript)
+                self._element(part, buffer, indices_of(part), at)
+
+    def _element(self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr], at: Mapping[str, Any]) -> None:
+        if all(map(self._is_inside, [self._range(each, at) for each in indices], buffer.dims)):
+            self.inside.add(node)
+        else:
+            self.open[node] = buffer
+
+    @staticmethod
+    def _is_inside(held: Range | None, dim: Dim) -> bool:
+        if held is None or dim is None:
+            return False
+        low, high = held
+        return low is not None and high is not None and at_most(0, low) and at_most(high + 1, dim)
+
+    def _range(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
+        """None where unknown."""
+        if isinstance(node, ast.Name) and node.id in at:
+            return at[node.id]
+        if isinstance(node, ast.BinOp):
+            return self._computed(BINARY.get(type(node.op), ""), [node.left, node.right], at)
+        word = self._names.word(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and word is not None and word[0] == TIR and len(node.args) == 2:
+            return self._computed(ARITHMETIC_WORDS.get(word[1], word[1]), node.args, at)
+        value = self._names.found(node)
+        if type(value) is int:
+            return value, value
+        if isinstance(node, ast.Constant):
+            return None
+        try:
+            size = self._annotations.dim(node)
+        except ScriptError:
+            return None
+        return size, size
+
+    def _computed(self, name: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
+        left, right = (self._range(each, at) for each in nodes)
+        if left is None or right is None:
+            return None
+        (low, high), (other_low, other_high) = left, right
+        if name in ("Add", "min", "max"):
+            apply = {"Add": dim_add, "min": dim_min, "max": dim_max}[name]
+            return apply(low, other_low), apply(high, other_high)
+        if name == "Sub":
+            return dim_sub(low, other_high), dim_sub(high, other_low)
+        if name == "Mul" and not isinstance(other_low, int):
+            (low, high), (other_low, other_high) = (other_low, other_high), (low, high)
+        if not isinstance(other_low, int) or other_low != other_high or other_low <= 0:
+            return None
+        if name == "Mul":
+            return dim_mul(low, other_low), dim_mul(high, other_low)
+        if name == "FloorDiv":
+            return dim_floordiv(low, other_low), dim_floordiv(high, other_low)
+        return (0, other_low - 1) if name == "FloorMod" else None
+
+
+def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:
+    """Those of the elements of a buffer that are inside at all points. Raises ScriptError for what is outside."""
+    inside = set(nodes)
+    try:
+        for access in Accesses(annotations.names, program.body, buffer, {}):
+            if access.node in inside and not _is_within(access, buffer, annotations):
+                inside.remove(access.node)
+    except TooMany:
+        return set()
+    return inside
+
+
+def _is_within(access: Access, buffer: Buffer, annotations: Annotations) -> bool:
+    import numpy
+
+    if access.places is None:
+        return False
+    for axis, (index, dim) in enumerate(zip(access.places, buffer.dims, strict=True)):
+        low, high = (int(reduce(index)) for reduce in (numpy.min, numpy.max))
+        assert isinstance(dim, int)
+        if low >= 0 and high < dim:
+            continue
+        if not access.is_sure:
+            return False
+        raise annotations.names.source.problem(access.node, outside(buffer, axis, low, high))
+    return True
+
+
+def outside(buffer: Buffer, axis: int, low: int | None, high: int | None) -> str:
+    """What an index is told that leaves its buffer."""
+    reach = f"goes from {low} to {high}" if low != high else f"is {low}"
+    return f"'{buffer.name}' has {buffer.dims[axis]} elements along dimension {axis}, but the index {reach}"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory in graphs, as TVM's passes make it explicit: tensors that are allocated, written by a PrimFunc, then read.
+
+Here tensors are values: what a PrimFunc writes is what its tensor is from then on, and memory is planned anew.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...dialects.core.infos import TensorInfo
+from .annotations import arguments_of
+from .effects import Effect
+from .functions import PrimFunc
+from .graph_values import SPECIAL, Allocated, GraphValues, relax
+from .names import RELAX
+
+
+class _Nothing(NamedTuple):
+    """What a call gives whose result no value here stands for: storage, the end of a tensor's life."""
+
+
+_TENSOR = ("shape", "dtype", "runtime_device_index", "storage_scope", "ty_args", "sinfo_args")
+_TENSOR_IN_STORAGE = ("storage", "offset", "shape", "dtype", "runtime_device_ind", "ty_args", "sinfo_args")
+
+
+def _allocated(graph: GraphValues, call: ast.Call) -> Allocated:
+    word = graph.names.word(call.func)
+    names = _TENSOR if word == (RELAX, "builtin.alloc_tensor") else _TENSOR_IN_STORAGE
+    given = arguments_of(graph.names, call, names)
+    for name in ("shape", "dtype"):
+        if name not in given:
+            raise graph.source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
+    shape = given["shape"]
+    if isinstance(shape, ast.Call) and graph.names.word(shape.func) == (RELAX, "shape"):
+        shape = arguments_of(graph.names, shape, ("value",), 1)["value"]
+    dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(graph.value(given["dtype"])), given["dtype"]))
+    return Allocated(TensorInfo(graph.annotations.shape(shape), dtype))
+
+
+def _text(graph: GraphValues, call: ast.Call) -> Any:
+    """R.str("global"), R.dtype("float32"): text."""
+    return graph.names.found(arguments_of(graph.names, call, ("value",), 1)["value"])
+
+
+def _itself(graph: GraphValues, call: ast.Call) -> Any:
+    """R.hint_on_device(x, device): where something is the target says."""
+    return graph.value(arguments_of(graph.names, call, ("data", "dst_vdevice", "memory_scope"), 1)["data"])
+
+
+SPECIAL.update(dict.fromkeys(("builtin.alloc_tensor", "memory.alloc_tensor", "vm.alloc_tensor"), _allocated))
+SPECIAL.update(dict.fromkeys(("memory.alloc_storage", "vm.alloc_storage"), lambda graph, call: _Nothing()))
+SPECIAL.update(
+    dict.fromkeys(("memory.kill_storage", "memory.kill_tensor", "vm.kill_object"), lambda graph, call: _Nothing())
+)
+SPECIAL.update({"str": _text, "dtype": _text})
+SPECIAL.update(dict.fromkeys(("hint_on_device", "to_vdevice"), _itself))
+
+
+def write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> None:
+    """`cls.f(x, alloc)`: what the PrimFunc writes is what the tensors that were allocated hold from here on."""
+    parameters = prim.program.parameters
+    if len(arguments) != len(parameters):
+        message = f"'{prim.program.name}' takes {len(parameters)} arguments, not {len(arguments)}"
+        raise graph.source.problem(node, message)
+    held = dict(zip(parameters, arguments, strict=True))
+    for buffer, effect in prim.effects.items():
+        target = held[buffer]
+        if not isinstance(target, Allocated):
+            hint = f"R.call_tir(cls.{prim.program.name}, (...), out_sinfo=...)"
+            message = f"'{prim.program.name}' writes to '{buffer.name}', which no R.builtin.alloc_tensor has made"
+            raise graph.source.problem(node, f"{message}; a graph calls it by {hint}")
+        if effect is Effect.READS and target.value is None:
+            raise graph.source.problem(node, f"'{prim.program.name}' reads '{buffer.name}', which nothing has written")
+    if not prim.effects:
+        return
+    if prim.kept and all(held[each].value is None for each in prim.kept):
+        prim = graph.module.cleared(prim.program.name)
+        held = dict(zip(prim.program.parameters, arguments, strict=True))
+    values = {each: graph.ssa(node, held[each]) for each in held if each in prim.inputs or each in prim.kept}
+    name, operands, named = prim.call(values, {each: held[each].info for each in prim.effects})
+    made = graph.built(node, relax[name], operands, named)
+    for buffer, value in zip(prim.written, made if isinstance(made, tuple) else (made,), strict=True):
+        held[buffer].value = value
