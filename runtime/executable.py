@@ -110,8 +110,7 @@ class Executable:
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
-        is_later = self._module is None
-        return _unpickled, self._program.pickled(is_later)
+        return _unpickled, self._program.pickled(self._module is None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -262,8 +261,8 @@ class _Program(NamedTuple):
 
     def pickled(self, load_later: bool) -> tuple[Any, ...]:
         """The arguments of _unpickled."""
-        functions = dict(self.artifact.functions)
-        return artifact_bytes(self.artifact), load_later, functions, self.device, self.graphs, self.artifact.folder
+        told = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
+        return artifact_bytes(self.artifact), load_later, *told
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         return _unpickled, self.pickled(False)

@@ -88,8 +88,8 @@ class Dialect:
         attributes: Mapping[str, Sequence[str]] | None = None,
     ):
         #: Where it is declared.
-        self.place = place_of_caller(1)
-        _check_namespace(name, self.place)
+        self.declared_at = place_of_caller(1)
+        _check_namespace(name, self.declared_at)
         self.name = name
         self.doc = doc
         self.types = dict(types or {})
@@ -317,8 +317,8 @@ def _check_namespace(name: str, place: str) -> None:
     if not isinstance(name, str) or not name.isidentifier() or name != name.lower():
         raise RelaxError(f"'{name}' is no dialect name: lower-case letters, digits and '_' only")
     taken = _DIALECTS.get(name)
-    if taken is not None and not can_be_declared_again(taken.place, place):
-        raise RelaxError(f"dialect '{name}' is declared twice: at {taken.place} and at {place}")
+    if taken is not None and not can_be_declared_again(taken.declared_at, place):
+        raise RelaxError(f"dialect '{name}' is declared twice: at {taken.declared_at} and at {place}")
 
 
 _DIALECTS: dict[str, Dialect] = {}

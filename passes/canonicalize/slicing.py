@@ -57,8 +57,10 @@ def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
     parts: list[Value] = []
     for tensor in op.tensors:
         inner = defining_op(tensor, "relax.concat")
-        is_own = inner is not None and is_used_once(tensor) and _same_axis(op.axis, inner.axis, tensor)
-        parts += inner.tensors if is_own else [tensor]
+        if inner is not None and is_used_once(tensor) and _same_axis(op.axis, inner.axis, tensor):
+            parts += inner.tensors
+        else:
+            parts.append(tensor)
     return _concat(op, parts) if len(parts) > len(op.tensors) else None
 
 

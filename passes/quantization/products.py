@@ -370,14 +370,15 @@ def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
 def _under_windows(op: OpView, data: Value, weights: Value, padding: dict[str, ir.Attribute]) -> Value | None:
     """The sums of the data under each window: channels are added first, then what lies under it of the one that is
     left."""
-    found, taps = channel_axes(op), shape_of(weights)
-    if found is None or taps is None:
+    found, elements = channel_axes(op), known(weights)
+    if found is None or elements is None:
         return None
     channels, place, (outputs, inputs, *_) = found
     import numpy
 
     added = relax["sum"](as_i32(data), axis=[channels], keepdims=True)
-    ones = numpy.ones([1 if axis in (outputs, inputs) else size for axis, size in enumerate(taps)], "int32")
+    windows = [1 if axis in (outputs, inputs) else size for axis, size in enumerate(elements.shape)]
+    ones = numpy.ones(windows, "int32")
     operation, result = op.operation, op.operation.results[0]
     attributes = {**dict(operation.attributes.items()), "out_dtype": dtype_attribute("i32", result), **padding}
     sizes = tuple(1 if axis == place else size for axis, size in enumerate(shape_of(result) or ()))

@@ -7,8 +7,6 @@ axes. The tensor that it is a part of has none: its axes are joined first, and t
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -141,6 +139,8 @@ def _extent(value: Value, axis: int) -> Extent:
     if maker.name == _SLICE:
         return Place.of(maker).sizes[axis]
     group = [int(each.value) for each in maker.attributes["reassociation"][axis]]
-    extents = [_extent(maker.operands[0], each) for each in group]
-    dynamic = [extent for extent in extents if not isinstance(extent, int)]
-    return times(functools.reduce(times, dynamic), math.prod(each for each in extents if isinstance(each, int)))
+    product: Extent = 1
+    known_last = sorted((_extent(maker.operands[0], each) for each in group), key=lambda each: isinstance(each, int))
+    for extent in known_last:
+        product = times(product, extent)
+    return product
