@@ -316,6 +316,8 @@ def _caller_family() -> str:
 def _check_namespace(name: str, place: str) -> None:
     if not isinstance(name, str) or not name.isidentifier() or name != name.lower():
         raise RelaxError(f"'{name}' is no dialect name: lower-case letters, digits and '_' only")
+    if name.startswith("_") or "__" in name:
+        raise RelaxError(f"'{name}' is no dialect name: MLIR takes none with '_' in front, or two of them side by side")
     taken = _DIALECTS.get(name)
     if taken is not None and not can_be_declared_again(taken.declared_at, place):
         raise RelaxError(f"dialect '{name}' is declared twice: at {taken.declared_at} and at {place}")

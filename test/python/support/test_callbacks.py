@@ -23,13 +23,13 @@ from relax_mlir import relax
 
 PROGRAM = Path(__file__).parents[1] / "interrupting.py"
 VALID = """func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = "failing.op"(%a) : (tensor<2xf32>) -> tensor<2xf32>
-  %1 = "failing.op"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  %0 = "failing.call"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "failing.call"(%a) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }"""
 
 failing = rx.Dialect("failing")
-#: What the verifier of failing.op does.
+#: What the verifier of failing.call does.
 on_verify: list[Callable[[], None]] = []
 
 
@@ -39,7 +39,7 @@ def _infer(call: Any) -> Any:
     return call.x
 
 
-failing.op("op", "x", infer=_infer)
+failing.op("call", "x", infer=_infer)
 failing.op("many", "*x", infer=lambda call: call.x[0])
 
 
@@ -110,7 +110,7 @@ def test_what_a_verifier_raises_comes_out_with_its_place(way: str, error: BaseEx
         assert caught.value is error
     else:
         assert caught.value.__cause__ is error
-        assert f"the inference of 'failing.op': {type(error).__name__}" in str(caught.value)
+        assert f"the inference of 'failing.call': {type(error).__name__}" in str(caught.value)
         assert "test_callbacks.py:" in str(caught.value)
     on_verify.clear()
     WAYS[way](module)
@@ -176,7 +176,7 @@ def test_files_that_cannot_be_written() -> None:
 
 
 def test_a_pattern_is_interrupted_while_it_runs() -> None:
-    module = rx.Module.parse(VALID.replace("failing.op", "relax.exp"))
+    module = rx.Module.parse(VALID.replace("failing.call", "relax.exp"))
     reached: list[bool] = []
 
     def pattern(op: Any, rewriter: Any) -> None:
@@ -304,7 +304,7 @@ def test_a_stack_that_is_nearly_full_is_refused_before_mlir_is_entered() -> None
 
 def test_the_bindings_methods_are_given_back() -> None:
     methods = [ir._OperationBase.erase, ir._OperationBase.detach_from_parent, ir.SymbolTable.erase]
-    module = rx.Module.parse(VALID.replace("failing.op", "relax.exp"))
+    module = rx.Module.parse(VALID.replace("failing.call", "relax.exp"))
     inside: list[bool] = []
 
     def pattern(op: Any, rewriter: Any) -> None:
