@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ..bindings.context import new_context
 from ..bindings.ir import Context
 from ..bindings.rewriting import before_rewriting
+from ..support.argument_types import types_checked
 from ..support.plugins import load_plugins
 from . import relax, tir  # noqa: F401  # importing a dialect registers it
 from .core import dialect as declared
@@ -43,6 +44,7 @@ def registered_dialects() -> Mapping[str, Dialect]:
     return declared.registered_dialects()
 
 
+@types_checked
 def find_op(full_name: str) -> Operator:
     """The definition of an operator by its full name, `relax.nn.conv2d`; a plug-in that announces its dialect is
     imported.

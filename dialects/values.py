@@ -15,7 +15,7 @@ from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from ..support.errors import RelaxError
 from .core.codec import decode
-from .core.infos import TensorInfo, is_float
+from .core.infos import TensorInfo, bit_width, is_float, is_int, is_unsigned
 from .core.operands import as_value
 from .relax import const
 from .relax import dialect as relax
@@ -65,8 +65,17 @@ def _operand(value: object, beside: Value) -> Any:
         if isinstance(value, float) and not is_float(info.dtype):
             how = f"relax.astype(x, 'float32'), or relax.const({value})"
             raise NoSuchOperation(f"{value} beside a tensor of {dtype_name(info.dtype)} would be rounded: {how}")
+        if is_int(info.dtype) and not _is_in_range(value, info.dtype):
+            raise NoSuchOperation(
+                f"{value} is no {dtype_name(info.dtype)}, as the tensor beside it: relax.astype(x, dtype)"
+            )
         return const(value, info.dtype)
     return const(value) if hasattr(value, "__array__") else None
+
+
+def _is_in_range(number: float, dtype: str) -> bool:
+    least = 0 if is_unsigned(dtype) else -(1 << (bit_width(dtype) - 1))
+    return least <= number < least + (1 << bit_width(dtype))
 
 
 def _binary(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

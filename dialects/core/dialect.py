@@ -21,7 +21,6 @@ from ...bindings.irdl import (
     without_clashes,
 )
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
-from ...support.argument_types import types_checked
 from ...support.blaming import can_be_declared_again, place_of_caller
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
@@ -356,7 +355,6 @@ def _row(full_name: str) -> Operator | None:
     return found
 
 
-@types_checked
 def find_op(full_name: str) -> Operator:
     """The definition of an operator by its full name, `relax.nn.conv2d`."""
     found = _row(full_name)

@@ -33,6 +33,7 @@ from .symbols_expr import (
 from .symbols_terms import Terms, bounds
 
 __all__ = [
+    "FUNCTIONS",
     "Dim",
     "Size",
     "SymExpr",
@@ -53,7 +54,8 @@ __all__ = [
     "sym",
 ]
 
-_FUNCTIONS = ("min", "max", "ceildiv")
+#: What no dimension can be named by.
+FUNCTIONS = ("min", "max", "ceildiv")
 _MAX_NESTING = 2 * MAX_DEPTH + 2  # a level of an expression takes at most two in text: 2*((n + 1)//4)
 _DIGITS = frozenset("0123456789")
 _NAME_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
@@ -64,7 +66,7 @@ def sym(name: str) -> SymExpr:
     """The variable of that name."""
     if not isinstance(name, str):
         raise SymbolError(f"a dimension is named by text, got {type(name).__name__} {name!r}")
-    if name in _FUNCTIONS:
+    if name in FUNCTIONS:
         raise SymbolError(f"'{name}' is a function and cannot name a dimension")
     if not name or name[0] not in _NAME_START or not _NAME_PART.issuperset(name):
         raise SymbolError(
@@ -300,7 +302,7 @@ class _Parser:
         word, column = token
         if word == "(":
             value = self.bracketed()[0]
-        elif word in _FUNCTIONS:
+        elif word in FUNCTIONS:
             self.position += 1
             value = self.apply(token, *self.bracketed(word))
         elif word and (word[0] in _NAME_START or word[0] in _DIGITS):
@@ -349,7 +351,7 @@ class _Parser:
         found = f"'{shorten(word)}'" if word else "the end"
         before = self.tokens[self.position - 1][0] if self.position else ""
         if word == "(" and before and before[0] in _NAME_START:
-            expected += f" ('{shorten(before)}' is no function; functions are {', '.join(_FUNCTIONS)})"
+            expected += f" ('{shorten(before)}' is no function; functions are {', '.join(FUNCTIONS)})"
         return SymbolError(f"column {column}: expected {expected}, found {found} in '{shorten(self.text)}'")
 
     def apply(self, operator: tuple[str, int], *args: Size) -> Size:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, SymbolError, SymExpr, parse, sym
+from ...dialects.core.symbols import FUNCTIONS, Dim, SymbolError, SymExpr, parse, sym
 from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import RelaxError
 from ...support.names import FreshNames
@@ -78,7 +78,7 @@ def _check_names(shapes: object, names: list[str]) -> None:
 
 
 # What exporters write for a size of which they know nothing; those of one input may be any two.
-_NO_NAME = re.compile(r"\W*|-\d+|none|null", re.ASCII | re.IGNORECASE)
+_NO_NAME = re.compile(r"\W*|-\d+|none|null", re.IGNORECASE)
 
 
 class _Symbols:
@@ -88,8 +88,8 @@ class _Symbols:
         names = [dim.dim_param for each in types for dim in _tensor_of(each).shape.dim if dim.dim_param]
         # Names that are symbols as they are stay these; others come as near as they can.
         own = [name for name in dict.fromkeys(names) if not _NO_NAME.fullmatch(name)]
-        self._known = {name: name for name in own if _as_symbol(name) == name}
-        near = FreshNames(self._known)
+        self._known = {name: name for name in own if _as_symbol(name) == name and name not in FUNCTIONS}
+        near = FreshNames([*self._known, *FUNCTIONS])
         self._known |= {name: near.of(_as_symbol(name)) for name in own if name not in self._known}
         self._fresh = FreshNames([*self._known.values(), *_words(asked_for)])
 

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import Value
+from ...bindings.ir import Operation, Value
 from ...bindings.navigation import made_by
-from ..canonicalize.constants import is_constant
+from ..canonicalize.constants import is_constant, splat
 from .tensors import Tensor
 
-#: What sums of squares go through and stay such: multiples by a constant, too.
-_SUMS = ["relax.sum", "relax.mean", "relax.add", "relax.astype", "relax.squeeze", "relax.expand_dims"]
+#: What sums of squares go through and stay such: multiples by a constant, and views, too.
+_SUMS = ["relax.sum", "relax.mean", "relax.add", "relax.astype"]
+_VIEWS = [
+    "relax.squeeze",
+    "relax.expand_dims",
+    "relax.reshape",
+    "relax.flatten",
+    "relax.permute_dims",
+    "relax.broadcast_to",
+]
 _SCALES = ["relax.multiply", "relax.divide"]
 _SQUARES = ["relax.square", "relax.variance"]
 #: So many values are looked at: a norm is written with fewer.
@@ -32,11 +40,30 @@ def is_sum_of_squares(x: Value) -> bool:
         made = made_by(rest.pop())
         if made is None or len(seen) > _MOST:
             return False
-        if made.name in _SQUARES or (made.name == "relax.multiply" and made.operands[0] == made.operands[1]):
+        if _is_square(made):
             continue
-        if made.name not in (*_SUMS, *_SCALES) or (made.name in _SCALES and not is_constant(made.operands[1])):
+        summed = _summed(made)
+        if not summed:
             return False
-        more = [each for each in made.operands[: 1 if made.name in _SCALES else None] if each not in seen]
+        more = [each for each in summed if each not in seen]
         rest += more
         seen.update(more)
     return True
+
+
+def _is_square(made: Operation) -> bool:
+    if made.name in _SQUARES:
+        return True
+    if made.name == "relax.power":
+        return splat(made.operands[1]) == 2
+    return made.name == "relax.multiply" and made.operands[0] == made.operands[1]
+
+
+def _summed(made: Operation) -> list[Value]:
+    """What are to be sums of squares that its result is one; nothing where it is none in any case."""
+    operands = list(made.operands)
+    if made.name in _SUMS:
+        return operands
+    if made.name in _VIEWS or (made.name in _SCALES and is_constant(operands[1])):
+        return operands[:1]
+    return operands[1:] if made.name == "relax.multiply" and is_constant(operands[0]) else []

@@ -42,6 +42,10 @@ _LENGTHS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "deviation": (_deviation_of_halves, 1.0),
     "norm": (_two_norm, 0.0),
     "norm in f32": (lambda x: relax["astype"](_two_norm(relax["astype"](x, dtype="f32")), dtype="f64"), 0.0),
+    "norm of powers": (lambda x: relax["sqrt"](relax["sum"](relax["power"](x, const(2.0, "f64")))), 0.0),
+    "twice": (lambda x: relax["sqrt"](relax["multiply"](const(2.0, "f64"), relax["sum"](relax["square"](x)))), 0.0),
+    "of a view": (lambda x: relax["sum"](relax["sqrt"](relax["reshape"](relax["square"](x), (1, 3)))), 0.0),
+    "transposed": (lambda x: relax["sum"](relax["sqrt"](relax["permute_dims"](relax["square"](x)))), 0.0),
     "hypotenuse": (lambda x: relax["sum"](relax["sqrt"](relax["add"](relax["square"](x), relax["square"](x)))), 0.0),
     "to length 1": (lambda x: relax["sum"](relax["divide"](x, relax["maximum"](_two_norm(x), const(0.5, "f64")))), 0.0),
 }
@@ -57,6 +61,15 @@ def test_a_length_of_0_has_a_gradient(name: str) -> None:
 
     expected = 4.0 if name == "to length 1" else 2.0
     numpy.testing.assert_array_equal(made(beside, numpy.full((3, 1), value)), numpy.full((3, 1), expected))
+
+
+@pytest.mark.parametrize("exponent", [1.0, 3.0])
+def test_other_powers_are_no_squares(exponent: float) -> None:
+    def root(x: Any) -> Any:
+        return relax["sqrt"](relax["sum"](relax["power"](x, const(exponent, "f64"))))
+
+    found = made(root, numpy.zeros(2))
+    assert not numpy.isfinite(found).any()
 
 
 def test_a_length_of_0_has_a_second_gradient() -> None:

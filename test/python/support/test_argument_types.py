@@ -58,6 +58,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Schedule: 'trace'": lambda wrong: rx.Schedule(kernel(), trace=wrong),
     "there is no PrimFunc": lambda wrong: rx.Schedule(kernel()).show(wrong),
     "passes run on a Module": lambda wrong: rx.Pipeline("cse").run(wrong),
+    "find_op: 'full_name'": rx.find_op,
     "find_target: 'name'": rx.find_target,
     "find_codegen: 'name'": rx.find_codegen,
     "register_codegen: 'name'": rx.register_codegen,

@@ -37,7 +37,7 @@ def test_names_that_say_nothing_part_sizes(name: str) -> None:
     assert _shapes(_model([1, 3, name, name], [name]), (1, 3, 4, 6), (5,)) == [(1, 3, 4, 6), (5,)]
 
 
-@pytest.mark.parametrize("name", ["h", "unk__12", "12", "a-b", "None_1"])
+@pytest.mark.parametrize("name", ["h", "unk__12", "12", "a-b", "None_1", "高", "max", "ceildiv"])
 def test_other_names_are_of_one_size(name: str) -> None:
     with pytest.raises(ValueError, match="dimension 1 expected size"):
         _shapes(_model([name, name]), (4, 6))
@@ -46,6 +46,7 @@ def test_other_names_are_of_one_size(name: str) -> None:
 def test_names_that_become_alike_stay_apart() -> None:
     model = _model(["a-b", "a.b", "a_b"], ["_1", "1", "x1_3", None])
     assert _shapes(model, (2, 3, 4), (5, 6, 7, 8)) == [(2, 3, 4), (5, 6, 7, 8)]
+    assert _shapes(_model(["高", "宽"], ["max", "max_1"]), (2, 3), (5, 6)) == [(2, 3), (5, 6)]
     with pytest.raises(ValueError, match="expected size a_b = 4"):
         _shapes(_model(["a-b", "a_b"], ["a_b"]), (2, 4), (5,))
 
