@@ -139,6 +139,22 @@ def test_tiles_of_any_size_are_found_to_be_all():
     numpy.testing.assert_allclose(rx.compile(module)["main"](a), a @ a, rtol=1e-3, atol=1e-3)
 
 
+def test_a_schedule_of_tiles_goes_on_from_them():
+    """What it tells is what was added to the text's loops: it is done again where these are."""
+    text = prim(
+        "for o, i in T.grid(2, 4):\n    with T.block('C'):\n        v = T.axis.spatial(8, o * 4 + i)\n"
+        "        C[v] = A[v] * T.float32(2)"
+    )
+    module = rx.Module.from_script(text)
+    schedule = rx.Schedule(module)
+    assert schedule.trace == "# schedule 1\n" and "0 steps" in repr(schedule)
+    schedule.vectorize(schedule.get_loops("C")[1])
+    for again in (rx.Schedule(module, trace=schedule.trace), rx.Schedule(schedule.mod)):
+        assert again.trace == schedule.trace and again.show() == schedule.show()
+        a = floats(8)
+        numpy.testing.assert_array_equal(rx.compile(again.mod)["main"](a), 2 * a)
+
+
 @pytest.mark.parametrize("binding", ["i * 16 + u, j * 15 + v", "i * 16 + u, i * 16 + v", "i * 15 + u, j * 16 + v"])
 def test_tiles_that_overlap_are_loops(binding):
     one, other = binding.split(", ")
