@@ -276,7 +276,9 @@ def _apart(loops: Sequence[Loop], block: Block) -> list[tuple[set[str], list[Axi
     """The variables, each with the loops that it is made of; together where they share loops, or a condition does."""
     names = {loop.name for loop in loops}
     held: list[tuple[set[str], list[Axis], list[ast.expr]]] = [({loop.name}, [], []) for loop in loops]
-    parts = [(axis.binding, [axis], []) for axis in block.axes] + [(node, [], [node]) for node in block.where]
+    parts: list[tuple[ast.expr, list[Axis], list[ast.expr]]] = [(axis.binding, [axis], []) for axis in block.axes] + [
+        (node, [], [node]) for node in block.where
+    ]
     for node, axes, conditions in parts:
         used = {each.id for each in parts_within(node) if isinstance(each, ast.Name)} & names
         near = [each for each in held if each[0] & used]

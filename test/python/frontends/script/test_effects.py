@@ -402,3 +402,15 @@ def test_a_unit_dimension_is_written_at_0(place):
     assert len(rx.Schedule(module).get_loops("C")) == 2
     a = floats(*shape)
     numpy.testing.assert_allclose(rx.compile(module)["main"](a), a * 2 + 1, rtol=1e-6)
+
+
+# ---- views ----
+
+
+@pytest.mark.parametrize("view", ["strides=(STEP,)", "elem_offset=STEP"])
+def test_a_view_by_a_constant_is_one(view):
+    """A name of nothing stands for what is passed, which is in rows; a constant says what is to be."""
+    body = f"A = T.match_buffer(a, (8,), 'float32', {view})\nfor i in range(8):\n    C[i] = A[i]"
+    text = prim(body, 'a: T.handle, C: T.Buffer((8,), "float32")')
+    with pytest.raises(rx.RelaxError, match="is a view of other memory: not supported"):
+        rx.Module.from_script("STEP = 2\n" + text)
