@@ -129,7 +129,7 @@ class _Ranges:
             return apply(low, other_low), apply(high, other_high)
         if name == "Sub":
             return dim_sub(low, other_high), dim_sub(high, other_low)
-        if name == "Mul" and not isinstance(other_low, int):
+        if name == "Mul" and not (isinstance(other_low, int) and other_low == other_high):
             (low, high), (other_low, other_high) = (other_low, other_high), (low, high)
         if not isinstance(other_low, int) or other_low != other_high or other_low <= 0:
             return None

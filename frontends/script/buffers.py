@@ -77,10 +77,13 @@ class BufferReader:
         if what == "data":
             return isinstance(node, ast.Constant) and node.value is None
         if what == "elem_offset":
-            return isinstance(node, ast.Name) or self.names.found(node) in (None, 0)
+            value = self.names.found(node)
+            return value == 0 if value is not None else isinstance(node, (ast.Name, ast.Constant))
         if not isinstance(node, (ast.Tuple, ast.List)):
             return isinstance(node, ast.Constant) and node.value is None
-        if all(isinstance(each, ast.Name) for each in node.elts):  # as they are passed, which is in rows
+        if all(
+            isinstance(each, ast.Name) and self.names.found(each) is None for each in node.elts
+        ):  # as they are passed, which is in rows
             return True
         strides = [self.names.found(each) for each in node.elts]
         sizes = list(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else [shape]

@@ -18,7 +18,7 @@ from ...dialects.relax.function_attributes import TARGET, function_attributes
 from ...emit.loops import with_results
 from . import graph_calls  # noqa: F401  # its calls register
 from .annotations import arguments_of, leaves, rebuilt
-from .graph_values import Around, GraphValues, Missing, Nested, form
+from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form
 from .names import RELAX, statements_within, targets_of
 
 
@@ -160,12 +160,12 @@ class GraphReader(GraphValues):
         target = statement.targets[0]
         if statement in self.annotations.declarations:
             return
-        self._assign(target, self.value(statement.value))
+        self._assign(target, self.held(statement.value))
 
     def _on_annassign(self, statement: ast.AnnAssign) -> None:
         if statement.value is None:
             raise self.source.problem(statement, "a name without a value")
-        value = self.value(statement.value)
+        value = self.held(statement.value)
         stated = self.annotations.type(statement.annotation)
         self._assign(statement.target, self.stated(statement.annotation, value, stated))
 
@@ -229,6 +229,7 @@ class GraphReader(GraphValues):
         if not statement.orelse:
             raise self.source.problem(statement, "`if` without `else`: both sides say what the names behind it are")
         before = dict(self.values)
+        allocated = {each: each.value for each in before.values() if isinstance(each, Allocated)}
         sketch = ir.Operation.create("scf.if", operands=[condition], regions=2)
         try:
             sides = []
@@ -236,6 +237,9 @@ class GraphReader(GraphValues):
                 self.values = dict(before)
                 with ir.InsertionPoint(region.blocks.append()):
                     self.statements(statements)
+                if any(each.value is not value for each, value in allocated.items()):
+                    message = "one side of an `if` writes to a tensor that was allocated before: allocate it there"
+                    raise self.source.problem(statement, message)
                 sides.append(self.values)
             self.values = dict(before)
             self._join(statement, sketch, sides, before)

@@ -285,7 +285,7 @@ class GraphValues:
             return self.call_nested(node, callee, tuple(map(self.value, node.args)))
         if not isinstance(callee, Callee):
             raise self.source.problem(func, "this is no function")
-        arguments = tuple(map(self._as_argument, node.args))
+        arguments = tuple(map(self.held, node.args))
         if node.keywords:
             raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
         return self.module.call(self, node, callee.name, arguments)
@@ -294,8 +294,8 @@ class GraphValues:
         """A call of a function in this one."""
         raise NotImplementedError
 
-    def _as_argument(self, node: ast.expr) -> Any:
-        """A tensor that a function may write stays that."""
+    def held(self, node: ast.expr) -> Any:
+        """A value; a tensor that a function may write, maybe again, stays that."""
         held = self.values.get(node.id) if isinstance(node, ast.Name) else None
         return held if isinstance(held, Allocated) else self.value(node)
 

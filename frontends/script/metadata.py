@@ -32,7 +32,11 @@ def read_metadata(text: str) -> dict[str, tuple[Any, ...]]:
 
 def _array(nodes: list[Any], node: Any) -> Any:
     """Of a constant, which holds an array."""
+    seen: list[Any] = []
     while node["type"] != "ffi.Tensor":
+        if node in seen:
+            raise ValueError("this is no metadata of TVM's printer (a node holds itself)")
+        seen.append(node)
         data = node["data"]
         inner = data.get("value", data.get("data")) if isinstance(data, dict) else None
         if not isinstance(inner, int):

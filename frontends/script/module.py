@@ -103,6 +103,7 @@ class ModuleReader:
         self.own_names: set[str] = {"cls", "self", "Module"}
         self.functions: dict[str, ast.FunctionDef] = {}
         self.prim_funcs: dict[str, PrimFunc] = {}
+        self._cleared: dict[str, PrimFunc] = {}
         self._kinds: dict[str, str] = {}
         self._graphs: dict[str, tuple[Operation, Any]] = {}
         self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
@@ -196,13 +197,12 @@ class ModuleReader:
 
     def cleared(self, name: str) -> PrimFunc:
         """A PrimFunc whose results are 0 where it leaves them as they were: nobody has told what was there."""
-        symbol = f"{name}_cleared"
-        if symbol not in self.prim_funcs:
-            prim = PrimFunc(self.names, self.functions[name], is_cleared=True)
+        if name not in self._cleared:
+            taken = {*self.functions, *(each.symbol for each in self._cleared.values())}
+            self._cleared[name] = prim = PrimFunc(self.names, self.functions[name], is_cleared=True)
             with ir.InsertionPoint.at_block_begin(self.owner.body):
-                prim.build(fresh_name(symbol, self.functions), is_private=True)
-            self.prim_funcs[symbol] = prim
-        return self.prim_funcs[symbol]
+                prim.build(fresh_name(f"{name}_cleared", taken), is_private=True)
+        return self._cleared[name]
 
     # ---- graphs ----
 

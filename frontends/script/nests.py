@@ -168,23 +168,33 @@ class NestReader:
         sizes = [self._constant(domain.size) for domain in domains]
         if not all(isinstance(each, int) and each >= 0 for each in (*extents, *sizes)):
             raise Unstructured("bindings of sizes that only the run tells")
-        if prod(extents) > _MOST_POINTS:
+        for names, axes, conditions in _apart(loops, block):
+            own = {loop.name: extent for loop, extent in zip(loops, extents, strict=True) if loop.name in names}
+            bound = [(axis, size) for axis, size in zip(block.axes, sizes, strict=True) if axis in axes]
+            self._check_points(own, bound, conditions)
+
+    def _check_points(
+        self, extents: Mapping[str, int], axes: Sequence[tuple[Axis, int]], conditions: Sequence[ast.expr]
+    ) -> None:
+        """The same of some variables, and all loops that these are made of."""
+        if prod(extents.values()) > _MOST_POINTS:
             raise Unstructured("bindings of many points")
         import numpy
 
-        points = numpy.indices(extents).reshape(len(extents), -1) if extents else numpy.zeros((0, 1), int)
-        at = {loop.name: points[position] for position, loop in enumerate(loops)}
+        points = numpy.indices(tuple(extents.values())).reshape(len(extents), -1)
+        points = points if extents else numpy.zeros((0, 1), int)
+        at = dict(zip(extents, points, strict=True))
         holds = numpy.ones(points.shape[1], bool)
-        for condition in block.where:
+        for condition in conditions:
             holds = holds & (self._at_points(condition, at) != 0)
         place = numpy.zeros(points.shape[1], numpy.int64)
-        for axis, size in zip(block.axes, sizes, strict=True):
+        for axis, size in axes:
             value = self._at_points(axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
             if (holds & ((value < 0) | (value >= size))).any():
                 raise Unstructured("a variable leaves its domain")
             place = place * size + value
         visited = numpy.sort(place[holds])
-        if len(visited) != prod(sizes) or (len(visited) and (numpy.diff(visited) != 1).any()):
+        if len(visited) != prod(size for _, size in axes) or (len(visited) and (numpy.diff(visited) != 1).any()):
             raise Unstructured("bindings do not visit each point once")
 
     def _at_points(self, node: ast.expr, at: Mapping[str, Any]) -> Any:
@@ -260,3 +270,22 @@ class NestReader:
                     raise Unstructured("what is written is read at other places")
             elif type(node) is ast.Call and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")
+
+
+def _apart(loops: Sequence[Loop], block: Block) -> list[tuple[set[str], list[Axis], list[ast.expr]]]:
+    """The variables, each with the loops that it is made of; together where they share loops, or a condition does."""
+    names = {loop.name for loop in loops}
+    held: list[tuple[set[str], list[Axis], list[ast.expr]]] = [({loop.name}, [], []) for loop in loops]
+    parts: list[tuple[ast.expr, list[Axis], list[ast.expr]]] = [(axis.binding, [axis], []) for axis in block.axes] + [
+        (node, [], [node]) for node in block.where
+    ]
+    for node, axes, conditions in parts:
+        used = {each.id for each in parts_within(node) if isinstance(each, ast.Name)} & names
+        near = [each for each in held if each[0] & used]
+        held = [each for each in held if not each[0] & used]
+        held.append((
+            set[str]().union(*(each[0] for each in near)),
+            [*(axis for each in near for axis in each[1]), *axes],
+            [*(condition for each in near for condition in each[2]), *conditions],
+        ))  # fmt: skip
+    return held

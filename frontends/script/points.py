@@ -17,6 +17,13 @@ class Unknown(Exception):
 
 def worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
     """An expression of variables, each a number or an array of one number a point. Raises Unknown."""
+    try:
+        return _worked_out(names, node, at)
+    except (TypeError, ArithmeticError):  # arithmetic of truth values, numbers of more than 64 bits
+        raise Unknown from None
+
+
+def _worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
     if isinstance(node, ast.BinOp):

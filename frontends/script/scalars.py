@@ -67,6 +67,11 @@ _MOST_DEPTH = 300
 _ALIASES = {"power": "pow", "max_value": "", "min_value": "", "fabs": "fabs", "isinf": "isinf"}
 
 
+def _is_function(name: str) -> bool:
+    """Whether an operator of tir is a function of numbers."""
+    return name in tir.ops and not tir.ops[name].role and name not in ("packed", "release", "return_unless_ok")
+
+
 Function = Callable[["Scalars", ast.Call], Any]
 #: By T's words: what their calls are. See scalar_functions.py.
 FUNCTIONS: dict[str, Function] = {}
@@ -377,8 +382,8 @@ class Scalars:
         return self.cast(node, value, dtype)
 
     def _intrinsic(self, node: ast.Call, name: str) -> Any:
-        if name not in tir.ops or tir.ops[name].role or name in ("packed", "release", "return_unless_ok"):
-            known = [*tir.ops, *FUNCTIONS, *ARITHMETIC, *ARITHMETIC_WORDS, *COMPARISON_WORDS]
+        if not _is_function(name):
+            known = [*filter(_is_function, tir.ops), *FUNCTIONS, *ARITHMETIC, *ARITHMETIC_WORDS, *COMPARISON_WORDS]
             raise self.source.problem(node.func, f"T has no '{name}'", known, name)
         definition = tir.ops[name]
         given = arguments_of(self.names, node, (*definition.parameters, "dtype"))

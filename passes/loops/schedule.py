@@ -96,8 +96,21 @@ class Schedule:
 
     @property
     def trace(self) -> Trace:
-        """All steps, as text that `replay` and `tir-apply-schedule` take."""
-        return Trace("\n".join(lines_of(self._steps)) + "\n")
+        """All steps, as text that `replay` and `tir-apply-schedule` take. Those that make the loops of a PrimFunc's
+        text are none of them: each schedule of it begins with these.
+        """
+        return Trace("\n".join(lines_of(self._own_steps())) + "\n")
+
+    def _own_steps(self) -> list[Step]:
+        left = dict(self._of_text)
+        found = []
+        for step in self._steps:
+            name = _function_of(step)
+            if left.get(name):
+                left[name] -= 1
+            else:
+                found.append(step)
+        return found
 
     @types_checked
     def show(self, function: str | None = None) -> str:
@@ -110,7 +123,7 @@ class Schedule:
         return [self._tree(name) for name in self._functions if self._block_names(name)]
 
     def __repr__(self) -> str:
-        steps = sum(not each.startswith("#") for each in lines_of(self._steps))
+        steps = sum(not each.startswith("#") for each in lines_of(self._own_steps()))
         return f"<schedule of {', '.join(self._functions)}: {steps} step{'' if steps == 1 else 's'}>"
 
     def __str__(self) -> str:
@@ -124,6 +137,7 @@ class Schedule:
     def _go_on(self, lines: Sequence[str], function: str) -> None:
         """With the steps that a PrimFunc has; what is wrong with them stands there."""
         self._most_operations = 4 * MOST_OPERATIONS  # functions like sin may be many operations now
+        before = len(self._steps)
         try:
             self._replay(lines, function)
         except RelaxError as error:
@@ -132,6 +146,11 @@ class Schedule:
             raise located_error(error.message, self._functions[function].location, error.notes) from None
         finally:
             self._most_operations = MOST_OPERATIONS
+        of_text = schedule_lines(self._functions[function], LOOPS)
+        if of_text is not None and [step.primitive for step in self._steps[before:]][: len(of_text) - 1] == [
+            each.primitive for each in read_requests(of_text)
+        ]:
+            self._of_text[function] = len(of_text) - 1
 
     def _begin_with(self, lines: Sequence[str], function: str) -> None:
         """With the loops that a PrimFunc's text had; a pass that has changed it since may have left it without them."""
@@ -280,7 +299,7 @@ class Schedule:
 
     def _named(self, bound: inspect.BoundArguments) -> list[Step]:
         """The steps that give blocks which were told by their names alone."""
-        known = {handle for step in self._steps for handle in step.results}
+        known = {handle for step in self._own_steps() for handle in step.results}
         blocks = [
             each for value in bound.arguments.values() for each in _handles_in(value) if isinstance(each, BlockRV)
         ]

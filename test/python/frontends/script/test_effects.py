@@ -124,6 +124,48 @@ OUT = {
 }  # fmt: skip
 
 
+def test_tiles_of_any_size_are_found_to_be_all():
+    """Each variable by itself: together they have more points than can be gone through."""
+    text = prim(
+        "for i, j, k, u, v, w in T.grid(32, 32, 32, 16, 16, 16):\n    with T.block('C'):\n"
+        "        x = T.axis.spatial(512, i * 16 + u)\n        y = T.axis.spatial(512, j * 16 + v)\n"
+        "        z = T.axis.reduce(512, k * 16 + w)\n        T.where(k * 16 + w < 512)\n"
+        "        with T.init():\n            C[x, y] = T.float32(0)\n        C[x, y] = C[x, y] + A[x, z] * A[z, y]",
+        'A: T.Buffer((512, 512), "float32"), C: T.Buffer((512, 512), "float32")',
+    )
+    module = rx.Module.from_script(text)
+    assert "memref" not in str(module)
+    a = floats(512, 512)
+    numpy.testing.assert_allclose(rx.compile(module)["main"](a), a @ a, rtol=1e-3, atol=1e-3)
+
+
+def test_a_schedule_of_tiles_goes_on_from_them():
+    """What it tells is what was added to the text's loops: it is done again where these are."""
+    text = prim(
+        "for o, i in T.grid(2, 4):\n    with T.block('C'):\n        v = T.axis.spatial(8, o * 4 + i)\n"
+        "        C[v] = A[v] * T.float32(2)"
+    )
+    module = rx.Module.from_script(text)
+    schedule = rx.Schedule(module)
+    assert schedule.trace == "# schedule 1\n" and "0 steps" in repr(schedule)
+    schedule.vectorize(schedule.get_loops("C")[1])
+    for again in (rx.Schedule(module, trace=schedule.trace), rx.Schedule(schedule.mod)):
+        assert again.trace == schedule.trace and again.show() == schedule.show()
+        a = floats(8)
+        numpy.testing.assert_array_equal(rx.compile(again.mod)["main"](a), 2 * a)
+
+
+@pytest.mark.parametrize("binding", ["i * 16 + u, j * 15 + v", "i * 16 + u, i * 16 + v", "i * 15 + u, j * 16 + v"])
+def test_tiles_that_overlap_are_loops(binding):
+    one, other = binding.split(", ")
+    text = prim(
+        "for i, j, u, v in T.grid(2, 2, 16, 16):\n    with T.block('C'):\n"
+        f"        x = T.axis.spatial(32, {one})\n        y = T.axis.spatial(32, {other})\n        C[x, y] = A[x, y]",
+        'A: T.Buffer((32, 32), "float32"), C: T.Buffer((32, 32), "float32")',
+    )
+    assert "memref" in str(rx.Module.from_script(text))
+
+
 @pytest.mark.parametrize("name", OUT)
 def test_what_is_replaced_comes_out(name):
     text, expected = OUT[name]
@@ -185,6 +227,18 @@ def test_what_a_result_is_left_with_is_zero(also):
     numpy.testing.assert_array_equal(rx.compile(given)["main"](a, floats(8)), after(numpy.zeros(8), slice(4), a[:4]))
 
 
+def test_what_is_cleared_is_told_from_a_function_of_that_name():
+    other = """    @T.prim_func
+    def half_cleared(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        for i in range(8):
+            C[i] = A[i] * T.float32(100)
+    @R.function"""
+    text = MODULE.replace("    @R.function", other).format(f"return R.call_tir(cls.half, (a,), {OF_EIGHT})")
+    a = floats(8)
+    wanted = after(numpy.zeros(8), slice(4), a[:4])
+    numpy.testing.assert_array_equal(rx.compile(rx.Module.from_script(text))["main"](a, a), wanted)
+
+
 def test_a_call_with_several_results():
     types = f"[{OF_EIGHT[10:]}, {OF_EIGHT[10:]}]"
     text = MODULE.format(f"d, e = R.call_tir(cls.both, (a,), out_sinfo={types})\n        return (d, e)")
@@ -229,6 +283,22 @@ def test_memory_that_passes_have_made_explicit():
     numpy.testing.assert_allclose(rx.compile(given)["main"](a, c), half + c + half, rtol=1e-5)
 
 
+ALLOCATED = 't = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), 0)'
+
+
+@pytest.mark.parametrize("type_", ["", ': R.Tensor((8,), "float32")'])
+def test_another_name_of_a_tensor_sees_what_is_written_later(type_):
+    given = module(ALLOCATED, "cls.half(a, t)", f"b{type_} = t", "cls.add(a, t)", "return b")
+    a = floats(8)
+    numpy.testing.assert_allclose(rx.compile(given)["main"](a, a), after(a, slice(4), 2 * a[:4]), rtol=1e-6)
+
+
+def test_a_branch_does_not_write_what_is_around_it():
+    lines = ["if R.less(R.sum(a), R.sum(c)):", "    cls.half(a, t)", "    b = t", "else:", "    b = a", "return b"]
+    with pytest.raises(rx.RelaxError, match="one side of an `if` writes to a tensor that was allocated before"):
+        module(ALLOCATED, *lines)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -240,7 +310,7 @@ def test_memory_that_passes_have_made_explicit():
 )
 def test_memory_that_nobody_wrote_is_refused(line, message):
     with pytest.raises(rx.RelaxError, match=message):
-        module('t = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), 0)', line, "return a")
+        module(ALLOCATED, line, "return a")
 
 
 # ---- elements that are not there ----
@@ -268,8 +338,22 @@ def test_an_element_beyond_a_local_buffer_is_refused():
     numpy.testing.assert_array_equal(rx.compile(rx.Module.from_script(NESTED.format("v - vi")))["main"](a), a[:, 3])
 
 
-GATHERED = 'A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32")'
 WHOLE = "for i in range(8):\n    C[i] = T.float32(0)\n"
+
+
+@pytest.mark.parametrize("index", ["-(i < 4)", "(i < 4) - (i < 9)"])
+def test_arithmetic_of_truth_values_is_left_to_the_run(index):
+    main = rx.compile(rx.Module.from_script(prim(f"{WHOLE}for i in range(8):\n    C[{index}] = A[i]")))["main"]
+    with pytest.raises(IndexError, match="index -1 is out of range for 'C', which has 8 elements"):
+        main(floats(8))
+
+
+def test_a_number_of_more_than_64_bits_is_refused():
+    with pytest.raises(rx.RelaxError, match="1180591620717411303424 is out of the range of index"):
+        rx.Module.from_script(prim("for i in range(8):\n    C[i] = A[i * 1180591620717411303424]"))
+
+
+GATHERED = 'A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32")'
 #: Loops whose indices are 0 to 7 and then, at one place, another one.
 LOOKED_AT = {
     "a store": WHOLE + "for i in range(8):\n    C[I[i]] = A[i]",
@@ -318,3 +402,15 @@ def test_a_unit_dimension_is_written_at_0(place):
     assert len(rx.Schedule(module).get_loops("C")) == 2
     a = floats(*shape)
     numpy.testing.assert_allclose(rx.compile(module)["main"](a), a * 2 + 1, rtol=1e-6)
+
+
+# ---- views ----
+
+
+@pytest.mark.parametrize("view", ["strides=(STEP,)", "elem_offset=STEP"])
+def test_a_view_by_a_constant_is_one(view):
+    """A name of nothing stands for what is passed, which is in rows; a constant says what is to be."""
+    body = f"A = T.match_buffer(a, (8,), 'float32', {view})\nfor i in range(8):\n    C[i] = A[i]"
+    text = prim(body, 'a: T.handle, C: T.Buffer((8,), "float32")')
+    with pytest.raises(rx.RelaxError, match="is a view of other memory: not supported"):
+        rx.Module.from_script("STEP = 2\n" + text)

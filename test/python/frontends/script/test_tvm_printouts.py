@@ -89,6 +89,7 @@ def test_constants_of_the_metadata():
     [
         ('metadata = tvm.ir.load_json("{}")', "this is no metadata of TVM's printer"),
         ('metadata = tvm.ir.load_json("{")', "this cannot be worked out"),
+        (metadata(numpy.ones(1)).replace('"value\\": 2', '"value\\": 3'), "a node holds itself"),
         (metadata(), "tuple index out of range"),
         ("", "there is no 'metadata' here"),
     ],
