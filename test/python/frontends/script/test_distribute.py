@@ -62,7 +62,8 @@ APART = {
         script(
             "for i0 in range(4):\n    for i1, j in T.grid(4, 8):\n        with T.block('B'):\n"
             "            vi = T.axis.spatial(16, i0 * 4 + i1)\n            vj = T.axis.spatial(8, j)\n"
-            "            B[vi, vj] = A[vi, vj] * T.float32(2)\n    for i1, j in T.grid(4, 8):\n        with T.block('C'):\n"
+            "            B[vi, vj] = A[vi, vj] * T.float32(2)\n    for i1, j in T.grid(4, 8):\n"
+            "        with T.block('C'):\n"
             "            vi = T.axis.spatial(16, i0 * 4 + i1)\n            vj = T.axis.spatial(8, j)\n"
             "            C[vi, vj] = B[vi // 4 * 4 + 3 - vi % 4, vj]"
         ),
