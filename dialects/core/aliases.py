@@ -33,7 +33,7 @@ def aliases(op: Operation) -> list[Value | None]:
     if row is not None and row.view:
         return [getattr(op.opview, row.view)]
     if row is not None and row.inplace:
-        copied = op.attributes[COPIED] if COPIED in op.attributes else ()
+        copied = op.attributes.get(COPIED, ())
         indices = getattr(op.opview, row.inplace)
         return [op.operands[index] if index >= 0 and index not in copied else None for index in indices]
     return [None] * len(op.results)
