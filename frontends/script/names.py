@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
@@ -172,6 +172,19 @@ class Names:
         if not isinstance(node.func, ast.Name) or node.func.id in self._own:
             return False
         return node.func.id in self.helpers or isinstance(self._around.get(node.func.id), FunctionType)
+
+    def running(self, node: ast.expr) -> Callable[..., Any]:
+        """The function of the running program that an expression names, maybe in a module. Raises NotConstant."""
+        found = self._object(node)
+        if not isinstance(found, FunctionType):
+            raise NotConstant
+        return found
+
+    def _object(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Attribute):
+            module = self._object(node.value)
+            return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+        return self._around.get(node.id) if isinstance(node, ast.Name) and node.id not in self._own else None
 
     def _run(self, node: ast.Call, name: str) -> Any:
         """What a function of the running program makes of constants: it runs, as the program does."""
