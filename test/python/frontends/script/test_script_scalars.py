@@ -194,7 +194,7 @@ def test_an_assertion_that_does_not_hold_ends_the_call():
 
 #: What T spells otherwise: arguments that are no scalars, results that are no number.
 _OTHERS = (
-    "assert call_extern call_pure_extern call_packed give_object give_tensor packed place prefetch release "
+    "assert call_extern call_pure_extern call_packed give_object give_tensor packed place prefetch random_key release "
     "return_unless_ok"
 )
 _INTRINSICS = sorted(
