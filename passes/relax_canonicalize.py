@@ -11,6 +11,7 @@ from ..bindings.patterns import Pattern, apply_greedy
 from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.registry import register_pass
+from .lower_calls.in_place import mark_own_memory
 
 
 @register_pass
@@ -38,6 +39,7 @@ class Canonicalize(Pass):
             raise RelaxError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
 
     def run(self, op: Operation) -> None:
+        mark_own_memory(op)
         apply_greedy(op, self.patterns(), max_iterations=self.max_iterations, what=self.name)
 
     def patterns(self) -> list[Pattern]:

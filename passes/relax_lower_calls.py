@@ -13,6 +13,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import FunctionLowering, graph_functions, knows_at_entry
+from .lower_calls.in_place import decide_copies
 from .lower_calls.operations import lower_operation
 from .lower_calls.others import move_only_others
 from .lower_calls.overwriting import Kernels
@@ -31,6 +32,7 @@ class LowerCalls(Pass):
 
     def run(self, op: Operation) -> None:
         functions = graph_functions(op)
+        decide_copies(op)
         kernels: Kernels = {}
         symbols = SymbolTable(op)
         plans = [plan_of(function, knows_at_entry(function), kernels) for function in functions]

@@ -12,6 +12,7 @@ from ..bindings.navigation import outermost
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions, knows_at_entry
+from .lower_calls.in_place import decide_copies
 from .lower_calls.memrefs import ANY_ORDER
 from .lower_calls.overwriting import Kernels
 from .lower_calls.stated import make_plan, state_plan
@@ -32,6 +33,7 @@ class PlanMemory(Pass):
         if self.any_order:
             # Who follows the plan looks at kernels again.
             outermost(op).attributes[ANY_ORDER] = ir.UnitAttr.get(op.context)
+        decide_copies(op)
         kernels: Kernels = {}
         for function in graph_functions(op):
             state_plan(function, make_plan(function, knows_at_entry(function), kernels))

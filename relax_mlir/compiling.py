@@ -17,6 +17,7 @@ from .passes.core.journal import Journal
 from .passes.core.pipeline import Pipeline
 from .passes.core.stages import Stages
 from .passes.inline.call_graph import check_calls
+from .passes.lower_calls.in_place import mark_own_memory
 from .passes.relax_bind_symbolic_vars import BindSymbolicVars
 from .passes.relax_donate import Donate
 from .runtime import Executable
@@ -138,6 +139,7 @@ def lower(
         chosen = with_precision(chosen, precision)
     copied = module.copy()
     check_calls(copied._owner.operation)
+    mark_own_memory(copied._owner.operation)
     if bind:
         Pipeline(BindSymbolicVars(vars=bind)).run(copied._owner)
     if donate:

@@ -10,6 +10,9 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
 from .dialect import row_of
 
+#: On a call that writes into operands: those that are copied first.
+COPIED = "relax.copied"
+
 
 def viewed(value: Value) -> Value | None:
     """What a value is a view of, the same elements in the same order; None where it is none."""
@@ -30,7 +33,9 @@ def aliases(op: Operation) -> list[Value | None]:
     if row is not None and row.view:
         return [getattr(op.opview, row.view)]
     if row is not None and row.inplace:
-        return [op.operands[index] if index >= 0 else None for index in getattr(op.opview, row.inplace)]
+        copied = op.attributes.get(COPIED, ())
+        indices = getattr(op.opview, row.inplace)
+        return [op.operands[index] if index >= 0 and index not in copied else None for index in indices]
     return [None] * len(op.results)
 
 

@@ -7,7 +7,7 @@ A loop whose variable decides neither a place nor a condition is gone through on
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .names import TIR, Names
@@ -109,12 +109,19 @@ class _At(NamedTuple):
 
 
 class Accesses:
-    """What a program does with a buffer."""
+    """What a program does with a buffer. All turns of the `wanted` loops are gone through, whatever they decide."""
 
-    def __init__(self, names: Names, body: Sequence[Statement], buffer: Buffer, sizes: Mapping[str, int]):
+    def __init__(
+        self,
+        names: Names,
+        body: Sequence[Statement],
+        buffer: Buffer,
+        sizes: Mapping[str, int],
+        wanted: Iterable[str] = (),
+    ):
         self._names, self._body, self._buffer = names, body, buffer
         self._sizes = sizes
-        self._needed = self._deciding()
+        self._needed = self._deciding().union(wanted)
 
     def __iter__(self) -> Iterator[Access]:
         """In no order. Raises TooMany."""

@@ -12,9 +12,12 @@ from .names import TIR, Names
 from .parts import Region, region_of
 from .program import Buffer, Scalar
 from .scalar_types import shown
+from .views import View, view_of
 
 _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
                      "buffer_type", "axis_separators", "layout")  # fmt: skip
+#: What may name the memory of another buffer.
+_VIEW_MAKERS = ("Buffer", "decl_buffer")
 #: What would make a buffer another view of memory.
 _VIEWS = ("data", "strides", "elem_offset")
 
@@ -106,8 +109,39 @@ class BufferReader:
             raise self.source.problem(param, f"parameter '{name}' is matched twice")
         self._parameters[position] = self._buffer(call, target.id, given)
 
-    def _matched_region(self, node: ast.stmt, word: str, call: ast.Call) -> Region | None:
+    def _view(self, target: ast.expr, call: ast.Call) -> View | None:
+        """What a statement makes the memory of a buffer known as: `B = T.Buffer((16,), data=A.data)`."""
+        given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
+        data = given.pop("data", None)
+        base = data.value if isinstance(data, ast.Attribute) and data.attr == "data" else data
+        if not isinstance(base, ast.Name) or not isinstance(target, ast.Name):
+            return None
+        if base.id in self._handles:
+            position = self._handles[base.id]
+            matched = self._parameters[position]
+            if matched is None:
+                return None
+            base = ast.copy_location(ast.Name(matched.name, ast.Load()), base)
+        buffer = self.scope.get(base.id)
+        if not isinstance(buffer, Buffer):
+            raise self.source.problem(base, f"there is no buffer '{base.id}' here", self.buffers(), base.id)
+        strides, offset = given.pop("strides", None), given.pop("elem_offset", None)
+        view = self._buffer(call, target.id, given)
+        del self.scope[target.id]
+        if view.dtype != buffer.dtype:
+            raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(view.dtype)}")
+        if not buffer.sizes or not view.sizes:
+            raise self.source.problem(call, "memory of one element, without dimensions, has no other view")
+        steps = list(strides.elts) if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts else None
+        if steps is not None and len(steps) != len(view.sizes):
+            raise self.source.problem(call, f"{len(steps)} strides for {len(view.sizes)} dimensions")
+        is_begin = offset is None or self.names.found(offset) == 0
+        return view_of(target.id, buffer, base, view, steps, None if is_begin else offset)
+
+    def _matched_region(self, node: ast.stmt, word: str, call: ast.Call) -> Region | View | None:
         """What a statement makes a part of a buffer known as: `A_sub = T.match_buffer(A[0:16], (16,))`."""
+        if word in _VIEW_MAKERS and isinstance(node, ast.Assign):
+            return self._view(node.targets[0], call)
         if word != "match_buffer" or not isinstance(node, ast.Assign):
             return None
         target = node.targets[0]
@@ -123,6 +157,15 @@ class BufferReader:
         if dtype != buffer.dtype:
             raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(dtype)}")
         return region_of(self.names, target.id, given, buffer)
+
+    def _pointed(self, target: ast.Name, call: ast.Call) -> bool:
+        """Whether a buffer is what a parameter that is a pointer shows: `A = T.Buffer((16,), data=a)`."""
+        given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
+        data = given.pop("data", None)
+        if not isinstance(data, ast.Name) or data.id not in self._handles:
+            return False
+        self._parameters[self._handles[data.id]] = self._buffer(call, target.id, given)
+        return True
 
     def _text(self, node: ast.expr) -> str:
         value = self.names.found(node)

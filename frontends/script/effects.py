@@ -19,9 +19,9 @@ from .nests import Nest
 from .program import Allocate, Buffer, Program, Store
 
 #: Buffers of more elements are not looked at one by one.
-_MOST_ELEMENTS = 1 << 22
+MOST_ELEMENTS = 1 << 22
 #: Numbers in a program that are larger are no sizes that tiles and guards depend on.
-_MOST_TRIED = 128
+MOST_TRIED = 128
 
 
 class Effect(Enum):
@@ -38,7 +38,7 @@ class Effect(Enum):
 def effect_on(buffer: Buffer, program: Program, annotations: Annotations) -> Effect:
     """Of a parameter that the program writes to."""
     found = Effect.REPLACES
-    for sizes in _tried(program, annotations):
+    for sizes in tried_sizes(program, annotations):
         try:
             shape = [dim.evaluate(sizes) if isinstance(dim, SymExpr) else dim for dim in buffer.dims]
             effect = _effect(shape, Accesses(annotations.names, program.body, buffer, sizes))
@@ -67,13 +67,13 @@ def is_replaced(buffer: Buffer, steps: Sequence[Nest | Allocate]) -> bool:
     return False
 
 
-def _tried(program: Program, annotations: Annotations) -> Iterator[dict[str, int]]:
+def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str, int]]:
     """Sizes for the symbols, all different and all one; nothing where there are none."""
     names = list(annotations.symbols)
     numbers = [
         each.value for each in ast.walk(program.node) if isinstance(each, ast.Constant) and type(each.value) is int
     ]
-    largest = max([each for each in numbers if each <= _MOST_TRIED], default=0)
+    largest = max([each for each in numbers if each <= MOST_TRIED], default=0)
     for start, step in ((2, 1), (1, 0), (largest + 1, 1)):
         yield {name: start + step * position for position, name in enumerate(names)}
         if not names:
@@ -84,16 +84,16 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     """Raises TooMany."""
     import numpy
 
-    if None in shape or prod(each or 0 for each in shape) > _MOST_ELEMENTS:
+    if None in shape or prod(each or 0 for each in shape) > MOST_ELEMENTS:
         raise TooMany
     found = list(accesses)
-    times = _in_a_row([each.times for each in found])
+    times = in_a_row([each.times for each in found])
     never = numpy.iinfo(numpy.int64).max
     written = numpy.full(prod(each or 0 for each in shape), never)
     #: Where a store only may be, at a place that nobody knows maybe.
     maybe, anywhere = written.copy(), never
     for access, time in zip(found, times, strict=True):
-        places = _places(access, shape)
+        places = places_of(access, shape)
         if not access.is_store or not access.points:
             continue
         if places is None:
@@ -108,7 +108,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     for access, time in zip(found, times, strict=True):
         if access.is_store or not access.points:
             continue
-        places = _places(access, shape)
+        places = places_of(access, shape)
         if places is None:
             effect = Effect.KEEPS if int(numpy.min(time)) <= last else effect
         elif (time <= written[places]).any():
@@ -118,7 +118,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     return effect
 
 
-def _places(access: Access, shape: Sequence[int | None]) -> Any:
+def places_of(access: Access, shape: Sequence[int | None]) -> Any:
     """Each point's element by its number; None where only the run tells, or it is none."""
     import numpy
 
@@ -133,7 +133,7 @@ def _places(access: Access, shape: Sequence[int | None]) -> Any:
     return place
 
 
-def _in_a_row(columns: Sequence[Sequence[Any]]) -> list[Any]:
+def in_a_row(columns: Sequence[Sequence[Any]]) -> list[Any]:
     """Each access's times as numbers that are ordered as the columns are. Raises TooMany."""
     import numpy
 

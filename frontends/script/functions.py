@@ -23,6 +23,7 @@ from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
 from .bounds import elements_inside
+from .distribute import distributed
 from .effects import Effect, effect_on, is_replaced
 from .loops import LoopProgram
 from .names import Names
@@ -201,8 +202,15 @@ class PrimFunc:
             elif isinstance(statement, Block) and statement.is_plain:
                 steps += self._nests(reader, statement.body)
             else:
-                steps.append(reader.nest(statement))
+                steps += self._nests_of(reader, statement)
         return steps
+
+    def _nests_of(self, reader: NestReader, statement: Statement) -> list[Nest]:
+        """One, or those of loops around several blocks."""
+        try:
+            return [reader.nest(statement)]
+        except Unstructured:
+            return [reader.nest(each) for each in distributed(statement, self.program, self.annotations)]
 
     def _type(self, parameter: Buffer | Scalar, on_tensors: bool) -> Any:
         if isinstance(parameter, Scalar):

@@ -10,6 +10,7 @@ from typing import Any
 from ...bindings.ir import Value
 from ...dialects.core.infos import Info
 from ...dialects.relax import const
+from ...emit.arithmetic import constant_value, element
 from .annotations import arguments_of, leaves, rebuilt
 from .effects import Effect
 from .functions import PrimFunc
@@ -172,7 +173,8 @@ def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
 @_special("call_dps_packed")
 def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
     given = arguments_of(graph.names, _types_renamed(call), ("func", "args", "out_sinfo"), 3)
-    arguments = (_text(graph, given["func"]), _passed(graph, given["args"]))
+    passed = [_packed(graph, given["args"], leaf) for leaf in leaves(graph.value(given["args"]))]
+    arguments = (_text(graph, given["func"]), passed)
     return graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": _stated(graph, given["out_sinfo"])})
 
 
@@ -192,8 +194,15 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
         else:
             known = ("sinfo_args", "ty_args")
             raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
-    values = [graph.ssa(each, leaf) for each in arguments for leaf in leaves(graph.value(each))]
+    values = [_packed(graph, each, leaf) for each in arguments for leaf in leaves(graph.value(each))]
     return graph.built(call, relax[word[1]], (_text(graph, name), values), named)
+
+
+def _packed(graph: GraphValues, node: ast.expr, leaf: Any) -> Value:
+    """An argument of a packed function, which takes Python's truth values and floats as they are."""
+    if isinstance(leaf, (bool, float)):
+        return constant_value(leaf, element("i1" if isinstance(leaf, bool) else "f64"))
+    return graph.ssa(node, leaf)
 
 
 def _types_renamed(call: ast.Call) -> ast.Call:

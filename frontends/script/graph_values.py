@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ...bindings.ir import Attribute, Context, Type, Value
+from ...bindings.ir import Module as MlirModule
 from ...bindings.mlir import ir
 from ...dialects.context import find_dialect
 from ...dialects.core.codec import decode
@@ -96,6 +97,7 @@ class Around(Protocol):
     source: Source
     names: Names
     context: Context
+    owner: MlirModule
     functions: dict[str, ast.FunctionDef]
     prim_funcs: dict[str, PrimFunc]
     own_names: set[str]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
@@ -162,12 +163,39 @@ class Names:
                 raise NotConstant
             return self.worked_out(node, operator.getitem, held, place)
         if isinstance(node, ast.Call) and self.is_helped(node):
-            return self._helped(node, self.helpers[ast.unparse(node.func)])
+            name = ast.unparse(node.func)
+            return self._helped(node, self.helpers[name]) if name in self.helpers else self._run(node, name)
         return self._of_numpy(node)
 
     def is_helped(self, node: ast.Call) -> bool:
         """Whether a call is of a Python function around."""
-        return isinstance(node.func, ast.Name) and node.func.id in self.helpers
+        if not isinstance(node.func, ast.Name) or node.func.id in self._own:
+            return False
+        return node.func.id in self.helpers or isinstance(self._around.get(node.func.id), FunctionType)
+
+    def running(self, node: ast.expr) -> Callable[..., Any]:
+        """The function of the running program that an expression names, maybe in a module. Raises NotConstant."""
+        found = self._object(node)
+        if not isinstance(found, FunctionType):
+            raise NotConstant
+        return found
+
+    def _object(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Attribute):
+            module = self._object(node.value)
+            return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+        return self._around.get(node.id) if isinstance(node, ast.Name) and node.id not in self._own else None
+
+    def _run(self, node: ast.Call, name: str) -> Any:
+        """What a function of the running program makes of constants: it runs, as the program does."""
+        if any(each.arg is None for each in node.keywords):
+            raise NotConstant
+        given = list(map(self.constant, node.args))
+        named = {str(each.arg): self.constant(each.value) for each in node.keywords}
+        try:
+            return self._around[name](*given, **named)
+        except Exception as error:  # whatever it raises, it says of what it was given here
+            raise self.source.problem(node, f"'{name}' raised {type(error).__name__}: {error}") from error
 
     def _helped(self, node: ast.Call, helper: ast.FunctionDef) -> Any:
         """What a Python function makes of constants: names for constants, and what it returns at its end."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .annotations import arguments_of
 from .names import TIR, Names, names_in, statements_within, targets_of
 from .program import Buffer, indices_of, parts_within
+from .views import View
 
 #: The variable of the loop over a part: no name in a script is like it.
 _LANE = "(lane)"
@@ -158,16 +159,30 @@ class Region(NamedTuple):
     front: Sequence[ast.expr]
     starts: Sequence[ast.expr]
 
-    def within(self, names: Names, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Statements that say the whole buffer's elements for the region's. Raises ScriptError."""
-        used = {node.id for each in (self.base, *self.front, *self.starts) for node in ast.walk(each)
-                if isinstance(node, ast.Name)}  # fmt: skip
-        for statement in statements_within(statements):
-            for name in (name for target in targets_of(statement) for name in names_in(target)):
-                if name == self.name or name in used:
-                    message = f"'{name}' is given another meaning where the region '{self.name}' is known"
-                    raise names.source.problem(statement, message)
-        return [_Whole(names, self).visit(deepcopy(each)) for each in statements]
+    @property
+    def rank(self) -> int:
+        return len(self.starts)
+
+    @property
+    def used(self) -> Sequence[ast.expr]:
+        """What it is made of."""
+        return (self.base, *self.front, *self.starts)
+
+    def elements(self, names: Names, items: Sequence[ast.expr], node: ast.AST) -> list[ast.expr]:
+        """The whole buffer's indices of an element, or of a part."""
+        del names, node
+        return [*self.front, *map(_moved, items, self.starts)]
+
+
+def within(names: Names, region: Region | View, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Statements that say the whole buffer's elements for the region's. Raises ScriptError."""
+    used = {node.id for each in region.used for node in ast.walk(each) if isinstance(node, ast.Name)}
+    for statement in statements_within(statements):
+        for name in (name for target in targets_of(statement) for name in names_in(target)):
+            if name == region.name or name in used:
+                message = f"'{name}' is given another meaning where the region '{region.name}' is known"
+                raise names.source.problem(statement, message)
+    return [_Whole(names, region).visit(deepcopy(each)) for each in statements]
 
 
 def region_of(names: Names, name: str, given: Mapping[str, ast.expr], buffer: Buffer) -> Region:
@@ -208,7 +223,7 @@ def _begin(names: Names, item: ast.expr) -> tuple[ast.expr, int | None]:
 class _Whole(ast.NodeTransformer):
     """Elements of a region as the buffer's."""
 
-    def __init__(self, names: Names, region: Region):
+    def __init__(self, names: Names, region: Region | View):
         self._names, self._region = names, region
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -216,13 +231,31 @@ class _Whole(ast.NodeTransformer):
         if not isinstance(node.value, ast.Name) or node.value.id != region.name:
             return self.generic_visit(node)
         items = [self.visit(each) for each in indices_of(node)]
-        if len(items) != len(region.starts):
-            count = len(region.starts)
+        if len(items) != region.rank:
+            count = region.rank
             message = f"'{region.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}"
             raise self._names.source.problem(node, message)
-        moved_items = [self._moved(*pair) for pair in zip(items, region.starts, strict=True)]
-        place = ast.copy_location(ast.Tuple([*region.front, *moved_items], ast.Load()), node.slice)
+        elements = region.elements(self._names, items, node)
+        place = ast.copy_location(ast.Tuple(elements, ast.Load()), node.slice)
         return ast.copy_location(ast.Subscript(ast.copy_location(deepcopy(region.base), node), place, node.ctx), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        region = self._region
+        if isinstance(region, View) and self._names.word(node.func) in ((TIR, "reads"), (TIR, "writes")):
+            # Where in the buffer nobody asks.
+            listed = [item for each in node.args for item in (each.elts if isinstance(each, ast.List) else [each])]
+            bases = [each.value if isinstance(each, ast.Subscript) else each for each in listed]
+            is_view = [isinstance(each, ast.Name) and each.id == region.name for each in bases]
+            node.args = [region.base if is_it else each for is_it, each in zip(is_view, listed, strict=True)]
+            return node
+        return self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        region = self._region
+        is_memory = isinstance(node.value, ast.Name) and node.value.id == region.name and node.attr == "data"
+        if is_memory and isinstance(region, View) and region.offset is None:
+            return ast.copy_location(ast.Attribute(region.base, "data", ast.Load()), node)
+        return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id == self._region.name:
@@ -232,9 +265,9 @@ class _Whole(ast.NodeTransformer):
             raise self._names.source.problem(node, message)
         return node
 
-    @staticmethod
-    def _moved(item: ast.expr, start: ast.expr) -> ast.expr:
-        if not isinstance(item, ast.Slice):
-            return moved(item, start)
-        lower, upper = (None if each is None else moved(each, start) for each in (item.lower, item.upper))
-        return ast.copy_location(ast.Slice(lower=lower, upper=upper, step=item.step), item)
+
+def _moved(item: ast.expr, start: ast.expr) -> ast.expr:
+    if not isinstance(item, ast.Slice):
+        return moved(item, start)
+    lower, upper = (None if each is None else moved(each, start) for each in (item.lower, item.upper))
+    return ast.copy_location(ast.Slice(lower=lower, upper=upper, step=item.step), item)

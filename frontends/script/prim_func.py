@@ -7,10 +7,11 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...support.names import fresh_name
 from .annotations import arguments_of
 from .buffers import BufferReader
 from .names import TIR, Names
-from .parts import vector_store
+from .parts import vector_store, within
 from .program import (
     OPAQUE,
     REDUCE,
@@ -84,7 +85,7 @@ class ProgramReader(BufferReader):
             if call is not None and (loop := self._launched(node, word, call)) is not None:
                 return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
             if call is not None and (region := self._matched_region(node, word, call)) is not None:
-                nodes[position + 1 :] = region.within(self.names, nodes[position + 1 :])
+                nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
                 found += self._statement(node)
         return tuple(found)
@@ -112,11 +113,24 @@ class ProgramReader(BufferReader):
         return ()
 
     def _on_return(self, node: ast.Return) -> Iterable[Statement]:
-        if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
-            raise self.source.problem(node, "a PrimFunc returns nothing: it writes to its last parameters")
         if node is not self.function.body[-1]:
             raise self.source.problem(node, "`return` stands at the end of a PrimFunc only")
-        return ()
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+            return ()
+        return (self._result(node, node.value),)
+
+    def _result(self, node: ast.stmt, value: ast.expr) -> Store:
+        """A number that the function returns is a buffer of one element, which it writes at its end."""
+        annotation = self.function.returns
+        if annotation is None:
+            hint = f"say its type: def {self.function.name}(...) -> T.int32:"
+            raise self.source.problem(node, f"a PrimFunc that returns a number says of which type; {hint}")
+        dtype = self.annotations.dtype(annotation.func if isinstance(annotation, ast.Call) else annotation)
+        names = {each.id for each in ast.walk(self.function) if isinstance(each, ast.Name)}
+        names.update(each.arg for each in ast.walk(self.function) if isinstance(each, ast.arg))
+        result = Buffer(node, fresh_name("result", names), (), (), dtype)
+        self._parameters.append(result)
+        return Store(node, result, (), value)
 
     def _on_assign(self, node: ast.Assign) -> Iterable[Statement]:
         if len(node.targets) != 1:
@@ -144,6 +158,8 @@ class ProgramReader(BufferReader):
         if isinstance(value, ast.Call) and word is not None and word[0] == TIR:
             if word[1] == "match_buffer":
                 self._match_buffer(target, value)
+                return ()
+            if word[1] in _ALLOCATIONS and self._pointed(target, value):
                 return ()
             if word[1] in _ALLOCATIONS:
                 return (Allocate(node, self._buffer(value, target.id, scope=_ALLOCATIONS[word[1]])),)
@@ -193,6 +209,10 @@ class ProgramReader(BufferReader):
             if not isinstance(inner, ast.Call):
                 return ()
             call = inner
+        if word[1] == "ret":
+            if node is not self.function.body[-1]:
+                raise self.source.problem(node, "T.ret stands at the end of a PrimFunc only")
+            return (self._result(node, arguments_of(self.names, call, ("value",), 1)["value"]),)
         if word[1] in _LEAVING:
             arguments_of(self.names, call, ())
             return (self._leave(node, _LEAVING[word[1]]),)
@@ -364,7 +384,7 @@ class ProgramReader(BufferReader):
                 rest.append(self._in_thread(statement, loop, nodes[position + 1 :]))
                 break
             elif held is not None and (region := self._matched_region(statement, word, held)) is not None:
-                nodes[position + 1 :] = region.within(self.names, nodes[position + 1 :])
+                nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
                 rest += self._statement(statement)
         self.scope = outer

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,6 +16,7 @@ from ...dialects.core.infos import bit_width
 from ...dialects.core.symbols import Dim, equal
 from ...emit import linalg, numbers, tensors
 from ...emit.arithmetic import element
+from ...emit.loops import when
 from ...emit.numbers import Number, Size, as_index
 from .affine import Index, Variables
 from .bounds import outside
@@ -268,15 +271,24 @@ class TensorProgram:
             return known
         if buffer not in self.state:
             raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
-        values = [scalars.index(index) for index in indices]
+        values, tensor, guards = [scalars.index(index) for index in indices], self.state[buffer], list[Number]()
         if node not in scalars.inside:
-            # Nothing in a nest can end it: what is not there is the nearest element.
-            sizes = linalg.sizes(self.state[buffer])
+            # Nothing in a nest can end it: what is not there is the nearest element, or 0 where there is none.
+            sizes = linalg.sizes(tensor)
             for axis, (index, dim) in enumerate(zip(indices, buffer.dims, strict=True)):
                 affine = self._variables.indices([index])
                 if affine is None or not self._stays(affine[0], dim):
                     values[axis] = _nearest(scalars.value(index), sizes[axis])
-        return typed(linalg.extract(self.state[buffer], [as_index(each) for each in values]), buffer.dtype)
+                    guards += [] if isinstance(sizes[axis], int) else [sizes[axis] > 0]
+        type_ = tensor.type.element_type
+
+        def read_it() -> Number:
+            return linalg.extract(tensor, [as_index(each) for each in values])
+
+        if not guards:
+            return typed(read_it(), buffer.dtype)
+        is_there = functools.reduce(operator.and_, guards)
+        return typed(when(is_there, read_it, lambda: numbers.constant(0, type_), [type_])[0], buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
         for each in parts_within(node):

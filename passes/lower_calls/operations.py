@@ -11,6 +11,7 @@ from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import function_type_of, has_body, innermost
 from ...bindings.rewriting import located_error
+from ...dialects.core.aliases import COPIED
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bool, is_int
@@ -82,11 +83,20 @@ def _call_tir_inplace(into: FunctionLowering, op: Operation) -> None:
     inputs, outputs = [into.lowered(value) for value in op.operands], []
     for result, index in zip(op.results, op.opview.inplace_indices, strict=True):
         if index >= 0:
-            inputs[index] = into.writable(op.operands[index])
+            inputs[index] = _writable(into, op, index, result)
             into.set(result, inputs[index])
         else:
             outputs.append(into.new_tensor(result))
     _call(into, op, inputs, outputs)
+
+
+def _writable(into: FunctionLowering, op: Operation, index: int, result: Value) -> Value:
+    """The memory that a result is made in, with what the argument is in it."""
+    if COPIED not in op.attributes or index not in op.attributes[COPIED]:
+        return into.writable(op.operands[index])
+    memref = into.new_tensor(result)
+    memrefs.copy(into.get(op.operands[index]), memref)
+    return memref
 
 
 def _call(into: FunctionLowering, op: Operation, inputs: Sequence[Lowered], outputs: Sequence[Value]) -> None:

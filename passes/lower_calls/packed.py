@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
+from ...dialects.core.aliases import COPIED
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...emit.numbers import as_i64
@@ -43,12 +44,18 @@ def _call_inplace(into: FunctionLowering, op: Operation) -> None:
         reason = "returns new values beside those written in place: call it twice, or with relax.call_dps_packed"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
     arguments = [
-        (into.writable(value) if position in indices else into.lowered(value), value)
+        (_writable(into, op, position) if position in indices else into.lowered(value), value)
         for position, value in enumerate(op.operands)
     ]
     _packed(into, op, arguments, ())
     for result, index in zip(op.results, indices, strict=True):
         into.set(result, arguments[index][0])
+
+
+def _writable(into: FunctionLowering, op: Operation, position: int) -> Value:
+    value = op.operands[position]
+    is_copied = COPIED in op.attributes and position in op.attributes[COPIED]
+    return into.own(memrefs.copied(into.get(value))) if is_copied else into.writable(value)
 
 
 #: What the runtime registers for relax.print: a format, then the values.

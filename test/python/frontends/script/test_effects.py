@@ -376,6 +376,28 @@ def test_the_run_looks_at_indices_that_the_data_tell(name, wrong):
         main(floats(8), ids)
 
 
+def test_a_block_reads_nothing_of_an_empty_buffer():
+    """No element is the nearest one of none: 0 stands for it."""
+    module = rx.Module.from_script("""
+from tvm.script import tir as T
+@T.prim_func
+def f(a: T.handle, i: T.handle, b: T.handle):
+    n = T.int64()
+    k = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    I = T.match_buffer(i, (k,), "int32")
+    B = T.match_buffer(b, (k,), "float32")
+    for v in range(k):
+        with T.block("B"):
+            vv = T.axis.spatial(k, v)
+            B[vv] = A[I[vv]] + T.float32(1)
+""")
+    executable = rx.compile(module, cache=False)
+    run, places = executable[next(iter(executable))], numpy.array([0, 4, 9, -3], "int32")
+    numpy.testing.assert_array_equal(run(numpy.arange(5, dtype="float32"), places), [1, 5, 5, 1])
+    numpy.testing.assert_array_equal(run(numpy.zeros(0, "float32"), places), [1, 1, 1, 1])
+
+
 def test_a_block_takes_the_nearest_element():
     """It is an operation on tensors, in which nothing fails."""
     text = prim(BLOCK + "C[v] = A[I[v]]", GATHERED)

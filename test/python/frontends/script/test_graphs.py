@@ -276,3 +276,22 @@ def test_module_gives_what_numpy_gives(name):
     for one, other in zip(*(each if isinstance(each, tuple) else (each,) for each in (given, wanted)), strict=True):
         assert one.shape == other.shape
         numpy.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-4)
+
+
+def test_packed_functions_take_truth_values_and_floats():
+    text = """
+@R.function
+def main(x: R.Tensor((6,), "int64")):
+    y = R.call_dps_packed("noted", (x, True, R.prim_value(1.5), 3), out_sinfo=R.Tensor((6,), "int64"))
+    return y
+"""
+    seen = []
+
+    def noted(x, *arguments):
+        *numbers, out = arguments
+        seen.append(numbers)
+        numpy.from_dlpack(out)[:] = numpy.from_dlpack(x)
+
+    executable = rx.compile(rx.Module.from_script(text), functions={"noted": noted})
+    numpy.testing.assert_array_equal(executable["main"](numpy.arange(6)), numpy.arange(6))
+    assert seen == [[True, 1.5, 3]]

@@ -83,7 +83,7 @@ CASES = {
     "over a buffer": (prim("for i in A:\n    pass"), "4:14", "a loop goes over T.grid"),
     "a step": (prim("for i in range(0, 8, 2):\n    B[i, 0] = A[i, 0]"), "4:26", "loops go one by one"),
     "try": (prim("try:\n    pass\nexcept: pass"), "4:5", "a PrimFunc has no `try`"),
-    "a result": (prim(COPY + "B[i, j] = A[i, j]\nreturn B"), "6:5", "a PrimFunc returns nothing"),
+    "a result": (prim(COPY + "B[i, j] = A[i, j]\nreturn B"), "6:5", "a PrimFunc that returns a number says of which type"),
     "a block": (prim("with T.blok('x'):\n    pass"), "4:10", "did you mean 'block'?"),
     "a kind": (
         prim(COPY + "with T.block('b'):\n        v = T.axis.spatal(8, i)\n        B[v, j] = A[v, j]"),
@@ -115,7 +115,7 @@ CASES = {
         "4:9",
         "'C' is shared by threads, which are loops here",
     ),
-    "a view": (prim("C = T.decl_buffer((4,), data=A.data)"), "4:34", "a view of other memory"),
+    "a view": (prim("C = T.decl_buffer((4,), 'int8', data=A.data)"), "4:9", "'A' is of float32, not int8"),
     "too far": (prim(COPY + "B[i, j] = A[i + 100, j]"), "5:19", "'A' has 8 elements along dimension 0, but the index goes from 100 to 107"),
     "before the begin": (prim(COPY + "B[i, j] = A[i - 1, j]"), "5:19", "the index goes from -1 to 6"),
     "a place behind the end": (prim(COPY + "B[i, j] = A[i, 4]"), "5:19", "has 4 elements along dimension 1, but the index is 4"),

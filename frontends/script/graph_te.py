@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`R.emit_te(function, x, y)` in graphs of a running program: its function says in te what each element is."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ...bindings.context import load_dialects
+from ...bindings.ir import Value
+from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import functions_in, symbol_name
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, describe
+from ...dialects.tir.prim_func import make_prim_func
+from ...emit.kernels import parameter_type
+from ...support.errors import RelaxError
+from ...support.names import fresh_name
+from .graph_values import SPECIAL, GraphValues, relax
+from .names import NotConstant
+
+if TYPE_CHECKING:
+    from ...emit.te.tensors import Placeholder, Tensor
+
+
+class _Arguments:
+    """What a function of te is given for values of a graph: tensors for tensors, all else as it is."""
+
+    def __init__(self, graph: GraphValues):
+        self._graph = graph
+        self.given: dict[Placeholder, Value] = {}
+
+    def of(self, node: ast.AST, value: Any) -> Any:
+        from ...emit.te.graphs import placeholder_of  # long to load, and few graphs ask
+
+        if type(value) is tuple:
+            return [self.of(node, each) for each in value]
+        if not isinstance(value, ir.Value):
+            return value
+        info = decode(value.type)
+        if not isinstance(info, TensorInfo) or info.shape is None:
+            message = f"a function of te takes tensors of known rank, not {describe(info)}"
+            raise self._graph.source.problem(node, message)
+        made = placeholder_of(info.shape, info.dtype, len(self.given))
+        self.given[made] = value
+        return made
+
+
+def _emit_te(graph: GraphValues, call: ast.Call) -> Any:
+    if not call.args or any(each.arg is None for each in call.keywords):
+        raise graph.source.problem(call, "R.emit_te takes a function of te, then what that is called with")
+    first, *rest = call.args
+    try:
+        function = graph.names.running(first)
+    except NotConstant:
+        hint = "R.call_tir(cls.f, ...) calls a PrimFunc of the module"
+        message = f"R.emit_te calls a function of the running program, which '{ast.unparse(first)}' is not here; {hint}"
+        raise graph.source.problem(first, message) from None
+    arguments = _Arguments(graph)
+    positional = [arguments.of(each, graph.value(each)) for each in rest]
+    named = {str(each.arg): arguments.of(each.value, graph.value(each.value)) for each in call.keywords}
+    try:
+        outputs = as_list(function(*positional, **named))
+    except RelaxError:
+        raise
+    except Exception as error:  # whatever it raises, it says of what it was given here
+        message = f"'{ast.unparse(first)}' raised {type(error).__name__}: {error}"
+        raise graph.source.problem(call, message) from error
+    symbol, results = _prim_func(graph, call, getattr(function, "__name__", "te"), arguments.given, outputs)
+    stated = results if len(results) > 1 else results[0]
+    return graph.built(call, relax["call_tir"], (symbol, list(arguments.given.values())), {"out_ty": stated})
+
+
+def _prim_func(
+    graph: GraphValues, call: ast.Call, name: str, given: dict[Placeholder, Value], outputs: list[Tensor]
+) -> tuple[str, list[Any]]:
+    """The function of the module that computes tensors, and their types."""
+    from ...emit.te.emission import Emission
+    from ...emit.te.graphs import needs_memory
+    from ...emit.te.tensors import Placeholder, Tensor
+    from ...emit.te.tracing import DIALECTS
+
+    wrong = [each for each in outputs if not isinstance(each, Tensor) or isinstance(each, Placeholder)]
+    if wrong or not outputs:
+        shown = repr(wrong[0]) if wrong else "nothing"
+        raise graph.source.problem(call, f"the function gives tensors that te computes, not {shown}")
+    owner = graph.module.owner
+    load_dialects(graph.module.context, ("func", *DIALECTS))
+    results = [Placeholder(each.shape, each.name, each.place, each.dtype).info for each in outputs]
+    on_memory = needs_memory(outputs)
+    infos = [*(each.info for each in given), *results]
+    types = [parameter_type(info, graph.module.context, on_memrefs=on_memory) for info in infos]
+
+    def body(*parameters: Value) -> Any:
+        emission = Emission(dict(zip(given, parameters, strict=False)), on_memory=on_memory)
+        return emission.emit(outputs, parameters[len(given) :])
+
+    taken = [*graph.module.functions, *map(symbol_name, functions_in(owner.operation))]
+    symbol = fresh_name(name if name.isidentifier() else "te", taken)
+    with ir.InsertionPoint.at_block_begin(owner.body):
+        attributes = {"sym_visibility": ir.StringAttr.get("private")}
+        make_prim_func(symbol, types[: len(given)], types[len(given) :], body, attributes=attributes)
+    return symbol, results
+
+
+SPECIAL["emit_te"] = _emit_te

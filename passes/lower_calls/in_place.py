@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls that write into arguments: which of these are the graph's own, and which of them are copied first.
+
+What a call may write to is decided by the program as it was written, not by what passes made of it: one may find that
+`x + 0` is `x`, or that two tensors are one. A tensor of the graph's own stays one: where it came to be the caller's
+memory, or is read behind the call, the call writes into a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in, operations_of, parent_of, users_of
+from ...dialects.core.aliases import COPIED, aliases, root_of, viewed
+from ...dialects.core.dialect import row_of
+
+#: On a call: the operands that it writes to and that were the graph's own memory when the program was written.
+_OWN = "relax.own"
+
+
+def mark_own_memory(within: Operation) -> None:
+    """Before anything is simplified. What is marked already stays as it is."""
+    for op in _calls(within):
+        if _OWN not in op.attributes:
+            _set(op, _OWN, [index for index in _written(op) if not _is_argument(_memory_of(op.operands[index]))])
+
+
+def decide_copies(within: Operation) -> None:
+    """When the graph stays as it is: calls that may write over what is still needed are given copies."""
+    for op in _calls(within):
+        if _OWN in op.attributes and COPIED not in op.attributes:
+            _set(op, COPIED, [index for index in op.attributes[_OWN] if _is_needed(op, index)])
+
+
+def _calls(within: Operation) -> Iterator[Operation]:
+    for op in operations_in(within):
+        row = row_of(op)
+        if row is not None and row.inplace:
+            yield op
+
+
+def _written(op: Operation) -> list[int]:
+    row = row_of(op)
+    assert row is not None
+    return sorted(index for index in getattr(op.opview, row.inplace) if index >= 0)
+
+
+def _set(op: Operation, name: str, indices: Sequence[int]) -> None:
+    op.attributes[name] = ir.DenseI64ArrayAttr.get(indices, op.context)
+
+
+def _is_argument(value: Value) -> bool:
+    """Of a function, which is its caller's; or of a region, into which copies go."""
+    return isinstance(value.owner, Block)
+
+
+def _memory_of(value: Value) -> Value:
+    """The value whose memory another one is in."""
+    while not isinstance(value.owner, Block):
+        results = list(value.owner.operation.results)
+        source = aliases(value.owner.operation)[results.index(value)]
+        if source is None:
+            return value
+        value = source
+    return value
+
+
+def _is_needed(op: Operation, index: int) -> bool:
+    """Whether somebody still reads what an operand is now, or it is the caller's."""
+    value = op.operands[index]
+    if _is_argument(_memory_of(value)):
+        return True
+    root = root_of(value)
+    block = op.block
+    if any(root_of(each) == root for place, each in enumerate(op.operands) if place != index):
+        return True
+    if isinstance(root.owner, Block) or root.owner.operation.block != block:
+        return True  # each turn of a loop may write to it
+    order = {each: place for place, each in enumerate(operations_of(block))}
+    users = [_in_block(user, order) for each in _views(root) for user in users_of(each)]
+    return any(order[user] > order[op] for user in users)
+
+
+def _views(root: Value) -> list[Value]:
+    """A value and what shows the same elements."""
+    found = [root]
+    for value in found:  # which grows
+        shown = [(result, viewed(result)) for user in users_of(value) for result in user.results]
+        found += [result for result, source in shown if source is not None and source == value]
+    return found
+
+
+def _in_block(op: Operation, order: dict[Operation, int]) -> Operation:
+    """The operation of a block that another one is, or is in."""
+    while op not in order:
+        parent = parent_of(op)
+        assert parent is not None
+        op = parent
+    return op
