@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
-from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
+from ..values import Texts
+from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
 
 _ML = "ai.onnx.ml"
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -103,8 +104,8 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
 
 
 def _of_one_class(
-    node: Node, scores: Tensor, dtype: str, forest: Forest, labels: list[int], voted: int
-) -> tuple[Tensor, Tensor]:
+    node: Node, scores: Tensor, dtype: str, forest: Forest, labels: Labels, voted: int
+) -> tuple[Tensor | Texts, Tensor]:
     """All votes are for one of two classes: shares where none is negative, else margins of the second class.
 
     As onnxruntime has it: votes for the first class are such votes too, but not where a second score is there.

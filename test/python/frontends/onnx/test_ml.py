@@ -323,7 +323,6 @@ def test_refusals() -> None:
     assert "in a circle" in refusal("TreeEnsembleRegressor", x, **circle)
     lost = {**forest, "nodes_truenodeids": [77] * 3}
     assert "a child that is not there" in refusal("TreeEnsembleRegressor", x, **lost)
-    assert "zipmap=False" in refusal("ZipMap", x)
-    strings = {"coefficients": [1.0, 2.0, 3.0], "intercepts": [0.0], "classlabels_strings": ["a", "b"]}
-    assert "numbers as labels" in refusal("LinearClassifier", x, **strings)
+    assert "2 labels for 3 columns" in refusal("ZipMap", x, classlabels_strings=["a", "b"])
+    assert "only tensors can be passed" in refusal("DictVectorizer", x, string_vocabulary=["a"])
     assert "2 values for 3 features" in refusal("Scaler", x, offset=[1.0, 2.0], scale=[1.0])
