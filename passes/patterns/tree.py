@@ -87,6 +87,11 @@ class GraphPattern(ABC):
         """The operators that can make the value; None where anything may."""
         return None
 
+    @cached_property
+    def depth(self) -> int:
+        """How many patterns stand inside of one another."""
+        return 1 + max((part.depth for part in self.parts), default=0)
+
     def named(self, name: str) -> GraphPattern:
         """The value is `match[name]`."""
         if not name.isidentifier():
