@@ -5,8 +5,8 @@
     python bench/ml_operators.py --only tree  those whose names have this in them
 
 How many times as long as onnxruntime a call takes, on one thread each, by the time that it was on the CPU: below 1 is
-faster. Both take turns in one run; each figure is of the fastest calls. Trees are random ones of the forms that LightGBM
-(by leaves, as deep as it comes), XGBoost (by levels) and scikit-learn (forests, a vote for each class) export.
+faster. Both take turns in one run; each figure is of the fastest calls. Trees are random ones of the forms that
+LightGBM (by leaves, as deep as it comes), XGBoost (by levels) and scikit-learn (forests, a vote for each class) export.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def trees(kind: str, count: int, leaves: int, depth: int, mode: str, votes: Call
 
 
 def tree_cases() -> Iterator[Case]:
-    one, classes = lambda tree: [0], list(range(5))  # noqa: E731
+    one, classes = lambda tree: [0], list(range(5))
     regressor, classifier = "TreeEnsembleRegressor", "TreeEnsembleClassifier"
     light = trees("target", 100, 31, 20, "BRANCH_LEQ", one, 1)
     yield Case("trees: LightGBM, 100 of 31 leaves", regressor, {**light, "n_targets": 1})
@@ -109,7 +109,9 @@ def tree_cases() -> Iterator[Case]:
     forest = trees("class", 100, 500, 14, "BRANCH_LEQ", lambda tree: classes)
     yield Case("trees: forest, 5 classes, 100", classifier, {**forest, **labels}, 2)
     single = trees("target", 100, 2000, 18, "BRANCH_LEQ", one)
-    yield Case("trees: forest, 100 of 2000 leaves", regressor, {**single, "n_targets": 1, "aggregate_function": "AVERAGE"})
+    yield Case(
+        "trees: forest, 100 of 2000 leaves", regressor, {**single, "n_targets": 1, "aggregate_function": "AVERAGE"}
+    )
 
 
 # ---- the others ----
@@ -142,7 +144,9 @@ def other_cases() -> Iterator[Case]:
     yield Case("OneHotEncoder", "OneHotEncoder", {"cats_int64s": list(range(10))}, dtype="int64")
     keys = list(range(0, 20, 2))
     yield Case("LabelEncoder", "LabelEncoder", {"keys_int64s": keys, "values_int64s": keys[::-1]}, dtype="int64")
-    yield Case("LabelEncoder to floats", "LabelEncoder", {"keys_int64s": keys, "values_floats": _reals(10)}, dtype="int64")
+    yield Case(
+        "LabelEncoder to floats", "LabelEncoder", {"keys_int64s": keys, "values_floats": _reals(10)}, dtype="int64"
+    )
 
 
 def ratio(case: Case, program: Any, session: Any, rows: int) -> float:

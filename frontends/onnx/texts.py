@@ -79,7 +79,9 @@ def moved(node: Node, convert: Callable[[list[Held | None]], Sequence[Held | Non
     if len(given) != len(places) or len(given) != sum(isinstance(each, Texts) for each in node.inputs):
         raise node.fail("strings stand where numbers are expected, or beside numbers")
     words = all_words(given)
-    inputs = [of_words(each, words).places if isinstance(each, Texts) else each for each in node.inputs]
+    inputs: list[Held | None] = [
+        of_words(each, words).places if isinstance(each, Texts) else each for each in node.inputs
+    ]
     outputs = convert(inputs)
     if node.op in _TELLING:
         return list(outputs)

@@ -48,8 +48,8 @@ class Passed(NamedTuple):
             value = Value("list", items=tuple(map(_described, items)), rest=rest)
         else:
             value = Value("nothing") if group.kind == NOTHING else _described(held[0])
-        told = {"written": self.is_written, "optional": group.is_optional, "labels": self.labels}
-        return value._replace(name=group.name, **told)
+        value = value._replace(name=group.name, labels=self.labels)
+        return value._replace(written=self.is_written, optional=group.is_optional)
 
 
 def single(info: Info, name: str = "") -> Passed:

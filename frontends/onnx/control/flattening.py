@@ -54,7 +54,8 @@ class Form(NamedTuple):
     def __str__(self) -> str:
         if self.kind == ONE_OF:
             return f"a tensor of {' or '.join(map(str, self.ranks))} dimensions"
-        names = {VALUE: "a tensor of strings" if self.words else "a tensor", NOTHING: "an empty optional", LIST: f"a sequence of {self.items}"}
+        single = "a tensor of strings" if self.words else "a tensor"
+        names = {VALUE: single, NOTHING: "an empty optional", LIST: f"a sequence of {self.items}"}
         more = "" if self.rest is None else f" and any number of {self.rest}-D tensors"
         return f"{'an optional of ' if self.is_optional else ''}{names[self.kind]}{more}"
 

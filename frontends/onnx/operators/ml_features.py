@@ -131,7 +131,7 @@ def classes_of_strings(node: Node) -> Outputs:
     """The place of each string in a list, or the string at each place."""
     import numpy
 
-    strings = node.strings("classes_strings") or []
+    strings: list[str] = node.strings("classes_strings") or []
     return _either_way(node, numpy.arange(len(strings)), strings)
 
 
@@ -143,7 +143,7 @@ def category_mapper(node: Node) -> Outputs:
     return _either_way(node, numpy.array(node.ints("cats_int64s") or [], "int64"), node.strings("cats_strings") or [])
 
 
-def _either_way(node: Node, numbers: Array, strings: Sequence[str]) -> Outputs:
+def _either_way(node: Node, numbers: Array, strings: list[str]) -> Outputs:
     import numpy
 
     if node.texts(0) is None:
@@ -166,8 +166,13 @@ def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
     if isinstance(values, list):
         words = list(dict.fromkeys([*values, default]))
         places = numpy.array([words.index(each) for each in (*values, default)], "int64")
-        found = _encoded(node, keys, places[:-1], places[-1])
-        return Texts(found if isinstance(found, Value) else Value(ssa=found), words)
+        return Texts(_encoded_as_numbers(node, keys, places[:-1], places[-1]), words)
+    return _encoded_as_numbers(node, keys, values, default)
+
+
+def _encoded_as_numbers(node: Node, keys: Listed, values: Array, default: Any) -> Value:
+    import numpy
+
     texts = node.texts(0)
     if texts is not None:
         if not isinstance(keys, list):
@@ -176,7 +181,7 @@ def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
         return looked_up(texts, numpy.array([by_word.get(word, default) for word in texts.words], values.dtype))
     if isinstance(keys, list):
         raise node.fail(f"the keys are strings, but the input is {node.value(0).dtype}")
-    return _by_numbers(node, keys, values, default)
+    return Value(ssa=_by_numbers(node, keys, values, default))
 
 
 def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tensor:
@@ -219,9 +224,9 @@ def _listed(node: Node, kind: str) -> Listed:
 
 def _of_tensor(node: Node, proto: TensorProto) -> Listed:
     held = held_of(proto, node.graph.model.data)
-    if isinstance(held, Value):
-        return held.array.ravel()
-    return [held.words[place] for place in held.places.array.ravel()]
+    array = held.array if isinstance(held, Value) else held.places.array
+    assert array is not None
+    return array.ravel() if isinstance(held, Value) else [held.words[place] for place in array.ravel()]
 
 
 def _default(node: Node, values: Listed) -> Any:
@@ -233,7 +238,7 @@ def _default(node: Node, values: Listed) -> Any:
         raise node.fail("must be one value of the values' type", "default_tensor")
     if isinstance(values, list):
         return node.string("default_string", "_Unused") if held is None else held[0]
-    if held is not None:
+    if held is not None and not isinstance(held, list):
         return held.reshape(()).astype(values.dtype)
     is_real = values.dtype.kind == "f"
     return numpy.array(node.float("default_float", -0.0) if is_real else node.int("default_int64", -1), values.dtype)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, minimum
-from ..prelude import Node, Tensor, const, info_of, relax
+from ..prelude import Node, Tensor, const, info_of
 
 if TYPE_CHECKING:
     from .ml_trees import Forest
@@ -148,7 +148,7 @@ class _Walk:
         def block(start: Number) -> None:
             walk.block(start, minimum(start + count, as_index(rows)))
 
-        loops.for_range(0, rows, block, step=count)
+        loops.for_range(0, rows, block, step=count, grain=1)
 
 
 class _Walker:

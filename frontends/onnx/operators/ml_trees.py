@@ -29,6 +29,8 @@ def _checked(node: Node, forest: Forest) -> Forest:
     most = max((each.feature for each in forest.nodes), default=0)
     if isinstance(features, int) and most >= features:
         problem = f"a node decides by feature {most}, but there are {features}"
+    if min((each.feature for each in forest.nodes), default=0) < 0:
+        problem = "a node decides by a feature before the first one"
     if problem:
         raise node.fail(problem)
     return forest

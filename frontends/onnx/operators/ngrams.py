@@ -70,8 +70,10 @@ def _tokens(node: Node) -> Value:
     if texts is not None and node.has_attribute("pool_strings"):
         return numbered(texts, _words(node))
     if texts is not None or node.has_attribute("pool_strings"):
-        reason = f"n-grams and tokens must both be strings or both numbers, {'the n-grams' if texts is None else 'the tokens'} are strings"
-        raise node.fail(reason, "pool_strings")
+        strings = "the n-grams" if texts is None else "the tokens"
+        raise node.fail(
+            f"n-grams and tokens must both be strings or both numbers, {strings} are strings", "pool_strings"
+        )
     if not is_int(node.value(0).dtype):
         raise node.fail(f"tokens are integers, not {node.value(0).dtype}")
     return node.value(0)

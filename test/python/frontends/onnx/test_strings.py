@@ -108,7 +108,9 @@ def test_looked_up() -> None:
         node("LabelEncoder", ["label"], ["number"], _ML, keys_strings=["dog", "cat"], values_int64s=[7, 8]),
         node("LabelEncoder", ["number"], ["word"], _ML, keys_int64s=[7, 8], values_strings=["x", "y"]),
         node("LabelEncoder", ["label"], ["real"], _ML, keys_strings=_WORDS, values_floats=[0.5, 1.5, 2.5]),
-        node("LabelEncoder", ["label"], ["other"], _ML, keys_strings=["ant"], values_strings=["bee"], default_string="?"),
+        node(
+            "LabelEncoder", ["label"], ["other"], _ML, keys_strings=["ant"], values_strings=["bee"], default_string=""
+        ),
         node("OneHotEncoder", ["label"], ["hot"], _ML, cats_strings=["ant", "cow", "cat"]),
         node("CategoryMapper", ["label"], ["mapped"], _ML, cats_strings=["ant", "cat"], cats_int64s=[3, 4]),
         node("CategoryMapper", ["mapped"], ["back"], _ML, cats_strings=["ant", "cat"], cats_int64s=[3, 4]),
@@ -135,9 +137,9 @@ def test_first_version_of_the_encoder() -> None:
         node("LabelEncoder", ["label"], ["number"], _ML, classes_strings=["dog", "cat"], default_int64=-4),
         node("LabelEncoder", ["number"], ["word"], _ML, classes_strings=["dog", "cat"], default_string="none"),
     ]
-    label, number, word = rx.OnnxBackend.prepare(
-        model(nodes, real(9, 3), ["label", "number", "word"], version=1)
-    ).run([real(20, 3)])
+    label, number, word = rx.OnnxBackend.prepare(model(nodes, real(9, 3), ["label", "number", "word"], version=1)).run(
+        [real(20, 3)]
+    )
     assert number.tolist() == [{"dog": 0, "cat": 1}.get(each, -4) for each in label]
     assert word.tolist() == [each if each in ("dog", "cat") else "none" for each in label]
 
@@ -181,6 +183,7 @@ def test_constants_of_nodes() -> None:
 
 def test_chosen_by_branches() -> None:
     """Each branch has strings of its own."""
+
     def branch(word: str) -> Any:
         constant = node("Constant", [], ["made"], value_strings=[word, "both"])
         return helper.make_graph([constant], word, [], [onnx.ValueInfoProto(name="made")])
@@ -227,5 +230,5 @@ def test_refusal_of_what_callers_would_pass() -> None:
     encoder = node("LabelEncoder", ["x"], ["y"], _ML, keys_strings=["a"], values_int64s=[1])
     graph = helper.make_graph([encoder], "g", [given], [onnx.ValueInfoProto(name="y")])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(_ML, 2)])
-    with pytest.raises(rx.RelaxError, match="input 'x' holds strings.*LabelEncoder.*extract_model"):
+    with pytest.raises(rx.RelaxError, match=r"input 'x' holds strings.*LabelEncoder.*extract_model"):
         rx.from_onnx(made)
