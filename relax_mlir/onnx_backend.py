@@ -87,13 +87,16 @@ def _shape_of(value: Array | list[Array] | None) -> InputShape:
 
 
 def _result(value: Any, described: Mapping[str, Any]) -> Any:
-    """An output as an array, a list of arrays, or None."""
+    """An output as an array, of strings where it stands for such, a list of arrays, or None."""
+    import numpy
+
     if value is None:
         return None
     if described["kind"] == "list":
         items = described["items"]
         return [_result(each, items[at] if at < len(items) else described["rest"]) for at, each in enumerate(value)]
-    return to_numpy(value, described.get("holds"))
+    array = to_numpy(value, described.get("holds"))
+    return numpy.array(described["labels"], object)[array] if "labels" in described else array
 
 
 class OnnxBackend(Backend):

@@ -34,6 +34,8 @@ class Value(NamedTuple):
     written: bool = False
     #: Of a result that may be None.
     optional: bool = False
+    #: Of a result whose elements are places among strings: these.
+    labels: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Any]:
         """As the manifest has it: what all of its kind have, and what is not as usual."""
@@ -104,7 +106,8 @@ class Signature(NamedTuple):
 _ALWAYS = {"tensor": ("dtype", "shape"), "scalar": ("dtype",), "object": (), "list": ("items",), "nothing": ()}
 #: Kinds of what a list holds.
 _HELD = ("tensor", "scalar", "object")
-_FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list, "written": bool, "optional": bool}
+_FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list, "written": bool, "optional": bool,
+           "labels": list}  # fmt: skip
 _OF_KERNELS = ("name", "operators", "main")
 
 
@@ -196,6 +199,7 @@ def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> Value:
     if not all(size is None or type(size) in (int, str) for size in found.get("shape", ())):
         raise ArtifactError("damaged: its manifest has a shape of more than numbers and text")
     found["shape"] = tuple(found.get("shape", ()))
+    found["labels"] = tuple(fields.items("labels", str)) if "labels" in content else ()
     found["items"] = tuple(_value(each, _HELD) for each in found.get("items", ()))
     return Value(kind, rest=_value(content["rest"], ("tensor",)) if "rest" in content else None, **found)
 

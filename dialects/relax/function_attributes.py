@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Type
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir, string_array, string_value
 from ...bindings.navigation import body_of
 
 #: On an argument: its name, in errors, for callers and in print-outs.
 ARGUMENT_NAME = "relax.name"
 #: On a function: the names of its results, where it comes from a model that has names for them.
 RESULT_NAMES = "relax.result_names"
+#: On a function: by the name of a result that stands for strings, these; its elements are places among them.
+RESULT_LABELS = "relax.result_labels"
 
 #: On a function, or on an operation in one that has operations in it: the target whose rules say what the operators
 #: in there become, where that is not the one that the module is compiled for.
@@ -104,6 +106,22 @@ def _decoded(attribute: Attribute) -> Group:
     if not possible.get(group.kind, False):
         raise ValueError(f"holds a group of kind '{group.kind}' with {group.size} values")
     return group
+
+
+def encode_labels(labels: Mapping[str, Sequence[str]]) -> Attribute:
+    """The attribute, in the current context."""
+    return ir.DictAttr.get({name: string_array(words) for name, words in labels.items()})
+
+
+def decode_labels(function: Operation) -> dict[str, tuple[str, ...]]:
+    """The strings that a function's results stand for, by the results' names. Raises ValueError with what is wrong."""
+    if RESULT_LABELS not in function.attributes:
+        return {}
+    held = function.attributes[RESULT_LABELS]
+    try:
+        return {each.name: tuple(map(string_value, each.attr)) for each in ir.DictAttr(held)}
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError("must hold an array of strings for each name of a result") from None
 
 
 def argument_names(function: Operation) -> list[str]:

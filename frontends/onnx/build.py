@@ -13,10 +13,12 @@ from ...dialects.relax.function_attributes import (
     INPUT_GROUPS,
     LIST,
     RESULT_GROUPS,
+    RESULT_LABELS,
     RESULT_NAMES,
     VALUE,
     Group,
     encode_groups,
+    encode_labels,
     function_attributes,
 )
 from ...emit.kernels import FreshSymbols
@@ -30,7 +32,7 @@ from .notes import note_model
 from .problems import Problems, shown
 from .symbol_sizes import contradictions
 from .tensors import ValueInfoProto
-from .values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Value
+from .values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Texts, Value
 
 
 def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
@@ -66,6 +68,13 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
         result_names = [ir.StringAttr.get(output.name) for output in graph.output]
         function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(result_names)
+        labels = {
+            output.name: held.words
+            for output, held in zip(graph.output, outputs, strict=True)
+            if isinstance(held, Texts)
+        }
+        if labels:
+            function.attributes[RESULT_LABELS] = encode_labels(labels)
         _set_groups(function, INPUT_GROUPS, [each.group for each in inputs])
         _set_groups(function, RESULT_GROUPS, [form.group for form in forms])
 

@@ -23,7 +23,8 @@ from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, p
 from .registry import find_converter
 from .shapes.folding import converted
 from .shapes.sizes import named
-from .tensors import FunctionProto, GraphProto, NodeProto, array_of, is_absurd
+from .tensors import FunctionProto, GraphProto, NodeProto, is_absurd
+from .texts import held_of, moved, moves_texts
 from .values import EmptyOptional, Held, OneOf, Value, as_values
 
 
@@ -102,7 +103,7 @@ class GraphImporter:
         passed = {each.name for each in graph.input if each.name in self._values}  # theirs are defaults
         for each in graph.initializer:
             if each.name not in passed:
-                self.define(each.name, Value(array=array_of(each, self.model.data)))
+                self.define(each.name, held_of(each, self.model.data))
 
     def add_nodes(self, nodes: Sequence[NodeProto]) -> None:
         self._nodes = in_order(nodes, self._values)
@@ -163,6 +164,8 @@ class GraphImporter:
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
             return self._convert_each(node, several)
+        if moves_texts(node):
+            return moved(node, lambda inputs: self.convert(self.node_of(node.proto, inputs)))
         converter = find_converter(node.domain, node.op, node.version)
         if converter is not None:
             what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)

@@ -17,7 +17,7 @@ from ...support.errors import RelaxError
 from ...support.names import FreshNames
 from ...support.suggest import counted
 from .model import Model
-from .tensors import TypeProto, ValueInfoProto, check_size, dtype_of
+from .tensors import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
 
 #: None is a size that only the run tells, a string one that has this name.
 Shape = Sequence[int | str | None]
@@ -168,6 +168,12 @@ def _dtype(name: str, type_: TypeProto) -> str:
     if kind != "tensor":
         raise RelaxError(
             f"input '{name}' holds values of kind {kind}: tensors, sequences and optionals of tensors can be passed"
+        )
+    if type_.tensor_type.elem_type == TEXT:
+        raise RelaxError(
+            f"input '{name}' holds strings, which no program can be passed: let callers look them up (the strings and "
+            "numbers are in the attributes of the LabelEncoder, OneHotEncoder or TfIdfVectorizer that takes them), and "
+            "import the model behind that node (onnx.utils.extract_model)"
         )
     try:
         return dtype_of(type_.tensor_type.elem_type)

@@ -18,8 +18,8 @@ from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .limits import bytes_of_table
-from .tensors import Array, AttributeProto, GraphProto, NodeProto, TensorData, array_of, dtype_of
-from .values import Held, RunTimeSequence, SequenceValue, Tensor, Value
+from .tensors import Array, AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
+from .values import Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
 
 if TYPE_CHECKING:
     from .importer import GraphImporter
@@ -69,6 +69,8 @@ class Node:
     def value(self, index: int) -> Value:
         """An input that must be there."""
         value = self.held(index)
+        if isinstance(value, Texts):
+            raise self.fail(f"input #{index} holds strings, of which it takes none that can be compiled")
         if not isinstance(value, Value):
             raise self.fail(f"input #{index} is a sequence or an optional, not a tensor")
         return value
@@ -88,6 +90,11 @@ class Node:
                 raise self.fail(f"input #{index} is a sequence whose length only the run tells: it must be known here")
             raise self.fail(f"input #{index} is not a sequence")
         return held
+
+    def texts(self, index: int) -> Texts | None:
+        """An input that holds strings; None where it is a tensor of numbers."""
+        held = self.held(index)
+        return held if isinstance(held, Texts) else None
 
     def described(self, index: int) -> str:
         """An input for messages: `(input 'w', f32 [1, 12, 4])`."""
@@ -214,6 +221,11 @@ class Node:
         """A tensor among the attributes, as an array."""
         data: TensorData = self.graph.model.data
         return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
+
+    def tensor_proto(self, name: str) -> TensorProto | None:
+        """The same as the model has it: its elements may be strings."""
+        held: TensorProto | None = self._get(name, _TENSOR, "a tensor", None, lambda held: held.t)
+        return held
 
     def subgraph(self, name: str) -> GraphProto | None:
         """A GraphProto among the attributes."""

@@ -42,7 +42,8 @@ _DTYPES = {
     12: "ui32", 13: "ui64", 16: "bf16", 17: "f8E4M3FN", 18: "f8E4M3FNUZ", 19: "f8E5M2", 20: "f8E5M2FNUZ",
     21: "ui4", 22: "i4", 23: "f4E2M1FN", 24: "f8E8M0FNU", 25: "ui2", 26: "i2",
 }  # fmt: skip
-_REFUSED = {0: "undefined", 8: "string", 14: "complex64", 15: "complex128"}
+TEXT = 8  # TensorProto.STRING
+_REFUSED = {0: "undefined", TEXT: "string", 14: "complex64", 15: "complex128"}
 
 
 def dtype_of(number: int) -> str:
@@ -50,6 +51,10 @@ def dtype_of(number: int) -> str:
     if number not in _DTYPES:
         raise RelaxError(f"elements of type {_REFUSED.get(number, f'#{number}')} cannot be compiled")
     return _DTYPES[number]
+
+
+def is_text(tensor: TensorProto) -> bool:
+    return bool(tensor.data_type == TEXT)
 
 
 def number_of(dtype: str) -> int:

@@ -197,6 +197,18 @@ class OneOf:
         return OneOf(self.place.inside(operation), [tensor.inside(operation) for tensor in self.tensors])
 
 
+class Texts:
+    """A tensor of strings that are known: of each element `places` has the place among `words`, a 64-bit integer."""
+
+    def __init__(self, places: Value, words: Iterable[str]):
+        self.places = places
+        self.words: tuple[str, ...] = tuple(words)
+        self.dtype: str = places.dtype
+
+    def inside(self, operation: Operation) -> Texts:
+        return Texts(self.places.inside(operation), self.words)
+
+
 class EmptyOptional:
     """An optional that holds nothing; one that holds something is that."""
 
@@ -216,7 +228,7 @@ class RunTimeOptional:
 
 
 #: What a name may stand for.
-Held: TypeAlias = Value | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
+Held: TypeAlias = Value | Texts | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
 #: What a converter gives: all outputs in a list, or the only one; None is one that nobody wants.
 Output: TypeAlias = Held | Tensor | None
 Outputs: TypeAlias = Output | Sequence[Output]

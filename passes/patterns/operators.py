@@ -29,6 +29,10 @@ NumberTest = Callable[[int | float | bool, str], bool]
 Operands = Mapping[str | int, tuple[GraphPattern, ...]]
 
 
+#: Each is looked through by calls inside of one another, of which Python has room for 1,000.
+MOST_DEEP = 320
+
+
 class Op(GraphPattern):
     """What an operation of one of these names gives."""
 
@@ -54,7 +58,8 @@ class Op(GraphPattern):
         """The same with something else in the place of some of what it is."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **changes)
-        vars(other).pop("readers", None)
+        for name in ("readers", "depth"):
+            vars(other).pop(name, None)
         return other
 
     def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> Op:
@@ -62,7 +67,11 @@ class Op(GraphPattern):
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
         stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
-        return self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+        made = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+        if made.depth > MOST_DEEP:
+            reason = f"more than {MOST_DEEP} patterns stand inside of one another"
+            raise RelaxError(f"pattern of {self}: {reason}; repeated() says so many alike")
+        return made
 
     def in_order(self) -> Op:
         """The same, with operands of commutative operators in the order in which they are stated only."""

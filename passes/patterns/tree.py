@@ -87,6 +87,11 @@ class GraphPattern(ABC):
         """The operators that can make the value; None where anything may."""
         return None
 
+    @cached_property
+    def depth(self) -> int:
+        """How many patterns stand inside of one another."""
+        return 1 + max((part.depth for part in self.parts), default=0)
+
     def named(self, name: str) -> GraphPattern:
         """The value is `match[name]`."""
         if not name.isidentifier():
@@ -144,7 +149,8 @@ class GraphPattern(ABC):
         return Repeated(self, around, least, most)
 
     def __or__(self, other: GraphPattern) -> GraphPattern:
-        return Either((self, other))
+        # Side by side, however many: a chain of pairs would be as deep as it is long.
+        return Either((*_choices(self), *_choices(other)))
 
     def __repr__(self) -> str:
         return self.text
@@ -210,6 +216,10 @@ class Either(GraphPattern):
     @property
     def text(self) -> str:
         return f"({' | '.join(choice.text for choice in self.choices)})"
+
+
+def _choices(pattern: GraphPattern) -> tuple[GraphPattern, ...]:
+    return pattern.choices if type(pattern) is Either else (pattern,)
 
 
 class Repeated(GraphPattern):

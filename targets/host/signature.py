@@ -36,6 +36,8 @@ class Passed(NamedTuple):
     rest: TensorInfo | None = None
     #: Of an input that a call may write to.
     is_written: bool = False
+    #: Of a result whose elements are places among strings: these.
+    labels: tuple[str, ...] = ()
 
     def described(self) -> Value:
         """As callers see it."""
@@ -46,7 +48,8 @@ class Passed(NamedTuple):
             value = Value("list", items=tuple(map(_described, items)), rest=rest)
         else:
             value = Value("nothing") if group.kind == NOTHING else _described(held[0])
-        return value._replace(name=group.name, written=self.is_written, optional=group.is_optional)
+        value = value._replace(name=group.name, labels=self.labels)
+        return value._replace(written=self.is_written, optional=group.is_optional)
 
 
 def single(info: Info, name: str = "") -> Passed:

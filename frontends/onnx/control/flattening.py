@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from ....bindings.ir import Operation
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ..prelude import Node, Value, known, relax
-from ..values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue
+from ..texts import all_words, of_words
+from ..values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Texts
 from .run_time_sequences import as_run_time
 from .scf_loops import Loop, Turn, build_loop
 
@@ -35,6 +36,8 @@ class Form(NamedTuple):
     is_optional: bool = False
     #: The ranks of the tensors by themselves, for those that stand for absent ones: then, and of ONE_OF.
     ranks: tuple[int | None, ...] = ()
+    #: Of a tensor of strings: all that it may hold.
+    words: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -51,7 +54,8 @@ class Form(NamedTuple):
     def __str__(self) -> str:
         if self.kind == ONE_OF:
             return f"a tensor of {' or '.join(map(str, self.ranks))} dimensions"
-        names = {VALUE: "a tensor", NOTHING: "an empty optional", LIST: f"a sequence of {self.items}"}
+        single = "a tensor of strings" if self.words else "a tensor"
+        names = {VALUE: single, NOTHING: "an empty optional", LIST: f"a sequence of {self.items}"}
         more = "" if self.rest is None else f" and any number of {self.rest}-D tensors"
         return f"{'an optional of ' if self.is_optional else ''}{names[self.kind]}{more}"
 
@@ -59,6 +63,8 @@ class Form(NamedTuple):
 def form_of(held: Held) -> Form:
     if isinstance(held, RunTimeOptional):
         return _optional(held.held)
+    if isinstance(held, Texts):
+        return Form(VALUE, dtype=held.dtype, words=held.words)
     if isinstance(held, OneOf):
         return Form(ONE_OF, dtype=held.dtype, ranks=tuple(tensor.rank for tensor in held.tensors))
     if isinstance(held, SequenceValue):
@@ -81,6 +87,10 @@ def common_form(node: Node, one: Held, other: Held) -> Form:
     if left == right:
         return left
     if ONE_OF in (left.kind, right.kind):
+        raise node.fail(f"only the run decides between {left} and {right}")
+    if isinstance(one, Texts) and isinstance(other, Texts):
+        return left._replace(words=tuple(all_words([one, other])))
+    if left.words or right.words:
         raise node.fail(f"only the run decides between {left} and {right}")
     if NOTHING in (left.kind, right.kind):
         return _optional(_held(other) if left.kind == NOTHING else _held(one))
@@ -130,6 +140,8 @@ def tensors_of(held: Any, form: Form) -> list[Value]:
         return [present, *tensors_of(_held(held), inner)]
     if form.kind == NOTHING:
         return []
+    if form.words:
+        return [of_words(held, form.words).places]
     if form.kind == VALUE:
         return [held]
     if form.kind == ONE_OF:
@@ -155,6 +167,8 @@ def of_tensors(form: Form, tensors: Sequence[Value]) -> Any:
         return RunTimeOptional(tensors[0], of_tensors(form._replace(is_optional=False), tensors[1:]))
     if form.kind == NOTHING:
         return EmptyOptional()
+    if form.words:
+        return Texts(tensors[0], form.words)
     if form.kind == VALUE:
         return tensors[0]
     if form.kind == ONE_OF:

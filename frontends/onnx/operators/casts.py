@@ -7,7 +7,10 @@ import math
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
+from ....passes.canonicalize.constants import NUMPY_NAME
 from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
+from ..tensors import TEXT
+from ..texts import looked_up
 
 # The largest numbers of the float8 types that Cast may saturate at.
 _LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
@@ -27,6 +30,23 @@ def _converted(node: Node, dtype: str) -> Outputs:
     elif dtype in _BELOW_A_BYTE and is_float(own):
         x = relax["astype"](x, dtype="i32")
     return relax["astype"](x, dtype=dtype)
+
+
+def _of_texts(node: Node) -> Outputs:
+    """Strings as they are, or the numbers that they say."""
+    import numpy
+
+    texts = node.texts(0)
+    if texts is None or node.int("to") == TEXT:
+        return texts
+    to = node.dtype("to")
+    numpy_dtype = NUMPY_NAME.get(to)
+    if numpy_dtype is None:
+        raise node.fail(f"strings as {to}", "to")
+    try:
+        return looked_up(texts, numpy.array(texts.words).astype(numpy_dtype))
+    except (ValueError, OverflowError) as error:
+        raise node.fail(f"a string is no such number: {error}", "to") from None
 
 
 # ---- numbers as float8e8m0, whose elements are powers of two ----
@@ -65,7 +85,7 @@ register_rows(
     "",
     {
         "BitCast": lambda node: relax["bitcast"](node.tensor(0), dtype=node.dtype("to")),
-        "Cast": lambda node: _converted(node, node.dtype("to")),
+        "Cast": lambda node: _converted(node, node.dtype("to")) if node.texts(0) is None else _of_texts(node),
         "CastLike": lambda node: _converted(node, node.value(1).dtype),
     },
 )

@@ -10,14 +10,16 @@ from ....dialects.core.infos import bit_width, is_float
 from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
+from ..texts import held_of, texts_of
 
 
 @register_onnx("", "Constant")
 def constant(node: Node) -> Outputs:
     import numpy
 
-    if node.has_attribute("value"):
-        return Value(array=node.array("value"))
+    held = node.tensor_proto("value")
+    if held is not None:
+        return held_of(held, node.graph.model.data)
     for name, read, dtype in (
         ("value_int", node.int, "int64"),
         ("value_ints", node.ints, "int64"),
@@ -26,8 +28,13 @@ def constant(node: Node) -> Outputs:
     ):
         if node.has_attribute(name):
             return Value(array=numpy.array(read(name), dtype))
-    found = next((each for each in ("sparse_value", "value_string", "value_strings") if node.has_attribute(each)), "")
-    raise node.fail("gives no tensor of numbers" if found else "has no value", found)
+    if node.has_attribute("value_string"):
+        return texts_of([node.string("value_string")], ())
+    if node.has_attribute("value_strings"):
+        strings = node.strings("value_strings")
+        return texts_of(strings, (len(strings),))
+    is_sparse = node.has_attribute("sparse_value")
+    raise node.fail("gives a sparse tensor" if is_sparse else "has no value", "sparse_value" if is_sparse else "")
 
 
 @register_onnx("", "ConstantOfShape")

@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ..control.run_time_items import require
-from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, const, info_of, joined, register_onnx, relax
 from ..shapes import sizes
-from ..tensors import Array
+from ..tensors import Array, TensorProto
+from ..texts import held_of, looked_up, numbered
+from ..values import Texts
 from .products import as_f32
 
 _ML = "ai.onnx.ml"
+#: Keys or values: numbers, or a list of strings.
+Listed: TypeAlias = "Array | list[str]"
 
 
 @register_onnx(_ML, "ArrayFeatureExtractor")
@@ -105,12 +109,15 @@ def feature_vectorizer(node: Node) -> Outputs:
 
 @register_onnx(_ML, "OneHotEncoder")
 def one_hot_encoder(node: Node) -> Outputs:
-    if node.strings("cats_strings"):
-        raise node.fail("categories that are strings cannot be compiled", "cats_strings")
-    categories = node.ints("cats_int64s") or []
+    strings, categories = node.strings("cats_strings"), node.ints("cats_int64s") or []
+    texts = node.texts(0)
+    if texts is not None:
+        categories = list(range(len(strings or [])))
     if not categories:
-        raise node.fail("has no categories", "cats_int64s")
-    x = relax["expand_dims"](relax["astype"](node.tensor(0), dtype="i64"), axis=[node.rank(0)])
+        kind = "int64s" if texts is None else "strings"
+        raise node.fail(f"has no categories for {'numbers' if texts is None else 'strings'}", f"cats_{kind}")
+    x = node.tensor(0) if texts is None else numbered(texts, strings).ssa
+    x = relax["expand_dims"](relax["astype"](x, dtype="i64"), axis=[info_of(x).rank])
     found = relax["astype"](relax["equal"](x, const(categories, "i64")), dtype="f32")
     if not node.int("zeros", 1):
         fewest = relax["min"](relax["max"](found, axis=[-1]))
@@ -120,18 +127,68 @@ def one_hot_encoder(node: Node) -> Outputs:
 
 @register_onnx(_ML, "LabelEncoder")
 def classes_of_strings(node: Node) -> Outputs:
-    raise node.fail("the first version maps strings, which cannot be compiled", "classes_strings")
+    """The place of each string in a list, or the string at each place."""
+    import numpy
+
+    strings: list[str] = node.strings("classes_strings") or []
+    return _either_way(node, numpy.arange(len(strings)), strings)
+
+
+@register_onnx(_ML, "CategoryMapper")
+def category_mapper(node: Node) -> Outputs:
+    """The number of each string, or the string of each number."""
+    import numpy
+
+    return _either_way(node, numpy.array(node.ints("cats_int64s") or [], "int64"), node.strings("cats_strings") or [])
+
+
+def _either_way(node: Node, numbers: Array, strings: list[str]) -> Outputs:
+    import numpy
+
+    if node.texts(0) is None:
+        return _encoded(node, numbers, strings, node.string("default_string", "_Unused"))
+    return _encoded(node, strings, numbers, numpy.array(node.int("default_int64", -1)))
 
 
 @register_onnx(_ML, "LabelEncoder", since=2)
 def label_encoder(node: Node) -> Outputs:
-    """Each key's value, found by its place among the sorted keys; else the default."""
+    keys, values = _listed(node, "keys"), _listed(node, "values")
+    return _encoded(node, keys, values, _default(node, values))
+
+
+def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
+    """Each key's value, found by its place among the sorted keys; else the default. Strings are lists."""
     import numpy
 
-    keys, values = _keys(node), _listed(node, "values")
     if len(keys) != len(values) or not len(keys):
-        raise node.fail(f"there are {len(keys)} keys for {counted(len(values), 'value')}")
-    default = _default(node, values.dtype)
+        raise node.fail(f"there are {counted(len(keys), 'key')} for {counted(len(values), 'value')}")
+    if isinstance(values, list):
+        words = list(dict.fromkeys([*values, default]))
+        places = numpy.array([words.index(each) for each in (*values, default)], "int64")
+        return Texts(_encoded_as_numbers(node, keys, places[:-1], places[-1]), words)
+    return _encoded_as_numbers(node, keys, values, default)
+
+
+def _encoded_as_numbers(node: Node, keys: Listed, values: Array, default: Any) -> Value:
+    import numpy
+
+    texts = node.texts(0)
+    if texts is not None:
+        if not isinstance(keys, list):
+            raise node.fail("the keys are numbers, but the input holds strings")
+        by_word = dict(zip(keys, values.tolist(), strict=True))
+        return looked_up(texts, numpy.array([by_word.get(word, default) for word in texts.words], values.dtype))
+    if isinstance(keys, list):
+        raise node.fail(f"the keys are strings, but the input is {node.value(0).dtype}")
+    return Value(ssa=_by_numbers(node, keys, values, default))
+
+
+def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tensor:
+    import numpy
+
+    expected = {"float32": "f32", "float64": "f64"}.get(keys.dtype.name, f"i{8 * keys.dtype.itemsize}")
+    if node.value(0).dtype != expected:
+        raise node.fail(f"the keys are {expected}, but the input is {node.value(0).dtype}")
     x = node.tensor(0)
     held = dict(zip(keys.tolist(), values.tolist(), strict=True))
     # The first versions do not find a NaN.
@@ -149,49 +206,59 @@ def label_encoder(node: Node) -> Outputs:
     return result
 
 
-def _keys(node: Node) -> Array:
-    keys = _listed(node, "keys")
-    expected = {"float32": "f32", "float64": "f64"}.get(keys.dtype.name, f"i{8 * keys.dtype.itemsize}")
-    if node.value(0).dtype != expected:
-        raise node.fail(f"the keys are {expected}, but the input is {node.value(0).dtype}")
-    return keys
-
-
-def _listed(node: Node, kind: str) -> Array:
+def _listed(node: Node, kind: str) -> Listed:
     """Keys or values, in whichever attribute they are."""
     import numpy
 
-    if node.strings(f"{kind}_strings"):
-        raise node.fail(f"{kind} that are strings cannot be compiled", f"{kind}_strings")
-    tensor = node.array(f"{kind}_tensor")
-    if tensor is not None:
-        return tensor.ravel()
-    floats = node.floats(f"{kind}_floats")
+    proto = node.tensor_proto(f"{kind}_tensor")
+    if proto is not None:
+        return _of_tensor(node, proto)
+    strings, floats = node.strings(f"{kind}_strings"), node.floats(f"{kind}_floats")
+    if strings is not None:
+        return list(strings)
     if floats is not None:
         return numpy.array(floats, "float32")
     return numpy.array(node.ints(f"{kind}_int64s") or [], "int64")
 
 
-def _default(node: Node, dtype: Any) -> Array:
+def _of_tensor(node: Node, proto: TensorProto) -> Listed:
+    held = held_of(proto, node.graph.model.data)
+    array = held.array if isinstance(held, Value) else held.places.array
+    assert array is not None
+    return array.ravel() if isinstance(held, Value) else [held.words[place] for place in array.ravel()]
+
+
+def _default(node: Node, values: Listed) -> Any:
     import numpy
 
-    tensor = node.array("default_tensor")
-    if tensor is not None:
-        return tensor.reshape(()).astype(dtype)
-    is_real = dtype.kind == "f"
-    return numpy.array(node.float("default_float", -0.0) if is_real else node.int("default_int64", -1), dtype)
+    proto = node.tensor_proto("default_tensor")
+    held = None if proto is None else _of_tensor(node, proto)
+    if held is not None and (len(held) != 1 or isinstance(held, list) != isinstance(values, list)):
+        raise node.fail("must be one value of the values' type", "default_tensor")
+    if isinstance(values, list):
+        return node.string("default_string", "_Unused") if held is None else held[0]
+    if held is not None and not isinstance(held, list):
+        return held.reshape(()).astype(values.dtype)
+    is_real = values.dtype.kind == "f"
+    return numpy.array(node.float("default_float", -0.0) if is_real else node.int("default_int64", -1), values.dtype)
 
 
-# ---- what no tensor holds ----
-
-_WITHOUT_TENSORS = {
-    "ZipMap": "gives a dictionary for each row: export the model with zipmap=False, which leaves the scores a tensor",
-    "DictVectorizer": "takes dictionaries, and only tensors can be passed",
-    "CastMap": "takes dictionaries, and only tensors can be passed",
-    "CategoryMapper": "maps strings, which cannot be compiled",
-}
+# ---- dictionaries ----
 
 
-@register_onnx(_ML, list(_WITHOUT_TENSORS))
+@register_onnx(_ML, "ZipMap")
+def zip_map(node: Node) -> Outputs:
+    """The scores as they come, a column for each class: what callers could make a dictionary of for each row."""
+    labels = node.strings("classlabels_strings") or node.ints("classlabels_int64s") or []
+    columns = (node.value(0).shape or (None,))[-1]
+    if isinstance(columns, int) and columns != len(labels):
+        raise node.fail(f"there are {counted(len(labels), 'label')} for {counted(columns, 'column')} of scores")
+    return node.value(0)
+
+
+_WITHOUT_TENSORS = ("DictVectorizer", "CastMap")
+
+
+@register_onnx(_ML, _WITHOUT_TENSORS)
 def without_tensors(node: Node) -> Outputs:
-    raise node.fail(_WITHOUT_TENSORS[node.op])
+    raise node.fail("takes dictionaries, and only tensors can be passed")

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-from ..prelude import Node, Tensor, const, like, relax
+from ..prelude import Node, Tensor, Value, const, like, relax
+from ..values import Texts
 
 
 def post_transform(node: Node) -> str:
@@ -52,26 +54,35 @@ _TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def class_labels(node: Node, ints: str, strings: str) -> list[int]:
-    """The labels of the classes, which must be numbers."""
-    if node.strings(strings):
-        raise node.fail("labels that are strings cannot be compiled: export the model with numbers as labels", strings)
-    labels = node.ints(ints)
+#: Of the classes: numbers or strings.
+Labels: TypeAlias = Sequence[int] | Sequence[str]
+
+
+def class_labels(node: Node, ints: str, strings: str) -> Labels:
+    """The labels of the classes, strings where there are some."""
+    labels: Labels = node.strings(strings) or node.ints(ints) or []
     if not labels:
-        raise node.fail(f"has no labels ('{ints}')", ints)
-    return list(labels)
+        raise node.fail(f"has no labels ('{ints}' or '{strings}')", ints)
+    return labels
 
 
-def largest(scores: Tensor, labels: list[int]) -> Tensor:
+def largest(scores: Tensor, labels: Labels) -> Tensor | Texts:
     """The label of the first of the largest scores of each row."""
-    return relax["take"](const(labels, "i64"), relax["argmax"](scores, axis=1), axis=0)
+    return _labelled(relax["argmax"](scores, axis=1), labels)
 
 
-def above(scores: Tensor, limit: float, labels: list[int]) -> Tensor:
+def above(scores: Tensor, limit: float, labels: Labels) -> Tensor | Texts:
     """The second label where the only score of a row is above a limit, else the first."""
     flat = relax["squeeze"](scores, axis=[1])
     is_above = relax["greater"](flat, like(scores, limit))
-    return relax["where"](is_above, const(labels[1], "i64"), const(labels[0], "i64"))
+    return _labelled(relax["astype"](is_above, dtype="i64"), labels)
+
+
+def _labelled(places: Tensor, labels: Labels) -> Tensor | Texts:
+    """The labels at some places."""
+    if isinstance(labels[0], str):
+        return Texts(Value(ssa=places), map(str, labels))
+    return relax["take"](const(labels, "i64"), places, axis=0)
 
 
 def two_classes(score: Tensor, name: str, is_share: bool) -> Tensor:

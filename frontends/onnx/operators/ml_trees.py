@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
-from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
+from ..values import Texts
+from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
+from .ml_tree_walks import layout_of, walked
 
 _ML = "ai.onnx.ml"
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -27,6 +29,8 @@ def _checked(node: Node, forest: Forest) -> Forest:
     most = max((each.feature for each in forest.nodes), default=0)
     if isinstance(features, int) and most >= features:
         problem = f"a node decides by feature {most}, but there are {features}"
+    if min((each.feature for each in forest.nodes), default=0) < 0:
+        problem = "a node decides by a feature before the first one"
     if problem:
         raise node.fail(problem)
     return forest
@@ -83,7 +87,7 @@ def tree_ensemble_regressor(node: Node) -> Outputs:
     aggregate = node.choice("aggregate_function", "SUM", _AGGREGATES)
     x, dtype = _data(node)
     forest = _forest(node, "target", node.int("n_targets", 1))
-    scores = _with_base(node, votes(node, forest, leaves_reached(forest, x), aggregate, dtype), dtype)
+    scores = _with_base(node, votes(node, forest, x, aggregate, dtype), dtype)
     return cast(transformed(scores, post_transform(node)), "f32")
 
 
@@ -93,7 +97,7 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
     x, dtype = _data(node)
     forest = _forest(node, "class", len(labels))
     voted = {target for _, target, _ in forest.votes}
-    scores = votes(node, forest, leaves_reached(forest, x), "SUM", dtype)
+    scores = votes(node, forest, x, "SUM", dtype)
     if len(labels) == 2 and len(voted) == 1:
         label, scores = _of_one_class(node, scores, dtype, forest, labels, voted.pop())
     else:
@@ -103,8 +107,8 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
 
 
 def _of_one_class(
-    node: Node, scores: Tensor, dtype: str, forest: Forest, labels: list[int], voted: int
-) -> tuple[Tensor, Tensor]:
+    node: Node, scores: Tensor, dtype: str, forest: Forest, labels: Labels, voted: int
+) -> tuple[Tensor | Texts, Tensor]:
     """All votes are for one of two classes: shares where none is negative, else margins of the second class.
 
     As onnxruntime has it: votes for the first class are such votes too, but not where a second score is there.
@@ -129,7 +133,7 @@ def tree_ensemble(node: Node) -> Outputs:
         raise node.fail(f"there is no aggregate function {aggregate} or no transform {name}")
     x, dtype = _data(node)
     forest = _numbered_forest(node)
-    scores = votes(node, forest, leaves_reached(forest, x), _AGGREGATES[aggregate], dtype)
+    scores = votes(node, forest, x, _AGGREGATES[aggregate], dtype)
     return cast(transformed(scores, _TRANSFORMS[name]), node.value(0).dtype)
 
 
@@ -191,6 +195,8 @@ def _sets(node: Node, modes: Sequence[int]) -> Iterator[tuple[float, ...]]:
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
 _COMPARISONS = ("less_equal", "less", "greater_equal", "greater", "equal", "not_equal")
 _MEMBER = MODES.index("MEMBER")
+# Of a table of votes; larger ones are refused by the limits of the import.
+_MOST_VOTES = 1 << 27
 
 
 class Decision(NamedTuple):
@@ -308,11 +314,17 @@ def _decided(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype:
     return decided
 
 
-def votes(node: Node, forest: Forest, leaves: Tensor, aggregate: str, dtype: str) -> Tensor:
-    """What the leaves vote, put together over the trees: [rows, targets]."""
+def votes(node: Node, forest: Forest, x: Tensor, aggregate: str, dtype: str) -> Tensor:
+    """What the leaves that rows [rows, features] get to vote, put together over the trees: [rows, targets]."""
     import numpy
 
     is_extreme = aggregate in ("MIN", "MAX")
+    if not is_extreme and isinstance((info_of(x).shape or (None,))[-1], int):
+        layout = layout_of(forest, MODES, _MOST_VOTES)
+        if layout is not None:
+            total = walked(node, layout, x, forest.targets, dtype)
+            return total if aggregate == "SUM" else _mean(forest, total, dtype)
+    leaves = leaves_reached(forest, x)
     absent = 0.0 if not is_extreme else numpy.inf if aggregate == "MIN" else -numpy.inf
     node.take_table("the votes of its leaves", forest.size, forest.targets)
     weights = numpy.full((forest.size, forest.targets), absent)
@@ -323,6 +335,10 @@ def votes(node: Node, forest: Forest, leaves: Tensor, aggregate: str, dtype: str
     given = relax["take"](const(weights, dtype), leaves, axis=0)
     if not is_extreme:
         total = relax["sum"](given, axis=[1])
-        return total if aggregate == "SUM" else relax["divide"](total, const(float(len(forest.roots)), dtype))
+        return total if aggregate == "SUM" else _mean(forest, total, dtype)
     extreme = relax["min" if aggregate == "MIN" else "max"](given, axis=[1])
     return relax["where"](relax["equal"](extreme, const(absent, dtype)), const(0.0, dtype), extreme)
+
+
+def _mean(forest: Forest, total: Tensor, dtype: str) -> Tensor:
+    return relax["divide"](total, const(float(len(forest.roots)), dtype))

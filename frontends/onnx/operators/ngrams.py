@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from ....dialects.core.infos import is_int
 from ....dialects.core.symbols import Dim
-from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, relax
 from ..shapes import sizes
+from ..texts import numbered
 
 # More steps than this between tokens would make a graph that nobody wants to wait for.
 _MOST_SKIPS = 256
@@ -47,9 +48,8 @@ class _Pool:
 @register_onnx("", "TfIdfVectorizer")
 def tf_idf_vectorizer(node: Node) -> Outputs:
     """Each token is looked up once; then, for each gap, beginnings grow token by token, each looked up by its key."""
-    rank = node.rank(0)
-    if node.has_attribute("pool_strings") or not is_int(node.value(0).dtype):
-        raise node.fail("n-grams of strings cannot be compiled: give tokens as numbers", "pool_strings")
+    tokens = _tokens(node)
+    rank = tokens.rank
     if rank not in (1, 2):
         raise node.fail(f"takes one or a batch of sequences (1-D or 2-D), not {rank}-D")
     mode = node.choice("mode", "", ("TF", "IDF", "TFIDF"))
@@ -57,11 +57,31 @@ def tf_idf_vectorizer(node: Node) -> Outputs:
     width = max(indexes, default=-1) + 1
     if width == 0:
         raise node.fail("has no n-grams", "ngram_indexes")
-    x = relax["astype"](node.tensor(0), dtype="i64")
+    x = relax["astype"](tokens.ssa, dtype="i64")
     x = x if rank == 2 else relax["expand_dims"](x, axis=[0])
-    counts = _counts(node, x, width)
+    counts = _counts(node, x, sizes.sizes_of(tokens), width)
     counts = counts if rank == 2 else relax["squeeze"](counts, axis=[0])
     return _weighted(node, counts, mode, width)
+
+
+def _tokens(node: Node) -> Value:
+    """Strings by their numbers in the pool."""
+    texts = node.texts(0)
+    if texts is not None and node.has_attribute("pool_strings"):
+        return numbered(texts, _words(node))
+    if texts is not None or node.has_attribute("pool_strings"):
+        strings = "the n-grams" if texts is None else "the tokens"
+        raise node.fail(
+            f"n-grams and tokens must both be strings or both numbers, {strings} are strings", "pool_strings"
+        )
+    if not is_int(node.value(0).dtype):
+        raise node.fail(f"tokens are integers, not {node.value(0).dtype}")
+    return node.value(0)
+
+
+def _words(node: Node) -> list[str]:
+    """The tokens of the pool that are strings, by their numbers."""
+    return list(dict.fromkeys(node.strings("pool_strings") or []))
 
 
 def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
@@ -79,9 +99,8 @@ def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
     return relax["multiply"](counts, const([by_column.get(column, 0.0) for column in range(width)], "f32"))
 
 
-def _counts(node: Node, x: Tensor, width: int) -> Tensor:
+def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
     """How often each n-gram is in each row: [rows, width]."""
-    shape = sizes.sizes_of(node.value(0))
     rows = shape[0] if len(shape) == 2 else 1
     found = list(_columns(node, x, shape[-1], width))
     if not found:
@@ -116,7 +135,9 @@ def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]
 
 def _grams(node: Node, shortest: int, longest: int) -> dict[tuple[int, ...], int]:
     """The n-grams of the wanted lengths, and the result's column for each."""
-    pool, indexes = node.ints("pool_int64s") or [], node.ints("ngram_indexes") or []
+    words = {word: number for number, word in enumerate(_words(node))}
+    pool = [words[each] for each in node.strings("pool_strings") or []] or node.ints("pool_int64s") or []
+    indexes = node.ints("ngram_indexes") or []
     starts = [*(node.ints("ngram_counts") or []), len(pool)]
     if starts != sorted(starts) or starts[0] < 0:
         raise node.fail("attribute 'ngram_counts' must rise, within the pool", "ngram_counts")

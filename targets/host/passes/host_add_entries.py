@@ -22,7 +22,7 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
-from ....dialects.relax.function_attributes import GROWN, RESULT_NAMES, decode_grown
+from ....dialects.relax.function_attributes import GROWN, RESULT_LABELS, RESULT_NAMES, decode_grown, decode_labels
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
@@ -145,5 +145,11 @@ def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]
         raise RelaxError(
             f"function '{name_in_program(function)}' has {len(outputs)} results and {len(names)} names for them"
         )
+    try:
+        labels = decode_labels(function)
+    except ValueError as problem:
+        raise located_error(f"attribute '{RESULT_LABELS}' {problem}", function.location) from None
     pairs = zip(outputs, names, strict=True)
-    return tuple(each._replace(group=each.group._replace(name=name)) for each, name in pairs)
+    return tuple(
+        each._replace(group=each.group._replace(name=name), labels=labels.get(name, ())) for each, name in pairs
+    )

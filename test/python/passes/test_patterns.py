@@ -6,6 +6,8 @@ Situations of Apache TVM's test_dataflow_pattern.py.
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -251,6 +253,21 @@ def test_alternatives_and_optional_parts() -> None:
         final = operations_in(module.operation)[-2]
         found = match(pattern, final)
         assert found is not None and [op.name.removeprefix("relax.") for op in found.operations] == expected
+
+
+def test_any_number_of_alternatives() -> None:
+    """Side by side: none is deeper in the pattern than the others."""
+    names = ["relax.exp", "relax.sin", "relax.cos", "relax.tanh"]
+    whole = functools.reduce(operator.or_, [is_op(names[place % 4]) for place in range(2000)])
+    assert whole.heads is not None and len(whole.heads) == 2000
+    assert match(whole, last(built(lambda a, b: relax.tanh(a)), "relax.tanh")) is not None
+
+
+def test_patterns_that_are_too_deep() -> None:
+    pattern = wildcard()
+    with pytest.raises(RelaxError, match=r"relax\.exp.*more than 320 patterns .* repeated\(\)"):
+        for _ in range(2000):
+            pattern = is_op("relax.exp")(pattern)
 
 
 def test_repeats_have_limits() -> None:

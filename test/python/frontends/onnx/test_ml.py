@@ -256,6 +256,33 @@ def test_regression(aggregate: str) -> None:
     compare("TreeEnsembleRegressor", data(9, 4, missing=True), **given, **forest)
 
 
+@pytest.mark.parametrize("mode", ["LEQ", "NEQ", "GT"])
+@pytest.mark.parametrize("features", [4, 700])
+def test_blocks_of_rows_and_rows_that_are_left(mode: str, features: int) -> None:
+    """More trees than go down at once, each with a target of its own; trees of one leaf; unlike depths."""
+    forest = {**trees(11, 4, features, [f"BRANCH_{mode}"], True), **voters(11, 4, [0], "target")}
+    forest["target_ids"] = [tree % 3 for tree in forest["target_treeids"]]
+    cut = [place for place in range(31, 62) if place - 31 in (1, 2)]  # the second tree ends after a step
+    for place in cut:
+        forest["nodes_modes"][place] = "LEAF"
+    compared = Compared(model_of("TreeEnsembleRegressor", data(1, features), n_targets=3, **forest), rtol=1e-4)
+    for rows in (531, 8, 7, 1):
+        compared(data(rows, features, missing=True))
+
+
+@pytest.mark.parametrize("mode", ["LEQ", "LT"])
+def test_trees_of_doubles(mode: str) -> None:
+    forest = {**trees(9, 3, 4, [f"BRANCH_{mode}"], True), **voters(9, 3, [0, 1], "target")}
+    compare("TreeEnsembleRegressor", data(19, 4, missing=True).astype("float64"), n_targets=2, **forest)
+
+
+def test_trees_become_one_kernel() -> None:
+    """Not a step of all rows and trees at once for each level."""
+    forest = {**trees(3, 3, 4, ["BRANCH_LEQ"], False), **voters(3, 3, [0], "target")}
+    module = rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4), n_targets=1, **forest))
+    assert "relax.gather_elements" not in str(module) and str(module).count("relax.call_tir") == 1
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
 def test_other_numbers(dtype: str) -> None:
     forest = {**trees(2, 2, 3, ["BRANCH_LEQ"], False), **voters(2, 2, [0, 1, 2], "class")}
@@ -319,11 +346,11 @@ def test_refusals() -> None:
     assert "a node decides by feature 8" in refusal(
         "TreeEnsembleRegressor", x, **{**forest, "nodes_featureids": [8] * 3}
     )
+    assert "before the first one" in refusal("TreeEnsembleRegressor", x, **{**forest, "nodes_featureids": [-1] * 3})
     circle = {**forest, "nodes_truenodeids": [0] * 3}
     assert "in a circle" in refusal("TreeEnsembleRegressor", x, **circle)
     lost = {**forest, "nodes_truenodeids": [77] * 3}
     assert "a child that is not there" in refusal("TreeEnsembleRegressor", x, **lost)
-    assert "zipmap=False" in refusal("ZipMap", x)
-    strings = {"coefficients": [1.0, 2.0, 3.0], "intercepts": [0.0], "classlabels_strings": ["a", "b"]}
-    assert "numbers as labels" in refusal("LinearClassifier", x, **strings)
+    assert "2 labels for 3 columns" in refusal("ZipMap", x, classlabels_strings=["a", "b"])
+    assert "only tensors can be passed" in refusal("DictVectorizer", x, string_vocabulary=["a"])
     assert "2 values for 3 features" in refusal("Scaler", x, offset=[1.0, 2.0], scale=[1.0])

@@ -58,7 +58,7 @@ def test_one_sequence() -> None:
         ({"mode": "TF", "max_skip_count": 10**9}, "needs 1 <= min_gram_length"),
         ({"mode": "IDF", "weights": [1.0]}, "1 weights for 7 n-grams"),
         ({"mode": "IDF", "weights": [1.0] * 6 + [2.0], "ngram_indexes": [0] * 7}, "have different weights"),
-        ({"mode": "TF", "pool_strings": ["a"]}, "n-grams of strings cannot be compiled"),
+        ({"mode": "TF", "pool_strings": ["a"]}, "must both be strings or both numbers"),
     ],
 )
 def test_refusals(attributes: dict[str, Any], words: str) -> None:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors of strings: no program has any, but where all strings that may be in one are known, their places among these.
+
+What only moves elements moves places; what looks strings up looks places up in a table that is made while importing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .node import Node
+from .prelude import const, relax
+from .tensors import TensorData, TensorProto, array_of, check_size, is_text
+from .values import Held, Texts, Value
+
+#: The operators that move elements, and which of their inputs these are; None for all of them.
+_MOVING: dict[str, tuple[int, ...] | None] = {
+    "Concat": None, "Where": (1, 2), **dict.fromkeys(
+        "ArrayFeatureExtractor Compress Expand Flatten Gather GatherElements GatherND Reshape Slice Split Squeeze Tile "
+        "Transpose Unsqueeze".split(), (0,)),
+}  # fmt: skip
+#: Those that tell something of elements without a look at the strings.
+_TELLING: dict[str, tuple[int, ...] | None] = {"Equal": (0, 1), "Shape": (0,), "Size": (0,)}
+
+
+def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
+    """What a tensor of the model holds, numbers or strings. Raises RelaxError where it is damaged."""
+    if not is_text(tensor):
+        return Value(array=array_of(tensor, data))
+    check_size(f"tensor '{tensor.name}'", tensor.dims)
+    return texts_of([each.decode("utf-8", "replace") for each in tensor.string_data], tensor.dims)
+
+
+def texts_of(strings: Sequence[str], shape: Sequence[int]) -> Texts:
+    """A constant."""
+    import numpy
+
+    words = list(dict.fromkeys(strings)) or [""]
+    places = {word: place for place, word in enumerate(words)}
+    array = numpy.array([places[each] for each in strings], "int64")
+    return Texts(Value(array=array.reshape(tuple(shape))), words)
+
+
+def looked_up(texts: Texts, table: Any) -> Value:
+    """For each string what an array has for it, in the order of the words."""
+    if texts.places.array is not None:
+        return Value(array=table[texts.places.array])
+    return Value(ssa=relax["take"](const(table), texts.places.ssa, axis=0))
+
+
+def numbered(texts: Texts, known: Sequence[str]) -> Value:
+    """The place of each string among others, -1 where it is not there."""
+    import numpy
+
+    places = {word: place for place, word in enumerate(known)}
+    return looked_up(texts, numpy.array([places.get(word, -1) for word in texts.words], "int64"))
+
+
+def of_words(texts: Texts, words: Sequence[str]) -> Texts:
+    """The same by places among other words, which have all of them."""
+    return texts if texts.words == tuple(words) else Texts(numbered(texts, words), words)
+
+
+def all_words(several: Sequence[Texts]) -> list[str]:
+    return list(dict.fromkeys(word for texts in several for word in texts.words))
+
+
+def moves_texts(node: Node) -> bool:
+    """Whether a node takes strings and does not look at them."""
+    return (node.op in _MOVING or node.op in _TELLING) and any(isinstance(each, Texts) for each in node.inputs)
+
+
+def moved(node: Node, convert: Callable[[list[Held | None]], Sequence[Held | None]]) -> list[Held | None]:
+    """The outputs of such a node; `convert` makes them of inputs without strings."""
+    chosen = {**_MOVING, **_TELLING}[node.op]
+    places = range(len(node.inputs)) if chosen is None else chosen
+    given = [each for place, each in enumerate(node.inputs) if place in places and isinstance(each, Texts)]
+    if len(given) != len(places) or len(given) != sum(isinstance(each, Texts) for each in node.inputs):
+        raise node.fail("strings stand where numbers are expected, or beside numbers")
+    words = all_words(given)
+    inputs: list[Held | None] = [
+        of_words(each, words).places if isinstance(each, Texts) else each for each in node.inputs
+    ]
+    outputs = convert(inputs)
+    if node.op in _TELLING:
+        return list(outputs)
+    return [Texts(each, words) if isinstance(each, Value) else each for each in outputs]
