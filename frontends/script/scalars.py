@@ -47,6 +47,8 @@ from .scalar_types import (
 )
 from .source import Source
 
+_SHIFTS = frozenset({"shift_left", "shift_right"})
+
 
 class Memory(Protocol):
     """What buffers are where expressions are emitted."""
@@ -267,7 +269,15 @@ class Scalars:
             raise self.source.problem(node, "a tensor program has no such operation")
         if word in OF_INTEGERS and x.is_float:
             raise self.source.problem(node, f"this is of integers, not {shown(x.dtype)}")
-        return make(x, y)
+        return self._shifted(word, x, y) if word in _SHIFTS else make(x, y)
+
+    def _shifted(self, word: str, x: Number, y: Any) -> Number:
+        """By all bits or more: what is left is 0, or the sign. To LLVM it is no number, and a check of it no check."""
+        y, most = numbers.number(x.beside(y)), bit_width(x.dtype) - 1
+        is_ordinary = y.unsigned("<=", most)
+        if word == "shift_left" or x.is_unsigned:
+            return numbers.select(is_ordinary, ARITHMETIC[word](x, y), 0)
+        return Number(ARITHMETIC[word](x, numbers.select(is_ordinary, y, most)))
 
     def _known(self, node: ast.AST, word: str, x: Any, y: Any) -> Any:
         make = KNOWN.get(word)

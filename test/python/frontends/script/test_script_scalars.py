@@ -264,3 +264,34 @@ def f(A: T.Buffer((6, 37), "float32"), B: T.Buffer((6,), "float32")):
     for column in a.T:
         total = STEPS[step](total, column).astype("float32")
     numpy.testing.assert_allclose(rx.compile(module)["main"](a), total, rtol=1e-4, atol=1e-5)
+
+
+def test_shifts_by_all_bits_and_more():
+    """Nothing is left, or the sign; an index that is made so is an index, and looked at."""
+    text = """
+from tvm.script import tir as T
+@T.prim_func
+def f(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32"), C: T.Buffer((6,), "int32"), D: T.Buffer((6,), "int32")):
+    for i in range(6):
+        with T.block("C"):
+            v = T.axis.spatial(6, i)
+            C[v] = T.shift_left(A[v], B[v])
+            D[v] = T.shift_right(A[v], B[v])
+"""
+    executable = rx.compile(rx.Module.from_script(text), cache=False)
+    x, by = (numpy.array(each, "int32") for each in ([1, -1, 5, -7, 3, -(2**31)], [0, 31, 32, 100, -1, 1]))
+    left, right = executable[next(iter(executable))](x, by)
+    numpy.testing.assert_array_equal(left, [1, -(2**31), 0, 0, 0, 0])
+    numpy.testing.assert_array_equal(right, [1, -1, 0, -1, 0, -(2**30)])
+    written = (
+        text.split("@T")[0]
+        + """
+@T.prim_func
+def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        B[T.shift_left(i, 100)] = A[i]
+"""
+    )
+    executable = rx.compile(rx.Module.from_script(written), cache=False)
+    found = executable[next(iter(executable))](numpy.arange(4, dtype="float32"), numpy.ones(4, "float32"))
+    numpy.testing.assert_array_equal(found, [3, 1, 1, 1])
