@@ -144,6 +144,10 @@ class Dialect:
                 f"operator {self.name}.{name} could not be called: {self.name}.{first} is {what}; "
                 f"name it otherwise, '{_free_name(name)}' for instance"
             )
+        if "__" in irdl_name(name):
+            raise RelaxError(
+                f"'{name}' is no operator name: MLIR takes none with two '_' side by side, or '_' beside '.'"
+            )
         variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
         definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=family, **row)
         definition.place = place

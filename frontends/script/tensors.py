@@ -279,7 +279,7 @@ class TensorProgram:
                 affine = self._variables.indices([index])
                 if affine is None or not self._stays(affine[0], dim):
                     values[axis] = _nearest(scalars.value(index), sizes[axis])
-                    guards += [] if isinstance(sizes[axis], int) else [sizes[axis] > 0]
+                    guards += [] if isinstance(sizes[axis], int) else [as_index(sizes[axis]) > 0]
         type_ = tensor.type.element_type
 
         def read_it() -> Number:
