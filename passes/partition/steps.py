@@ -30,8 +30,9 @@ class Step:
     composite: str
     #: Without constants, what others are made of first.
     operations: tuple[Operation, ...]
-    #: The values that are read from outside, constants too, one for each place in the pattern (the same one twice where
-    #: it stands in two): depth first, as the pattern was written. Of an operation its operands.
+    #: The values that are read from outside, constants too, one for each part of the pattern that matched one, depth
+    #: first, as the pattern was written: one part that stands in two places, `multiply(x, x)`, is one; two parts that
+    #: matched one value are two. Of an operation its operands.
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     #: The numbers of values by their names, those inside of the step too.
