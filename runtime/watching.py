@@ -19,6 +19,8 @@ from ..support.errors import RelaxError
 
 #: Says that each call is watched.
 VARIABLE = "RELAX_CHECK_PARTS"
+# Of an output of bytes so many tell whether anything has been written.
+_LOOKED_AT = 1 << 16
 # What outputs hold before a call: NaN of every float type, and integers that hardly anything gives. Where some of it is
 # there afterwards, a second call with the other one tells whether the function has written that itself.
 _BEFORE, _BEFORE_AGAIN = b"\xf5\xff", b"\x0a\x00"
@@ -41,13 +43,13 @@ def watched(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
         if is_known:
             function(*arguments)
             return
-        _watch(function, arguments[:inputs], arguments[inputs:])
+        _watch(function, arguments[:inputs], arguments[inputs:], is_thorough=is_always)
         is_known = not is_always
 
     return call
 
 
-def _watch(function: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+def _watch(function: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], *, is_thorough: bool) -> None:
     spans = list(map(_span, outputs))
     read = [each for each in inputs if not any(_meet(_span(each), other) for other in spans)]
     before = list(map(_sum, read))
@@ -64,7 +66,8 @@ def _watch(function: Callable[..., Any], inputs: Sequence[Any], outputs: Sequenc
     changed = [number for number, each in enumerate(read) if _sum(each) != before[number]]
     if changed:
         raise RelaxError(f"it has written into input {changed[0]}, which is the caller's: results go to outputs")
-    suspects = {number: _bytes_of(outputs[number]) for number in filled if _has(outputs[number], _BEFORE)}
+    asked = [number for number in filled if is_thorough or not _is_ordinary(outputs[number])]
+    suspects = {number: _bytes_of(outputs[number]) for number in asked if _has(outputs[number], _BEFORE)}
     if not suspects:
         return
     for number in suspects:
@@ -101,6 +104,13 @@ def _element(output: Any, pattern: bytes) -> bytes:
 
 def _has(output: Any, pattern: bytes) -> bool:
     return next(_places(memoryview(_memory(output)).cast("B"), _element(output, pattern)), None) is not None
+
+
+def _is_ordinary(output: Any) -> bool:
+    """Whether an output of bytes has others than it was filled with: results give any byte, and a second call for each
+    would be too much where nobody has asked for it."""
+    element = _element(output, _BEFORE)
+    return len(element) == 1 and any(byte != element[0] for byte in _bytes_of(output)[:_LOOKED_AT])
 
 
 def _unwritten(first: bytes, output: Any) -> Iterator[int]:
