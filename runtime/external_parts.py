@@ -114,10 +114,14 @@ def _as_called(
         return function
     nodes = external.nodes[:_MOST_NODES] + ("...",) * (len(external.nodes) > _MOST_NODES)
     where = f"{external.label} ({', '.join(nodes)})" if nodes else external.label
-    if isinstance(function, NativeFunction) and native_function is not None and not is_each_call_watched():
-        return function.bound(native_function, where, functools.partial(_named, where, blamed=function.make))
     inputs = dict(zip(external.functions, external.inputs, strict=False)).get(name, 0)
-    return _named(where, watched(function, inputs), function.make if isinstance(function, NativeFunction) else function)
+    if not isinstance(function, NativeFunction):
+        return _named(where, watched(function, inputs), function)
+    if is_each_call_watched():
+        return _named(where, watched(function, inputs), function.make)
+    if native_function is None:
+        return _named(where, function, function.make)
+    return function.bound(native_function, where, functools.partial(_named, where, blamed=function.make))
 
 
 def _named(where: str, function: Callable[..., Any], blamed: Callable[..., Any]) -> Callable[..., Any]:

@@ -50,7 +50,7 @@ def scheduled(target: str, pattern: str = "elemwise") -> str:
 
 
 def test_every_pattern_but_tuples_has_a_schedule_for_llvm() -> None:
-    shown = [schedule.pattern for schedule in shown_first("llvm")]
+    shown = [schedule.subject for schedule in shown_first("llvm")]
     assert shown == [pattern.attribute_text for pattern in OpPattern if pattern is not OpPattern.TUPLE]
     assert all("llvm/schedule" in schedule.label for schedule in shown_first("llvm"))
 

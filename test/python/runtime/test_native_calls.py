@@ -222,7 +222,7 @@ def test_a_failure_is_told_and_what_follows_is_left_out(way: str) -> None:
     with codegen(ROWS, "joiner", Joiner, make=staticmethod(lambda *_: CallList(calls))):
         main = program()["main"]
         for _ in range(2):
-            with pytest.raises(RuntimeError, match=r"codegen 'joiner', part '\w+'.*: .*close gave -7$"):
+            with pytest.raises(RuntimeError, match=r"codegen 'joiner', part '\w+'.*: .*close gave -7"):
                 main(*of(3, 4))
     assert made == ["before", "always"] * 2
 

@@ -36,6 +36,7 @@ SPECIAL = {
     "release": "(%p) : (!llvm.ptr) -> ()",
     "give_tensor": "(%m, %p) {dtype = f32} : (memref<4xf32>, !llvm.ptr) -> ()",
     "place": "() : () -> !llvm.ptr",
+    "random_key": "() : () -> i64",
     "give_object": "(%p, %p) : (!llvm.ptr, !llvm.ptr) -> ()",
     "return_unless_ok": "(%i) : (i32) -> ()",
     **{name: "(%i, %x, %j) : (i32, f32, i32) -> f32" for name in OPS if "shuffle" in name},
