@@ -42,3 +42,12 @@ func.func @print_3(%a: tensor<2xf32>) {
   "relax.print"(%a) {format = "x = {0}, again {0}"} : (tensor<2xf32>) -> ()
   return
 }
+
+// Two are two numbers.
+// CHECK-LABEL: func.func @random_key(
+// CHECK-COUNT-2: "relax.random_key"() : () -> i64
+func.func @random_key() -> (i64, i64) {
+  %0 = "relax.random_key"() : () -> i64
+  %1 = "relax.random_key"() : () -> i64
+  return %0, %1 : i64, i64
+}

@@ -18,3 +18,11 @@ func.func @f(%m: memref<?xf32>, %s: i32, %p: !llvm.ptr) {
   %place = "tir.place"() : () -> !llvm.ptr
   return
 }
+
+// CHECK-LABEL: func.func @random_keys
+// CHECK-COUNT-2: "tir.random_key"() : () -> i64
+func.func @random_keys() -> (i64, i64) {
+  %0 = "tir.random_key"() : () -> i64
+  %1 = "tir.random_key"() : () -> i64
+  return %0, %1 : i64, i64
+}

@@ -64,7 +64,6 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
     ("RotaryEmbedding", "", [(5,), (2, 3, 2), (2, 3, 2)], {}, "takes data of 3 or 4 dimensions, not 1"),
     ("RotaryEmbedding", "", [(1, 2, 3, 4), (3, 2), (3, 2)], {}, "caches that give 3 for its positions"),
     ("RotaryEmbedding", "", [(1, 2, 3, "n"), (9, 3), (9, 3), Ints((1, 3))], {}, "the size of a head must be known"),
-    ("Constant", "", [], {"value_string": "text"}, "gives no tensor of numbers"),
     ("Resize", "", [(1, 1, 4, 4), None, None, numpy.array([1, 1, 2, 2])],
      {"coordinate_transformation_mode": "tf_crop_and_resize"}, "needs input 'roi' with a start and an end for each"),
     ("Resize", "", [(1, 1, 4, 4), numpy.zeros(7, "float32"), None, numpy.array([1, 1, 2, 2])],
@@ -117,8 +116,6 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
     ("SVMRegressor", ML, [(2, 3)],
      {"coefficients": [1.0], "n_supports": 1, "support_vectors": [1.0] * 3, "kernel_params": [1.0]},
      "must be gamma, coef0 and degree, got"),
-    ("LinearClassifier", ML, [(2, 3)], {"coefficients": [1.0] * 6, "classlabels_strings": ["a", "b"]},
-     "labels that are strings cannot be compiled"),
     ("Abs", "", [], {}, "input #0 is missing"),
 ]  # fmt: skip
 
