@@ -87,6 +87,10 @@ class Source:
         text = text or self.text
         if len(text) > MOST_TEXT:
             raise ScriptError(f"the script has {len(text) >> 20} MiB of text", location=self.file)
+        if (null := text.find("\0")) >= 0:  # Pythons differ in what they make of it
+            start = text.rfind("\n", 0, null) + 1
+            place = ast.Pass(lineno=text.count("\n", 0, null) + 1, col_offset=len(text[start:null].encode()))
+            raise self.problem(place, "this is not Python: a null byte")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of Python's about what it would do
@@ -94,7 +98,7 @@ class Source:
         except SyntaxError as error:
             place = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
             raise self.problem(place, f"this is not Python: {error.msg}") from None
-        except ValueError as error:  # null bytes
+        except ValueError as error:
             raise ScriptError(f"this is not Python: {error}", location=self.file) from None
         except (RecursionError, MemoryError):
             raise ScriptError("the script is nested too deep to be read", location=self.file) from None

@@ -28,7 +28,7 @@ def indented(body):
 CASES = {
     # not the language
     "no Python": ("def f(:\n  pass\n", "1:7", "this is not Python: invalid syntax"),
-    "a null byte": ("x = 1\n\0", "1:1", "this is not Python"),
+    "a null byte": ("x = 1\ny\0", "2:2", "this is not Python: a null byte"),
     "nothing": ("\n", "1:1", "the script has no function"),
     "a statement of a program": (HEAD + "print('x')\n", "2:1", "no `expr`"),
     "a class without decorator": (HEAD + "class M:\n    pass\n", "2:1", "class 'M' is no @I.ir_module"),
