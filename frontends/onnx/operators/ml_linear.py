@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -115,12 +116,13 @@ def svm_classifier(node: Node) -> Outputs:
         product = relax["matmul"](as_f32(node), const(numpy.ascontiguousarray(table)))
         scores = relax["add"](product, const(rho[0], "f32"))
         return [largest(scores, labels), transformed(scores, name)]
-    pairs = list(itertools.combinations(range(len(labels)), 2))
-    if not pairs or len(counts) != len(labels) or len(rho) != len(pairs):
+    if len(labels) < 2 or len(counts) != len(labels) or len(rho) != math.comb(len(labels), 2):
         raise node.fail(f"there are vectors for {len(counts)} of {len(labels)} classes and {len(rho)} values of 'rho'")
     vectors, count = numpy.array(node.floats("support_vectors") or [], "float32"), sum(counts)
     if min(counts) < 0 or vectors.size % count or coefficients.size != count * (len(labels) - 1):
         raise node.fail(f"there are {coefficients.size} coefficients and {vectors.size} numbers for {count} vectors")
+    pairs = list(itertools.combinations(range(len(labels)), 2))
+    node.take_table("the weights and votes of its pairs of classes", len(pairs), count + 2 * len(labels))
     vectors = vectors.reshape(count, -1)
     weights = _weights_of_pairs(coefficients.reshape(-1, count), counts, pairs)
     scores = relax["add"](relax["matmul"](_kernel(node, as_f32(node), vectors), const(weights)), const(rho, "f32"))
