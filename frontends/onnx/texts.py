@@ -6,9 +6,11 @@ What only moves elements moves places; what looks strings up looks places up in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...support.errors import RelaxError
 from .node import Node
 from .prelude import const, relax
 from .tensors import TensorData, TensorProto, array_of, check_size, is_text
@@ -29,6 +31,9 @@ def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
     if not is_text(tensor):
         return Value(array=array_of(tensor, data))
     check_size(f"tensor '{tensor.name}'", tensor.dims)
+    if len(tensor.string_data) != math.prod(tensor.dims):
+        held = f"its 'string_data' has {len(tensor.string_data)} elements"
+        raise RelaxError(f"tensor '{tensor.name}' of shape {tuple(tensor.dims)} cannot be read: {held}")
     return texts_of([each.decode("utf-8", "replace") for each in tensor.string_data], tensor.dims)
 
 

@@ -29,6 +29,7 @@ _SHOWN = 400
 
 _ERROR = re.compile(r"^(?:[^\n]*: )?error: [^\n]*", re.MULTILINE)
 _PLACED = re.compile(r".*:\d+:\d+: error: ", re.DOTALL)
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _CRASH = re.compile(r"^[\w-]+: error: (?:MLIR crashed|was killed)[^\n]*", re.MULTILINE)
 
 
@@ -162,7 +163,7 @@ def _run_here(case: Case, tool: Tool) -> Outcome:
         signal.setitimer(signal.ITIMER_PROF, 0)
     sys.stdout.flush()
     sys.stderr.flush()
-    errors = Path("stderr").read_bytes().decode("utf-8", "replace")
+    errors = _COLOR.sub("", Path("stderr").read_bytes().decode("utf-8", "replace"))
     left = sorted(path.name for path in Path().iterdir() if path.name not in (case.file, "stdout", "stderr"))
     crash = _CRASH.search(errors)
     return Outcome(tool.problem(case, code, errors, left), crash.group() if crash else "", code, errors)

@@ -41,9 +41,7 @@ def as_items(node: Node, made: list[Held]) -> list[Value]:
     return items
 
 
-def common_info(
-    node: Node, left: TensorInfo, right: TensorInfo, what: str = "it is {} in one branch, {} in the other"
-) -> TensorInfo:
+def common_info(node: Node, left: TensorInfo, right: TensorInfo, what: str) -> TensorInfo:
     """What is known of a tensor that may be either; `what` says of which tensor there are two types."""
     if left.dtype != right.dtype or left.shape is None or right.shape is None or left.rank != right.rank:
         raise node.fail(f"{what.format(described(left), described(right))}: a tensor has one element type and one rank")

@@ -159,6 +159,9 @@ def test_a_function_of_the_model_that_calls_itself() -> None:
 )
 def test_element_types(dtype: int, name: str) -> None:
     text = message(model([node("Identity")], inputs=[tensor_info("x", dtype=dtype)]))
+    if dtype == TensorProto.STRING:  # constants may hold some: lookups take them
+        assert text.startswith("input 'x' holds strings, which no program can be passed")
+        return
     assert text == f"input 'x': elements of type {name} cannot be compiled"
     if name != "undefined":
         text = message(model([node("Identity", "c")], inputs=[], initializers=[constant(dtype=dtype)]))
