@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,11 +11,13 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, symbol_name
 from ...host.passes.host_name_functions import PREFIX
-from .object_file import foreign
+from .object_file import foreign, keep_from_callers
 
 # With fewer operations in all, LLVM is done before the pieces are made.
 _LEAST_OPERATIONS = 4000
 _LEAST_KERNELS = 2
+# Operations of a function that is worth a call wherever it is called from.
+_LEAST_KEPT = 50
 # The attributes that hold the names of functions and globals, by operation.
 _CALL = "llvm.call"
 REFERENCES = {_CALL: "callee", "llvm.mlir.addressof": "global_name"}
@@ -79,6 +82,22 @@ def kernels_of(functions: Sequence[Function], kept: Container[str]) -> list[list
     kernels = [group for group in groups if group[0].name not in inside]
     is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
     return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
+
+
+def keep_from_copies(functions: Sequence[Function]) -> None:
+    """Of a program that stays whole: what does much and is called more than once is not copied to its callers.
+
+    Those of a graph with many equal layers would take LLVM longer than the kernels themselves.
+    """
+    calls = Counter(
+        str(op.attributes["callee"].value)
+        for function in functions
+        for op in function.callers
+        if op.name == _CALL and "callee" in op.attributes
+    )
+    for function in functions:
+        if calls[function.name] > 1 and function.count >= _LEAST_KEPT:
+            keep_from_callers(function.operation)
 
 
 def _group(

@@ -76,10 +76,15 @@ def _is_declared(op: Operation) -> bool:
 def _keep_from_copies(module: Module) -> None:
     """MLIR's engine adds a function that calls it to each exported one: code is not to be copied into these."""
     for function in filter(_is_exported, _functions(module)):
-        given = list(function.attributes.get(_PASSTHROUGH, ()))
-        if not {str(each) for each in given} & _INLINING and "always_inline" not in function.attributes:
-            added = ir.StringAttr.get("noinline", module.context)
-            function.attributes[_PASSTHROUGH] = ir.ArrayAttr.get([*given, added], module.context)
+        keep_from_callers(function)
+
+
+def keep_from_callers(function: Operation) -> None:
+    """Nothing of it is copied to where it is called, but where it says so itself."""
+    given = list(function.attributes.get(_PASSTHROUGH, ()))
+    if not {str(each) for each in given} & _INLINING and "always_inline" not in function.attributes:
+        added = ir.StringAttr.get("noinline", function.context)
+        function.attributes[_PASSTHROUGH] = ir.ArrayAttr.get([*given, added], function.context)
 
 
 def _check_translatable(module: Operation) -> None:

@@ -26,7 +26,16 @@ from ...host.passes.host_add_entries import ENTRIES
 from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_name_functions import name_in_program
 from ...host.passes.host_place_constants import CONSTANTS
-from .kernels import ENTANGLING, Function, is_internal, kernels_of, referred_by_globals, rename, surveyed
+from .kernels import (
+    ENTANGLING,
+    Function,
+    is_internal,
+    keep_from_copies,
+    kernels_of,
+    referred_by_globals,
+    rename,
+    surveyed,
+)
 from .object_file import KERNEL, foreign
 
 #: What the stages leave on a module for the last step, which is not LLVM's.
@@ -79,6 +88,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     if not any(map(_has_scope, functions)):
         run_upstream(module.operation, ["strip-debuginfo"], verify=False)
     if not kernels:
+        keep_from_copies(functions)
         return [Unit("", "", bytecode(module))]
     splitter = _Splitter(module, operations, functions)
     units: dict[str, Unit] = {}
