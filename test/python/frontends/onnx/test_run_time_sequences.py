@@ -46,7 +46,9 @@ def test_tensors_of_unknown_sizes_need_not_be_alike() -> None:
 
 
 def test_tensors_of_different_ranks_have_no_position_at_run_time() -> None:
-    assert "one is f32 [2], another one f32 [2, 3]: a tensor has one element type and one rank" in refused(_PLACES.replace("float[n]", "float[]"), xs=[(2,), (2, 3)])
+    assert "one is f32 [2], another one f32 [2, 3]: a tensor has one element type and one rank" in refused(
+        _PLACES.replace("float[n]", "float[]"), xs=[(2,), (2, 3)]
+    )
 
 
 def test_lengths_of_parts_at_run_time() -> None:
