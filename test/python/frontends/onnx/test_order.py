@@ -11,6 +11,7 @@ import onnx
 import pytest
 from compiling import array
 from onnx import helper, parser
+from onnx_oracle import IS_OLD
 from onnxruntime.transformers.float16 import convert_float_to_float16
 from relax_mlir.frontends.onnx.order import in_order
 
@@ -71,6 +72,8 @@ def test_the_order_that_a_converter_to_float16_leaves() -> None:
     model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
     g (float[b, 4] x) => (float[b, 4] y) { n = Neg (x)  r = Abs (n)  y = Sigmoid (r) }""")
     halves = convert_float_to_float16(model, op_block_list=["Neg"])
+    if IS_OLD:
+        pytest.skip("the converter of this onnxruntime, the newest that Python 3.10 has, gives other names")
     made = [name for each in halves.graph.node for name in each.output]
     assert made.index("x_cast_to_fp32") > made.index("n_cast_to_fp16"), "the converter sorts by now: take another one"
     data = numpy.float16([[1, -2, 0.5, 7]])

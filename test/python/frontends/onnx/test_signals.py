@@ -10,6 +10,7 @@ import pytest
 from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants, with_one_input
 from node_suite import Case, cases, check
+from onnx_oracle import IS_OLD
 
 import relax_mlir as rx
 
@@ -151,8 +152,10 @@ def test_long_signals_of_other_types(dtype: str) -> None:
 
 
 def test_frames() -> None:
-    compare("STFT", {"step": numpy.array(4), "w": None, "length": numpy.array(8)}, real(2, 40, 2), onesided=0)
     compare("STFT", {"step": numpy.array(4), "w": real(16)}, real(2, 40, 1))
+    if IS_OLD:
+        pytest.skip("this onnxruntime, the newest that Python 3.10 has, reads what is behind a complex signal")
+    compare("STFT", {"step": numpy.array(4), "w": None, "length": numpy.array(8)}, real(2, 40, 2), onesided=0)
 
 
 def test_refusals() -> None:

@@ -9,6 +9,7 @@ import numpy
 import pytest
 from against_onnxruntime import Compared, one_node
 from node_suite import Case, cases, check
+from onnx_oracle import IS_OLD
 
 import relax_mlir as rx
 
@@ -34,6 +35,8 @@ def model(x: Any, **attributes: Any) -> Any:
 @pytest.mark.parametrize(("shortest", "longest", "skips"), [(1, 3, 0), (2, 3, 2), (1, 1, 4), (3, 3, 9)])
 def test_against_onnxruntime(mode: str, shortest: int, longest: int, skips: int) -> None:
     """Batches and sequences of any size, shorter than n-grams, too."""
+    if IS_OLD and mode == "TFIDF" and skips:
+        pytest.skip("this onnxruntime, the newest that Python 3.10 has, takes weights of other n-grams")
     lengths = {"min_gram_length": shortest, "max_gram_length": longest, "max_skip_count": skips}
     x = _RANDOM.choice([3, -1, 5, 8], (3, 40))
     weights = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
