@@ -10,6 +10,7 @@ import numpy
 import onnx
 import pytest
 from against_onnxruntime import Compared
+from emulated_gpu import run_emulated
 from node_suite import Case, cases, check
 from onnx import helper, numpy_helper
 
@@ -340,6 +341,26 @@ def test_trees_become_one_kernel() -> None:
     forest = {**trees(3, 3, 4, ["BRANCH_LEQ"], False), **voters(3, 3, [0], "target")}
     module = rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4), n_targets=1, **forest))
     assert "relax.gather_elements" not in str(module) and str(module).count("relax.call_tir") == 1
+
+
+@pytest.mark.parametrize(("mode", "targets"), [("LEQ", [0]), ("NEQ", [0, 1, 2])])
+def test_trees_on_a_device(mode: str, targets: list[int]) -> None:
+    """Rows alone, rows side by side and those that are left, on the emulator, which finds races and wrong addresses."""
+    given = {**trees(5, 3, 4, ["BRANCH_" + mode], missing=True), **voters(5, 3, targets, "target")}
+    model = model_of("TreeEnsembleRegressor", data(1, 4), n_targets=3, **given)
+    on_cpu, on_device = (rx.compile(rx.from_onnx(model), target) for target in ("llvm", "cuda"))
+    for rows in (1, 8, 11):
+        x = data(rows, 4, missing=True)
+        numpy.testing.assert_array_equal(run_emulated(on_device, x), on_cpu["main"](x))
+
+
+def test_labels_on_a_device() -> None:
+    keys = KEYS["far apart"][:50]
+    given = {"keys_int64s": keys.tolist(), "values_floats": numpy.arange(50.0).tolist()}
+    x = numpy.concatenate([keys[::-1], keys + 1])
+    program = rx.compile(rx.from_onnx(model_of("LabelEncoder", x, version=2, **given)), "cuda")
+    expected = numpy.concatenate([numpy.arange(50.0)[::-1], numpy.zeros(50)])
+    numpy.testing.assert_array_equal(run_emulated(program, x), expected.astype("float32"))
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
