@@ -17,15 +17,12 @@ from math import prod
 
 from ..bindings.ir import Type, Value
 from ..bindings.mlir import ir
-from ..dialects.core.infos import is_float, is_unsigned
+from ..dialects.core.infos import bit_width, is_float, is_unsigned
 from .arithmetic import bits_of, element, from_bits
 from .conversions import to_float, widened
 from .linalg import segments
-from .loops import and_then, for_range, load, repeat_while, scratches, size, store, when
-from .numbers import Number, Size, as_i64, as_index, constant, maximum, minimum, select
-
-#: Records that are compared at once.
-_BLOCK = 16
+from .loops import for_range, load, repeat_while, scratches, size, store
+from .numbers import Number, Size, as_i64, as_index, minimum, select
 
 #: The scalars of a record, and the record at a place.
 Record = Sequence[Number]
@@ -97,13 +94,22 @@ def _sign(x: Number) -> int:
 MOST_BITS = 32
 
 
-def placed_key(value: Number, place: Number, dtype: str, *, descending: bool = False) -> Number:
-    """An i64 that is lower where an element comes before another one, or is as large and has a lower place."""
+def key_dtype(dtype: str) -> str:
+    """The type of ordered keys of elements."""
+    return "i32" if bit_width(dtype) <= MOST_BITS else "i64"
+
+
+def ordered_key(value: Number, dtype: str, *, descending: bool = False) -> Number:
+    """An integer that is lower where an element comes before another one."""
     key = lower_key(value.of(dtype), dtype)
     # NaN, which is 0, comes last: the largest number without sign.
     key = key ^ -1 if descending else key - 1 if value.is_float else key
-    wide = (key ^ _sign(key)).of(f"i{key.bits}").to("i64")
-    return (wide << MOST_BITS) | as_i64(place)
+    return (key ^ _sign(key)).of(f"i{key.bits}").to(key_dtype(dtype))
+
+
+def placed_key(value: Number, place: Number, dtype: str, *, descending: bool = False) -> Number:
+    """An i64 that is lower where an element comes before another one, or is as large and has a lower place."""
+    return (ordered_key(value, dtype, descending=descending).to("i64") << MOST_BITS) | as_i64(place)
 
 
 def place_of(key: Number) -> Number:
@@ -147,9 +153,18 @@ class Sorter:
     def sort(self, count: Size, record: Records, order: Order) -> Records:
         """Sorts `count` records, `record(i)` at first; what comes back gives them by their place in the order."""
         zero, total = as_index(0), as_index(count)
-        for_range(0, total, lambda i: put_record(record(i), self._halves, zero, i))
+        pairs = total // 2 * 2
+
+        def put_pair(i: Number) -> None:
+            first, second = record(i), record(i + 1)
+            swaps = order(second, first)
+            put_record([select(swaps, *each) for each in zip(second, first, strict=True)], self._halves, zero, i)
+            put_record([select(swaps, *each) for each in zip(first, second, strict=True)], self._halves, zero, i + 1)
+
+        for_range(0, pairs, put_pair, step=2)
+        for_range(pairs, total, lambda i: put_record(record(i), self._halves, zero, i))
         _, half = repeat_while(
-            [1, zero], lambda width, _: width < total, lambda width, half: self._merge_all(width, half, total, order)
+            [2, zero], lambda width, _: width < total, lambda width, half: self._merge_all(width, half, total, order)
         )
         return lambda i: get_record(self._halves, half, i)
 
@@ -165,118 +180,45 @@ class Sorter:
         return [double, other]
 
     def _merge(self, half: Number, other: Number, bounds: tuple[Number, Number, Number], order: Order) -> None:
+        """From both ends, where neither waits for the other, as many steps as the shorter run has records, until one is
+        used up: a step asks for nothing but the order. Two whole runs are merged so at once."""
         start, middle, end = bounds
-        first, last = start, end - 1
+        flipped = lambda one, other: order(other, one)  # noqa: E731
 
-        def at(place: Number) -> Record:
-            # A run that is used up is not asked; what is read for it is any record, so that no branch is needed.
-            return get_record(self._halves, half, maximum(minimum(place, last), first))
+        def both_ends(left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
+            # What is left of both goes between what was put from the front and what was put from behind.
+            first, last = left + right - middle, left_end + right_end - middle + 1
 
-        def put(is_second: Number, one: Record, second: Record, place: Number) -> None:
-            pairs = zip(second, one, strict=True)
-            put_record([select(is_second, after, before) for after, before in pairs], self._halves, other, place)
+            def step(done: Number, left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
+                takes_right = self._put_one(half, (right, left), other, first + done, order)
+                leaves_left = self._put_one(half, (left_end, right_end), other, last - done, flipped)
+                forward, back = takes_right.to("index"), leaves_left.to("index")
+                return [left + (1 - forward), right + forward, left_end - back, right_end - (1 - back)]
 
-        def step(done: Number, left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
-            # From both ends: neither waits for the other. The one in the middle may be put there twice.
-            one, second = at(left), at(right)
-            takes_right = (right < end) & ((left >= middle) | order(second, one))
-            put(takes_right, one, second, start + done)
-            before, behind = at(left_end), at(right_end)
-            leaves_left = (left_end >= start) & ((right_end < middle) | order(behind, before))
-            put(~leaves_left, before, behind, last - done)
-            forward, back = takes_right.to("index"), leaves_left.to("index")
-            return [left + (1 - forward), right + forward, left_end - back, right_end - (1 - back)]
+            steps = minimum(left_end - left, right_end - right) + 1
+            return for_range(0, steps, step, left, right, left_end, right_end)
 
-        for_range(0, (end - start + 1) // 2, step, start, middle, middle - 1, last)
+        def are_left(left: Number, right: Number, left_end: Number, right_end: Number) -> Number:
+            return minimum(left_end - left, right_end - right) >= 0
+
+        left, right, left_end, right_end = repeat_while([start, middle, middle - 1, end - 1], are_left, both_ends)
+        copied, place = select(left <= left_end, left, right), left + right - middle
+        rest = left_end - left + right_end - right + 2
+
+        def copy(i: Number) -> None:
+            put_record(get_record(self._halves, half, copied + i), self._halves, other, place + i)
+
+        for_range(0, rest, copy)
+
+    def _put_one(self, half: Number, pair: tuple[Number, Number], other: Number, place: Number, order: Order) -> Number:
+        """Puts one of two records, the first where the order says so of the pair."""
+        first, second = (get_record(self._halves, half, each) for each in pair)
+        is_first = order(first, second)
+        chosen = [select(is_first, *each) for each in zip(first, second, strict=True)]
+        put_record(chosen, self._halves, other, place)
+        return is_first
 
 
 def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], object]) -> None:
     """`use(sorter)` with memory for so many records of these types; it can sort one row after the other."""
     scratches([2, most], elements, lambda *halves: use(Sorter(halves)))
-
-
-class FirstOfMany:
-    """Finds the first records of an order without sorting the others; each ends in its place, which decides between
-    equal ones.
-
-    Those found so far are a heap, the last of them on top: most others are passed after one comparison with it.
-    """
-
-    def __init__(self, sorter: Sorter, heap: Sequence[Value], wanted: Number, order: Order):
-        self._sorter = sorter
-        self._heap = heap
-        self._wanted = wanted
-        self._order = order
-
-    def select(self, count: Number, record: Records, before: Before) -> Records:
-        """The first of `count` records in their order; `before(top)(i)` is whether record i comes before another."""
-        for_range(0, self._wanted, lambda i: put_record(record(i), self._heap, i))
-        parents = self._wanted // 2
-        last_parent = parents - 1
-        for_range(0, parents, lambda i: self._sink_at(last_parent - i))
-
-        def take_next(place: Number) -> Number:
-            (found,) = self._passed(place, count, before(get_record(self._heap, 0)))
-            when(found < count, lambda: self._sink(record(found), as_index(0)))
-            return found + 1
-
-        start = select(self._wanted > 0, self._wanted, count)
-        repeat_while([start], lambda place: place < count, take_next)
-        return self._sorter.sort(self._wanted, lambda i: get_record(self._heap, i), self._precedes)
-
-    def _passed(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
-        """From a place on the first record that is wanted, or their count: in blocks, then one by one."""
-        last = count - 1
-
-        def is_block_passed(place: Number) -> Number:
-            end = place + _BLOCK
-
-            def has_none() -> Number:
-                # Without an end before the block's, the comparisons are vectors.
-                return ~for_range(place, end, lambda i, any_: any_ | wants(i), constant(False, "i1"))[0]
-
-            return and_then(end <= count, has_none)
-
-        def is_passed(place: Number) -> Number:
-            return (place < count) & ~wants(minimum(place, last))
-
-        (place,) = repeat_while([place], is_block_passed, lambda place: place + _BLOCK)
-        return repeat_while([place], is_passed, lambda place: place + 1)
-
-    def _precedes(self, left: Record, right: Record) -> Number:
-        """The order with equal records by their places."""
-        return self._order(left, right) | ((left[-1] < right[-1]) & ~self._order(right, left))
-
-    def _sink_at(self, hole: Number) -> None:
-        self._sink(get_record(self._heap, hole), hole)
-
-    def _sink(self, record: Record, hole: Number) -> None:
-        """Puts a record into the heap at or below a hole: what is below and comes after it moves up."""
-        last = self._wanted - 1
-
-        def later_child(hole: Number) -> Number:
-            left = hole + hole + 1
-            right = left + 1
-            pair = (get_record(self._heap, minimum(place, last)) for place in (left, right))
-            return left + ((right < self._wanted) & self._precedes(*pair)).to("index")
-
-        def moves_up(_: Number, child: Number) -> Number:
-            return (child < self._wanted) & self._precedes(record, get_record(self._heap, minimum(child, last)))
-
-        def move_up(hole: Number, child: Number) -> list[Number]:
-            put_record(get_record(self._heap, child), self._heap, hole)
-            return [child, later_child(child)]
-
-        hole, _ = repeat_while([hole, later_child(hole)], moves_up, move_up)
-        put_record(record, self._heap, hole)
-
-
-def with_first_of_many(
-    wanted: Number, elements: Sequence[Type], order: Order, use: Callable[[FirstOfMany], object]
-) -> None:
-    """`use(first)` with memory to find the first `wanted` of more records, in one row after the other."""
-
-    def with_heap(*heap: Value) -> None:
-        with_sorter(wanted, elements, lambda sorter: use(FirstOfMany(sorter, heap, wanted, order)))
-
-    scratches([wanted], elements, with_heap)

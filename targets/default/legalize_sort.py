@@ -9,20 +9,22 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width
+from ...emit.arithmetic import element
+from ...emit.first_of_many import FirstOfMany, with_first_of_many
 from ...emit.linalg import product
 from ...emit.loops import for_range, load, require, scratch, size, sizes, store
 from ...emit.numbers import Number, Size
 from ...emit.sorting import (
     MOST_BITS,
-    FirstOfMany,
     Order,
     Record,
     Sorter,
     around_axis,
+    key_dtype,
+    ordered_key,
     place_of,
     placed_key,
     precedes,
-    with_first_of_many,
     with_sorter,
 )
 from ...passes.legalize.builder import RuleBuilder
@@ -85,7 +87,7 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis = axis_of(op, builder)
-    size_ = builder.shape(operands[0])[axis]
+    size_, wanted_ = builder.shape(operands[0])[axis], builder.result_shape()[axis]
     choice = choice_of(builder.dtype(operands[0]), size_, op.largest)
     dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
     is_across = any(size != 1 for size in builder.shape(operands[0])[axis + 1 :])
@@ -94,7 +96,7 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         data, *outs = (around_axis(buffer, axis) for buffer in buffers)
         count, wanted = size(data, 1), size(outs[0], 1)
         if not isinstance(size_, int):
-            if isinstance(builder.result_shape()[axis], int):
+            if isinstance(wanted_, int):
                 message = f"{{}} elements are asked for along axis {axis} of size {{}}"
                 require(wanted <= count, "ValueError", message, wanted, count)
             choice.check(axis, count)
@@ -106,7 +108,12 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             def read(i: Number) -> Number:
                 return load(data, *at(i)) if copied is None else load(copied, i)
 
-            row = first.select(count, lambda i: choice.record(read(i), i), lambda top: choice.before(read, top))
+            row = first.select(
+                count,
+                lambda i: choice.record(read(i), i),
+                lambda top: choice.before(read, top),
+                lambda i: choice.key(read(i)),
+            )
 
             def write_one(i: Number) -> None:
                 place = choice.place(row(i))
@@ -114,16 +121,17 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
             for_range(0, wanted, write_one)
 
-        element = data.type.element_type
+        types = choice.types(data.type.element_type)
 
         def with_memory(work: Work) -> None:
             def with_heap(first: FirstOfMany) -> None:
                 if is_across:
-                    scratch([count], element, lambda copied: work((first, copied)))
+                    scratch([count], data.type.element_type, lambda copied: work((first, copied)))
                 else:
                     work((first, None))
 
-            with_first_of_many(wanted, choice.types(element), choice.order, with_heap)
+            sizes_ = (wanted_ if isinstance(wanted_, int) else wanted, size_ if isinstance(size_, int) else count)
+            with_first_of_many(*sizes_, types, element(choice.key_dtype), choice.order, with_heap)
 
         _rows(data, _SELECTING, with_memory, lambda memory, at: select_row(memory[0], memory[1], at))
 
@@ -146,6 +154,9 @@ class Choice(NamedTuple):
     #: Given how to read elements, and a record.
     before: Callable[[Callable[[Number], Number], Record], Callable[[Number], Number]]
     place: Callable[[Record], Number]
+    #: An integer that is lower where an element comes before another one.
+    key: Callable[[Number], Number]
+    key_dtype: str
     #: Whether there may only be so many as MOST_BITS count.
     is_limited: bool
 
@@ -171,6 +182,8 @@ def by_element(dtype: str, descending: bool) -> Choice:
         lambda left, right: comes_first(left[0], right[0]),
         lambda read, top: lambda i: comes_first(read(i), top[0]),
         lambda record: record[1],
+        lambda value: ordered_key(value, dtype, descending=descending),
+        key_dtype(dtype),
         False,
     )
 
@@ -188,5 +201,7 @@ def _by_key(dtype: str, descending: bool) -> Choice:
         lambda left, right: left[0] < right[0],
         before,
         lambda record: place_of(record[0]),
+        lambda value: ordered_key(value, dtype, descending=descending),
+        key_dtype(dtype),
         True,
     )

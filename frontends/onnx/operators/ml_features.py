@@ -14,6 +14,7 @@ from ..shapes import sizes
 from ..tensors import Array, TensorProto
 from ..texts import held_of, looked_up, numbered
 from ..values import Texts
+from . import key_tables
 from .products import as_f32
 
 _ML = "ai.onnx.ml"
@@ -157,7 +158,7 @@ def label_encoder(node: Node) -> Outputs:
 
 
 def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
-    """Each key's value, found by its place among the sorted keys; else the default. Strings are lists."""
+    """Each key's value, found in a hash table of the keys; else the default. Strings are lists."""
     import numpy
 
     if len(keys) != len(values) or not len(keys):
@@ -193,14 +194,11 @@ def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tenso
     held = dict(zip(keys.tolist(), values.tolist(), strict=True))
     # The first versions do not find a NaN.
     unordered = [key for key in held if key != key and node.version >= 4]
-    ordered = sorted(key for key in held if key == key)
+    ordered = [key for key in held if key == key]
     result = const(default)
     if ordered:
-        table = const(numpy.array(ordered, keys.dtype))
-        place = relax["minimum"](relax["bucketize"](x, table), const(len(ordered) - 1, "i64"))
-        found = const(numpy.array([held[key] for key in ordered], values.dtype))
-        is_key = relax["equal"](relax["take"](table, place, axis=0), x)
-        result = relax["where"](is_key, relax["take"](found, place, axis=0), result)
+        found = numpy.array([held[key] for key in ordered], values.dtype)
+        result = key_tables.looked_up(x, numpy.array(ordered, keys.dtype), found, default)
     if unordered:
         result = relax["where"](relax["isnan"](x), const(numpy.array(held[unordered[-1]], values.dtype)), result)
     return result

@@ -12,6 +12,7 @@ from ....dialects.core.symbols import Dim
 from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, relax
 from ..shapes import sizes
 from ..texts import numbered
+from . import key_tables
 
 # More steps than this between tokens would make a graph that nobody wants to wait for.
 _MOST_SKIPS = 256
@@ -155,12 +156,10 @@ def _grams(node: Node, shortest: int, longest: int) -> dict[tuple[int, ...], int
 
 
 def _looked_up(x: Tensor, known: Sequence[int]) -> Tensor:
-    """The place of each element among sorted numbers, -1 where it is not there."""
-    table = const(list(known), "i64")
-    place = relax["bucketize"](x, table)
-    place = relax["minimum"](place, const(len(known) - 1, "i64"))
-    is_there = relax["equal"](relax["take"](table, place, axis=0), x)
-    return relax["where"](is_there, place, const(-1, "i64"))
+    """The place of each element among numbers, -1 where it is not there."""
+    import numpy
+
+    return key_tables.looked_up(x, numpy.array(known, "int64"), numpy.arange(len(known)), -1)
 
 
 def _moved(tokens: Tensor, distance: int, length: Dim) -> Tensor:

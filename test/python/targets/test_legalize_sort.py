@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy
+import onnx.parser
 import pytest
 from element_arrays import same_bits, several
 from example_counts import draws
@@ -15,6 +18,9 @@ from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
 from scheduled import at_the_end_of_memory
+
+import relax_mlir as rx
+from relax_mlir import relax
 
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 DTYPES = ("float16", ml_dtypes.bfloat16, "float32", "float64", *INTS, "bool")
@@ -104,6 +110,44 @@ def test_topk_of_every_type(dtype: Any, largest: bool) -> None:
         same_bits(values, numpy.take_along_axis(data, expected, 1), shape)
 
 
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_topk_of_a_large_part_of_every_type(dtype: Any, largest: bool) -> None:
+    """What is many is found in another way than what is few: both, with known sizes and others."""
+    for shape, k, symbols in (
+        ((3, 90, 2), 25, [("n", "m", "k")]),
+        ((3, 90, 2), 90, [("n", "m", "k")]),
+        ((2, 3000, 1), 37, [("n", "m", "k")]),
+        ((2, 3000, 1), 38, ()),
+        ((0, 60, 2), 40, ()),
+    ):
+        data = several(dtype, shape)
+        expected = order(data, 1, descending=largest)[:, :k]
+        values, positions = ran("topk", data, k=k, axis=1, largest=largest, symbols=symbols)
+        same_bits(positions, expected.astype("int32"), (shape, k))
+        same_bits(values, numpy.take_along_axis(data, expected, 1), (shape, k))
+
+
+@draws(12)
+@given(st.integers(25, 60), st.sampled_from([60, 61, 200, 257]), st.sampled_from(["float32", "int64"]), st.booleans())
+def test_topk_of_many_numbers(k: int, size: int, dtype: str, largest: bool) -> None:
+    """Hardly any equal ones, then hardly any others, and what is in order already."""
+    random = numpy.random.default_rng([k, size])
+    data = numpy.concatenate(
+        [
+            random.normal(scale=1e4, size=(2, size)),
+            random.integers(-1, 2, (2, size)),
+            numpy.zeros((1, size)),
+            numpy.sort(random.normal(scale=9, size=(1, size))),
+        ]
+    ).astype(dtype)
+    data = at_the_end_of_memory(data)
+    expected = order(data, 1, descending=largest)[:, :k]
+    values, positions = ran("topk", data, k=k, largest=largest, dtype="int64", symbols=[("n", "m")])
+    same_bits(positions, expected)
+    same_bits(values, numpy.take_along_axis(data, expected, 1))
+
+
 @draws(7)
 @given(st.integers(0, 12), st.integers(-1, 14), st.booleans())
 def test_topk_of_every_k(size: int, k: int, largest: bool) -> None:
@@ -146,6 +190,49 @@ def test_one_result_of_topk() -> None:
     expected = order(data, -1, descending=True)[:, :5]
     same_bits(ran("topk", data, k=5, ret_type="indices"), expected.astype("int32"))
     same_bits(ran("topk", data, k=5, ret_type="values"), numpy.take_along_axis(data, expected, -1))
+
+
+def test_k_that_only_the_program_knows() -> None:
+    """All are sorted, few and many by one program, and the first ones are taken."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        test (float[n, m] x, int64[1] k) => (float[n, k] values, int64[n, k] indices) {
+            values, indices = TopK <largest = 0> (x, k)
+        }
+    """)
+    main = rx.compile(rx.from_onnx(model))["main"]
+    for size in (0, 20, 24, 25, 2100):
+        data = several("float32", (3, size))
+        for k in {0, size // 3, size}:
+            expected = order(data, 1, descending=False)[:, :k]
+            values, indices = main(data, numpy.array([k]))
+            same_bits(indices, expected, (size, k))
+            same_bits(values, numpy.take_along_axis(data, expected, 1), (size, k))
+
+
+def test_how_long_it_takes_does_not_depend_on_the_order() -> None:
+    """No branch of what takes the time is decided by the data."""
+    rising = numpy.arange(6400, dtype="int32")
+    mixed = numpy.random.default_rng(0).permutation(rising)
+
+    def seconds(name: str, data: Any, **options: Any) -> float:
+        module = rx.Module()
+        with module.function("main", [rx.tensor(data.shape, "int32")]) as f:
+            f.returns(getattr(relax, name)(*f, **options))
+        program = rx.compile(module)
+        program.threads = 1
+        return min(_thread_seconds(lambda: program["main"](data)) for _ in range(20))
+
+    for name, options in (("sort", {}), ("topk", {"k": 1000, "ret_type": "values"})):
+        in_order, backwards, in_none = (seconds(name, each, **options) for each in (rising, rising[::-1].copy(), mixed))
+        assert max(in_order, backwards, in_none) < 2.5 * min(in_order, backwards, in_none), name
+
+
+def _thread_seconds(call: Callable[[], object]) -> float:
+    start = time.thread_time()
+    for _ in range(20):
+        call()
+    return time.thread_time() - start
 
 
 def test_topk_of_too_few() -> None:

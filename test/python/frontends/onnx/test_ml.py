@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy
 import onnx
 import pytest
 from against_onnxruntime import Compared
+from emulated_gpu import run_emulated
 from node_suite import Case, cases, check
-from onnx import helper
+from onnx import helper, numpy_helper
 
 import relax_mlir as rx
 
@@ -106,6 +108,64 @@ def test_labels_by_tensors() -> None:
     attributes = {"keys_tensor": keys, "values_tensor": values, "default_tensor": default}
     made = rx.OnnxBackend.prepare(model_of("LabelEncoder", x, version=4, **attributes)).run([x])[0]
     numpy.testing.assert_array_equal(made, numpy.int16([[2, 3, -9]]))
+
+
+_MANY = numpy.random.default_rng(3)
+KEYS: dict[str, Any] = {
+    "one": numpy.int64([-7]),
+    "in a row": numpy.arange(-50, 350),
+    "far apart": numpy.unique(_MANY.integers(-(2**62), 2**62, 3000)),
+    "limits": numpy.int64([-(2**63), -(2**63) + 1, -1, 0, 1, 2**63 - 1]),
+    "powers of two": 1 << numpy.arange(63),
+    "multiples": numpy.arange(-800, 800) << 44,
+    "few bits in front": numpy.arange(-8, 8) << 60,
+    "floats in a row": numpy.arange(-300, 300, dtype="float32"),
+    "floats": numpy.unique(_MANY.normal(scale=1e9, size=2000).astype("float32")),
+    "small floats": numpy.arange(1, 90, dtype="int32").view("float32"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_labels_of_many_keys(name: str) -> None:
+    """All keys, numbers beside them, and both zeros."""
+    keys = numpy.random.default_rng(4).permutation(KEYS[name])
+    kind = "floats" if keys.dtype.kind == "f" else "int64s"
+    values = {"values_int64s": numpy.arange(len(keys)).tolist(), "default_int64": -5}
+    zeros = numpy.array([0.0, -0.0]).astype(keys.dtype)
+    with numpy.errstate(over="ignore"):
+        x = numpy.concatenate([keys, keys + 1, keys - 1, zeros, -keys, keys // 2])
+    compare("LabelEncoder", x, version=2, **{f"keys_{kind}": keys.tolist()}, **values)
+
+
+def test_labels_take_as_long_in_any_order() -> None:
+    """No branch depends on the elements."""
+    in_order = numpy.sort(_MANY.integers(0, 1000, 100_000)) * 12345
+    keys = {"keys_int64s": (numpy.arange(1000) * 12345).tolist(), "values_int64s": list(range(1000))}
+    main = rx.compile(rx.from_onnx(model_of("LabelEncoder", in_order, version=2, **keys)))["main"]
+
+    def seconds(x: Any) -> float:
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            main(x)
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(_MANY.permutation(in_order)) < 2 * seconds(in_order)
+
+
+def test_labels_of_known_elements() -> None:
+    """What is known is looked up while importing, or by the program: the same."""
+    given = {"keys_int64s": [7, -2, 4], "values_floats": [0.5, 1.5, 2.5]}
+    known = numpy_helper.from_array(numpy.int64([4, 4, 9, -2]), "x")
+    lookup = helper.make_node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", **given)
+    total = helper.make_node("Add", ["y", "z"], ["sum"])
+    z, sum_ = (helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, [4]) for each in ("z", "sum"))
+    graph = helper.make_graph([lookup, total], "g", [z], [sum_], [known])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    made = rx.compile(rx.from_onnx(model))["main"](numpy.float32([0, 1, 0, 1]))
+    numpy.testing.assert_array_equal(made, numpy.float32([2.5, 3.5, 0, 2.5]))
 
 
 def test_features_side_by_side() -> None:
@@ -281,6 +341,26 @@ def test_trees_become_one_kernel() -> None:
     forest = {**trees(3, 3, 4, ["BRANCH_LEQ"], False), **voters(3, 3, [0], "target")}
     module = rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4), n_targets=1, **forest))
     assert "relax.gather_elements" not in str(module) and str(module).count("relax.call_tir") == 1
+
+
+@pytest.mark.parametrize(("mode", "targets"), [("LEQ", [0]), ("NEQ", [0, 1, 2])])
+def test_trees_on_a_device(mode: str, targets: list[int]) -> None:
+    """Rows alone, rows side by side and those that are left, on the emulator, which finds races and wrong addresses."""
+    given = {**trees(5, 3, 4, ["BRANCH_" + mode], missing=True), **voters(5, 3, targets, "target")}
+    model = model_of("TreeEnsembleRegressor", data(1, 4), n_targets=3, **given)
+    on_cpu, on_device = (rx.compile(rx.from_onnx(model), target) for target in ("llvm", "cuda"))
+    for rows in (1, 8, 11):
+        x = data(rows, 4, missing=True)
+        numpy.testing.assert_array_equal(run_emulated(on_device, x), on_cpu["main"](x))
+
+
+def test_labels_on_a_device() -> None:
+    keys = KEYS["far apart"][:50]
+    given = {"keys_int64s": keys.tolist(), "values_floats": numpy.arange(50.0).tolist()}
+    x = numpy.concatenate([keys[::-1], keys + 1])
+    program = rx.compile(rx.from_onnx(model_of("LabelEncoder", x, version=2, **given)), "cuda")
+    expected = numpy.concatenate([numpy.arange(50.0)[::-1], numpy.zeros(50)])
+    numpy.testing.assert_array_equal(run_emulated(program, x), expected.astype("float32"))
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])

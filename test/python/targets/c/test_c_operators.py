@@ -72,6 +72,9 @@ SHAPES: dict[str, Case] = {
     "sort": ([X], lambda x: relax.sort(x, axis=1)),
     "argsort": ([X], lambda x: relax.argsort(x, axis=0)),
     "topk": ([X], lambda x: relax.topk(x, k=2, axis=1)),
+    "topk_of_many": ([floats(2, 70)], lambda x: relax.topk(x, k=30, axis=1)),
+    "topk_of_many_integers": ([integers(2, 70, dtype="int64")], lambda x: relax.topk(x, k=40, largest=False)),
+    "topk_of_many_columns": ([floats(60, 3, dtype="float64")], lambda x: relax.topk(x, k=29, axis=0)),
     "resize": ([IMAGE], lambda x: relax.image.resize2d(x, (5, 12), method="linear")),
 }
 
