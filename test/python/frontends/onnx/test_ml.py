@@ -151,7 +151,7 @@ def test_labels_take_as_long_in_any_order() -> None:
             times.append(time.process_time() - start)
         return min(times)
 
-    assert seconds(_MANY.permutation(in_order)) < 2 * seconds(in_order)
+    assert seconds(_MANY.permutation(in_order)) < 3 * seconds(in_order)
 
 
 def test_labels_of_known_elements() -> None:
