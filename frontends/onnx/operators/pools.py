@@ -68,7 +68,7 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
         )
         is_better = relax["logical_or"](is_better, was_padding)
         best, at = relax["where"](is_better, values, best), relax["where"](is_better, indices, at)
-    return [_of_sizes(each, counts) for each in (best, at)]
+    return [_of_sizes(each, counts) for each in (best, at) if each is not None]
 
 
 def _along(windows: Windows) -> tuple[Sequence[Any], ...]:
