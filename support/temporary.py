@@ -18,7 +18,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str = "relax-") -> Iterator[Path]:
-    """A new folder, which is gone at the end. Raises RelaxError where it cannot be made, or files in it find no room."""
+    """A new folder, which is gone at the end. Raises RelaxError where it, or files in it, find no room."""
     import tempfile  # slow to import, and seldom needed
 
     try:

@@ -83,7 +83,7 @@ def test_errors_of_what_is_done_in_a_folder_are_no_fault_of_it(monkeypatch: pyte
         monkeypatch.setattr(temporary, "has_files_in_memory", lambda: False)
         with pytest.raises(FileNotFoundError, match="no-such-compiler"), path():
             subprocess.run(["no-such-compiler"])
-        with pytest.raises(RelaxError, match="cannot write temporary files.*: No space left"), path():
+        with pytest.raises(RelaxError, match=r"cannot write temporary files.*: No space left"), path():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
