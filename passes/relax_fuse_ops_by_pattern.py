@@ -11,7 +11,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
 from ..support.errors import RelaxError
-from ..support.names import fresh_name
+from ..support.names import FreshNames
 from .canonicalize.constants import is_constant
 from .core.base import Pass
 from .core.external import CODEGEN
@@ -60,7 +60,7 @@ class FuseOpsByPattern(Pass):
     def run(self, op: Operation) -> None:
         composites = Composites(each for name in self.codegen for each in find_codegen(name).composites())
         functions = functions_to_part(op, self.entry_functions, f"pass '{self.name}'")
-        names = {symbol_name(each) for each in operations_of(body_of(op))}
+        names = FreshNames(symbol_name(each) for each in operations_of(body_of(op)))
         pure = pure_functions(op)
         with remembering(KnownPrimFuncs()):
             for function in functions:
@@ -76,24 +76,23 @@ class FuseOpsByPattern(Pass):
                             pure |= {callee} if part.is_pure else set()
                     _erase_dead_constants(block)
 
-    def _outline(self, part: Part, taken: Taken, function: Operation, names: set[str]) -> str:
+    def _outline(self, part: Part, taken: Taken, function: Operation, names: FreshNames) -> str:
         """The name of the function that is called in the operations' place."""
         composite = taken.composite
-        name = fresh_name(_wanted_name(part), names)
-        names.add(name)
+        name = names.of(_wanted_name(part))
         attributes: dict[str, Attribute] = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
         if composite.beside:
             attributes[BESIDE] = ir.UnitAttr.get(function.context)
         binds = self.bind_constants and not find_codegen(composite.codegen).separate
+        arguments = part.arguments(binds)
         roles = taken.roles or _found_roles(taken)
         if roles is not None:
             with function.context:
-                attributes[PATTERN] = roles_attribute(roles, part.operations, part.arguments(binds))
-        call = part.outline(name, attributes, bind_constants=binds, before=function)
+                attributes[PATTERN] = roles_attribute(roles, part.operations, arguments)
+        call = part.outline(name, arguments, attributes, before=function)
         if self.annotate_codegen and not composite.beside:
             prefix = composite.codegen
-            annotated = fresh_name(f"{name}_{prefix}", names)
-            names.add(annotated)
+            annotated = names.of(f"{name}_{prefix}")
             wrap(call, annotated, {CODEGEN: ir.StringAttr.get(prefix, function.context)}, before=function)
         return callee_of(call)
 

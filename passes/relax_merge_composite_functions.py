@@ -12,7 +12,7 @@ from ..bindings.ir import Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, functions_in, operations_in, operations_of, symbol_name
 from ..dialects.core.substitute import symbols_in
-from ..support.names import fresh_name
+from ..support.names import FreshNames
 from .core.base import Pass
 from .core.external import CODEGEN, CODEGENS, is_external
 from .core.registry import register_pass
@@ -22,7 +22,6 @@ from .partition.codegen import find_codegen
 from .partition.functions import BESIDE, COMPOSITE, blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
 from .partition.outline import Order, Part, pure_functions
-from .partition.sequence import settled
 
 
 @register_pass
@@ -45,7 +44,7 @@ class MergeCompositeFunctions(Pass):
         composites = {symbol_name(each): each for each in functions_in(op) if codegen_of(each)}
         codegens = {name: codegen_of(each) for name, each in composites.items()}
         pure = pure_functions(op)
-        names = {symbol_name(each) for each in operations_of(body_of(op))}
+        names = FreshNames(symbol_name(each) for each in operations_of(body_of(op)))
         beside = {name for name, each in composites.items() if BESIDE in each.attributes}
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
             alone: list[Operation] = []
@@ -76,25 +75,24 @@ def _is_separate(codegen: str) -> bool:
     return CODEGENS.find(codegen) is not None and find_codegen(codegen).separate
 
 
-def _merge_in(block: Block, composites: _Composites, function: Operation, names: set[str]) -> list[Operation]:
+def _merge_in(block: Block, composites: _Composites, function: Operation, names: FreshNames) -> list[Operation]:
     """The calls that are to come back."""
     order, pure, alone = Order(block), composites.pure, []
 
     def codegen(op: Operation) -> str:
         return composites.codegens.get(callee_of(op), "") if op.name == "func.call" else ""
 
-    for group in grouped(settled(operations_of(block)), codegen, _is_separate):
+    for group in grouped(order.begun, codegen, _is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
             if all(callee_of(each) in composites.beside for each in part.operations):
                 alone += part.operations
             elif part.results:
-                name = fresh_name(f"{callee_of(part.operations[0])}_{own}", names)
-                names.add(name)
+                name = names.of(f"{callee_of(part.operations[0])}_{own}")
                 if part.is_pure:
                     pure.add(name)
                 attributes = {CODEGEN: ir.StringAttr.get(own, block.owner.context)}
-                part.outline(name, attributes, bind_constants=False, before=function)
+                part.outline(name, part.arguments(bind_constants=False), attributes, before=function)
     return alone
 
 

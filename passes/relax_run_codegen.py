@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..bindings.diagnostics import warn
-from ..bindings.ir import Attribute, Operation, Value
+from ..bindings.diagnostics import locate, place_text, warn
+from ..bindings.ir import Attribute, Location, Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
@@ -82,14 +82,14 @@ class RunCodegen(Pass):
             missing = self._missing(chosen, made)
         except Declined as refusal:
             _note(module, chosen, reason=str(refusal))
-            what, place = _told(module, chosen, "declined", refusal), next(functions_in(module)).location
+            what, place = _told(module, chosen, "declined", refusal), _place_of(module)
             if self.declined == "error":
                 raise located_error(what, place) from refusal
             warn(f"{what}; it stays with the target", place)
             _take_back(module, calls)
             return []
         if missing:
-            warn(_told(module, chosen, "cannot run here", missing), next(functions_in(module)).location)
+            warn(_told(module, chosen, "cannot run here", missing), _place_of(module))
         _note(module, chosen, made, missing=missing)
         found = described(module, chosen.codegen, made)
         for call in calls:
@@ -115,9 +115,14 @@ def _note(
 
 
 def _told(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:
-    nodes = nodes_of(module)
+    # The message stands at a place already.
+    nodes = [each for each in nodes_of(module) if each != place_text(*locate(_place_of(module))[:3])]
     shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""
     return f"codegen '{chosen.codegen.name}' {verb} @{symbol_name(module)}{shown}: {why}"
+
+
+def _place_of(module: Operation) -> Location:
+    return next(functions_in(module)).location
 
 
 def _call_packed(call: Operation, made: Made) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +13,25 @@ from typing import IO
 from .errors import RelaxError
 
 _OPEN_FILES = "/proc/self/fd"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str = "relax-") -> Iterator[Path]:
-    """A new folder, which is gone at the end. Raises RelaxError where it, or files in it, cannot be written."""
+    """A new folder, which is gone at the end. Raises RelaxError where it, or files in it, find no room."""
     import tempfile  # slow to import, and seldom needed
 
     try:
-        with tempfile.TemporaryDirectory(prefix=prefix) as folder:
-            yield Path(folder)
+        made = tempfile.TemporaryDirectory(prefix=prefix)
     except OSError as error:
         raise no_room(error) from None
+    with made as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            raise no_room(error) from None
 
 
 def scratch_file() -> IO[bytes]:

@@ -79,6 +79,8 @@ def compute(
     try:
         trace = traced(sizes, fcompute, names)
     except RelaxError as error:
+        if error.message.startswith("te.compute '"):  # one inside has said so
+            raise
         raise place.problem(f"{what}: {error.message}") from error.__cause__
     computation = Computation(sizes, name, place, trace, [])
     results = computation.results

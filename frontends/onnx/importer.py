@@ -16,7 +16,7 @@ from .control.scf_branches import convert_each
 from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
 from .limits import DEEPEST_CALLS, TooLarge
 from .model import DEFAULT_DOMAINS, Model, versions_of
-from .node import Node, Unsupported
+from .node import Incomplete, Node, Unsupported
 from .notes import noting
 from .order import in_order
 from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, shown_node, unknown
@@ -213,10 +213,6 @@ class GraphImporter:
         is_models = own_function(node, self.model) is not None
         inner._origin = self._origin or (None if is_models else _location_of(node))
         return inner
-
-
-class Incomplete(Exception):
-    """A graph inside of a node has nodes that cannot be imported; they have been noted."""
 
 
 def add_graph(node: Node, graph: GraphProto, inputs: Sequence[Held], region_of: Operation | None = None) -> list[Held]:

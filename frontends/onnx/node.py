@@ -38,6 +38,10 @@ class Unsupported(Exception):
         self.help = help
 
 
+class Incomplete(Exception):
+    """A graph in a node, or a function that it calls, has nodes that cannot be imported; they have been noted."""
+
+
 class Node:
     """One use of an operator."""
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a tensor program makes of the buffers that it is given: which come out whole, which go in and out.
 
-Sizes that are not known are tried: small ones, and ones beyond all numbers in the program.
+Sizes that are not known are tried: small ones, and ones beyond all numbers in the program. Where there are more points
+than can be looked at, it is shown by arithmetic or taken to be in and out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from ...dialects.core.symbols import SymExpr, equal
 from .accesses import Access, Accesses, TooMany
 from .annotations import Annotations
+from .coverage import is_written_first
 from .nests import Nest
 from .program import Allocate, Buffer, Program, Store
 
@@ -42,7 +44,10 @@ def effect_on(buffer: Buffer, program: Program, annotations: Annotations) -> Eff
         try:
             shape = [dim.evaluate(sizes) if isinstance(dim, SymExpr) else dim for dim in buffer.dims]
             effect = _effect(shape, Accesses(annotations.names, program.body, buffer, sizes))
-        except (TooMany, ArithmeticError):
+        except TooMany:
+            is_whole = is_written_first(annotations.names, program.body, buffer, shape)
+            effect = Effect.REPLACES if is_whole else Effect.KEEPS
+        except ArithmeticError:
             effect = Effect.KEEPS
         if effect is Effect.READS:
             return effect

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from .annotations import arguments_of
 from .effects import Effect
@@ -59,12 +60,25 @@ SPECIAL.update({"str": _text, "dtype": _text})
 SPECIAL.update(dict.fromkeys(("hint_on_device", "to_vdevice"), _itself))
 
 
-def write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> None:
-    """`cls.f(x, alloc)`: what the PrimFunc writes is what the tensors that were allocated hold from here on."""
-    parameters = prim.program.parameters
-    if len(arguments) != len(parameters):
-        message = f"'{prim.program.name}' takes {len(parameters)} arguments, not {len(arguments)}"
+def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> Any:
+    """`cls.f(x, alloc)`, `n = cls.f(x, alloc)`: the number that the PrimFunc returns, nothing where it returns none."""
+    returned, count = prim.program.returned, len(prim.program.parameters)
+    if len(arguments) != count - (returned is not None):
+        message = f"'{prim.program.name}' takes {count - (returned is not None)} arguments, not {len(arguments)}"
         raise graph.source.problem(node, message)
+    if returned is None:
+        _write(graph, node, prim, arguments)
+        return ()
+    number = Allocated(TensorInfo((), returned.dtype))
+    _write(graph, node, prim, (*arguments, number))
+    assert number.value is not None
+    type_ = ir.ShapedType(number.value.type).element_type
+    return ir.Operation.create("tensor.extract", results=[type_], operands=[number.value]).result
+
+
+def _write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> None:
+    """What the PrimFunc writes is what the tensors that were allocated hold from here on."""
+    parameters = prim.program.parameters
     held = dict(zip(parameters, arguments, strict=True))
     for buffer, effect in prim.effects.items():
         target = held[buffer]
@@ -79,6 +93,9 @@ def write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequenc
     if prim.kept and all(held[each].value is None for each in prim.kept):
         prim = graph.module.cleared(prim.program.name)
         held = dict(zip(prim.program.parameters, arguments, strict=True))
+    for target in (held[each] for each in prim.kept if held[each].value is None):
+        # Beside one that something has written: what is left of it is 0 as well.
+        target.value = graph.built(node, relax["zeros"], (target.info.shape,), {"dtype": target.info.dtype})
     values = {each: graph.ssa(node, held[each]) for each in held if each in prim.inputs or each in prim.kept}
     name, operands, named = prim.call(values, {each: held[each].info for each in prim.effects})
     made = graph.built(node, relax[name], operands, named)

@@ -223,8 +223,7 @@ class ModuleReader:
     def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function of the module."""
         if self._kinds.get(name) != RELAX:
-            graph_memory.write(graph, node, self.prim_funcs[name], arguments)
-            return ()
+            return graph_memory.called(graph, node, self.prim_funcs[name], arguments)
         callee, returned = self.graph_function(name)
         type_ = function_type_of(callee)
         values = [graph.ssa(node, leaf) for argument in arguments for leaf in leaves(argument)]

@@ -60,6 +60,7 @@ class ProgramReader(BufferReader):
         self._loops: list[str] = []
         #: What T.env_thread gave a name.
         self._threads: dict[str, str] = {}
+        self._returned: Buffer | None = None
 
     def read(self) -> Program:
         self.annotations.declare(self.function.body)
@@ -73,7 +74,7 @@ class ProgramReader(BufferReader):
                 hint = f"say what it is: {name}_buffer = T.match_buffer({name}, (...), dtype)"
                 raise self.source.problem(self.function, f"parameter '{name}' is a T.handle of nothing; {hint}")
         parameters = tuple(each for each in self._parameters if each is not None)
-        return Program(self.function, self.function.name, parameters, body, self.attributes)
+        return Program(self.function, self.function.name, parameters, body, self.attributes, self._returned)
 
     # ---- statements ----
 
@@ -130,6 +131,7 @@ class ProgramReader(BufferReader):
         names.update(each.arg for each in ast.walk(self.function) if isinstance(each, ast.arg))
         result = Buffer(node, fresh_name("result", names), (), (), dtype)
         self._parameters.append(result)
+        self._returned = result
         return Store(node, result, (), value)
 
     def _on_assign(self, node: ast.Assign) -> Iterable[Statement]:

@@ -145,6 +145,8 @@ class Program(NamedTuple):
     parameters: tuple[Buffer | Scalar, ...]
     body: tuple[Statement, ...]
     attributes: Mapping[str, Any]
+    #: The last parameter, where it is a number that the function returns.
+    returned: Buffer | None = None
 
     @property
     def written(self) -> list[Buffer]:

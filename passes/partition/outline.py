@@ -44,10 +44,12 @@ class Order:
 
     def __init__(self, block: Block):
         operations = operations_of(block)
+        #: As they are before one of them moves, in the order that the graph decides.
+        self.begun = settled(operations)
         # What has come to stand in the place of each.
         self._slots = [[op] for op in operations]
         self._number = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
-        self._rank = {op.results[0]: rank for rank, op in enumerate(settled(operations)) if len(op.results)}
+        self._rank = {op.results[0]: rank for rank, op in enumerate(self.begun) if len(op.results)}
 
     def sorted(self, operations: Iterable[Operation]) -> list[Operation]:
         """Operations with results, in their order."""
@@ -55,7 +57,9 @@ class Order:
 
     def settled(self, operations: Iterable[Operation]) -> list[Operation]:
         """The same in the order that the graph decides."""
-        return sorted(operations, key=lambda op: self._rank[op.results[0]])
+        by_rank = sorted(operations, key=lambda op: self._rank[op.results[0]])
+        # What reads a call that has come meanwhile may have been before the last of the call's operations.
+        return settled(by_rank) if len(by_rank) > 1 else by_rank
 
     def _place(self, op: Operation) -> tuple[int, int]:
         number = self._number[op.results[0]]
@@ -159,10 +163,11 @@ class Part:
         return [value for value in self.inputs if not _is_copied(value, self._symbols, bind_constants)]
 
     def outline(
-        self, name: str, attributes: Mapping[str, Attribute], *, bind_constants: bool, before: Operation
+        self, name: str, inputs: Sequence[Value], attributes: Mapping[str, Attribute], *, before: Operation
     ) -> Operation:
-        """Makes the function, in front of another one, and gives the call. Who calls has asked for `refusal`."""
-        inputs = self.arguments(bind_constants)
+        """Makes the function of these arguments, in front of another one, and gives the call. Who calls has asked for
+        `refusal`.
+        """
         last = self._placed[-1]
         for op in reversed(self._dependents):
             op.move_after(last)

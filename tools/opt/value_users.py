@@ -115,4 +115,5 @@ def _start(lines: Sequence[str], last: str) -> int:
     if not last.lstrip().startswith("}"):
         return len(lines)
     indent = _indent(last)
-    return max(at for at, line in enumerate(lines) if _indent(line) == indent and line.lstrip()[0] != "}")
+    from_behind = range(len(lines) - 1, -1, -1)
+    return next(at for at in from_behind if _indent(lines[at]) == indent and not lines[at].lstrip().startswith("}"))

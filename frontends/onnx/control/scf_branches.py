@@ -15,7 +15,7 @@ from ....bindings.mlir import ir
 from ....emit.loops import with_results
 from ....support.errors import RelaxError
 from ..limits import TooLarge
-from ..node import Unsupported
+from ..node import Incomplete, Unsupported
 from ..prelude import Node, Value, const, known, relax
 from ..values import Held, OneOf, Tensor
 from .flattening import Form, all_tensors, common_form, form_of, of_all
@@ -154,16 +154,19 @@ def _fits(
     """Whether a node can be imported with that tensor: it is built where it is thrown away."""
     condition = relax["equal"](held.place.ssa, const(index, "i64"))
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, Value(ssa=condition))], regions=2)
+    noted = node.graph.problems.found
+    before = len(noted)
     try:
         with ir.InsertionPoint(sketch.regions[0].blocks.append()):
             convert(_chosen(node, held, index), sketch)
+        return len(noted) == before
     except TooLarge:
         raise
-    except (Unsupported, RelaxError):
+    except (Unsupported, Incomplete, RelaxError):
         return False
     finally:
         sketch.erase()
-    return True
+        del noted[before:]
 
 
 def checked(held: OneOf, index: int, message: str) -> Value:

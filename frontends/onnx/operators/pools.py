@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
+from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
 from ....emit.reduction import lowest
 from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 from ..shapes import sizes
@@ -53,12 +53,11 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
     dtype, shape = node.value(0).dtype, sizes.sizes_of(node.value(0))
     # Windows of 'ceil_mode' may reach over the end.
     wide = windows._replace(after=tuple(map(_reached, counts, *_along(windows), shape[2:])))
-    data = with_borders(node.tensor(0), wide, lowest(dtype), dtype)
-    places = with_borders(_places(node, shape), wide, -1, "i64")
+    data = _as_far(with_borders(node.tensor(0), wide, lowest(dtype), dtype), windows, counts)
+    places = _as_far(with_borders(_places(node, shape), wide, -1, "i64"), windows, counts)
     best, at = None, None
     for tap in itertools.product(*map(range, windows.kernel)):
-        begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
-        values, indices = (_strided(tensor, begin, counts, windows.strides) for tensor in (data, places))
+        values, indices = (_strided(tensor, windows, tap) for tensor in (data, places))
         if best is None:
             best, at = values, indices
             continue
@@ -69,7 +68,7 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
         )
         is_better = relax["logical_or"](is_better, was_padding)
         best, at = relax["where"](is_better, values, best), relax["where"](is_better, indices, at)
-    return [best, at]
+    return [_of_sizes(each, counts) for each in (best, at) if each is not None]
 
 
 def _along(windows: Windows) -> tuple[Sequence[Any], ...]:
@@ -79,7 +78,8 @@ def _along(windows: Windows) -> tuple[Sequence[Any], ...]:
 def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
     """How far the last window along a dimension reaches over the end."""
     last = sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
-    return sizes.larger(sizes.minus(sizes.minus(last, size), before), 0)
+    over = sizes.minus(sizes.minus(last, size), before)
+    return 0 if sizes.is_known(over) and at_most(over, 0) else sizes.larger(over, 0)
 
 
 def _places(node: Node, shape: Sequence[Size]) -> Tensor:
@@ -91,14 +91,31 @@ def _places(node: Node, shape: Sequence[Size]) -> Tensor:
     return relax["permute_dims"](transposed, axes=[0, 1, *range(len(shape) - 1, 1, -1)])
 
 
-def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[Size], strides: Sequence[int]) -> Tensor:
-    """The element of each window that stands at one tap."""
-    bounds: dict[int, tuple[Size, Size, int]] = {
-        axis: (first, sizes.plus(sizes.times(sizes.minus(count, 1), stride), first + 1), stride)
-        for axis, (first, count, stride) in enumerate(zip(begin, counts, strides, strict=True), 2)
+def _as_far(tensor: Tensor, windows: Windows, counts: Sequence[Size]) -> Tensor:
+    """What the windows reach, up to the last one's end."""
+    ends = {
+        axis: sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
+        for axis, (count, stride, reach) in enumerate(zip(counts, windows.strides, windows.reaches, strict=True), 2)
     }
-    taken = sizes.sliced(Value(ssa=tensor), bounds)
-    return sizes.stated(taken, [*sizes.sizes_of(Value(ssa=tensor))[:2], *counts])
+    own = sizes.sizes_of(Value(ssa=tensor))
+    bounds = {axis: (0, end, 1) for axis, end in ends.items() if end != own[axis]}
+    return sizes.sliced(Value(ssa=tensor), bounds, ends) if bounds else tensor
+
+
+def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
+    """The element of each window that stands at one tap: as far from the end as it is in the last one."""
+    begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
+    end = [first + 1 - reach or sizes.OPEN for first, reach in zip(begin, windows.reaches, strict=True)]
+    axes = range(2, 2 + len(begin))
+    return relax["strided_slice"](tensor, axes=axes, begin=begin, end=end, strides=windows.strides)
+
+
+def _of_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
+    """With the sizes that the windows have, said as simply as they can be."""
+    info = Value(ssa=result).info
+    if info.shape is None or not sizes.is_known(*counts) or [*info.shape[2:]] == [*counts]:
+        return result
+    return relax["match_cast"](result, ty=info.with_shape((*info.shape[:2], *counts)))
 
 
 @register_onnx("", "AveragePool")

@@ -106,8 +106,13 @@ def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Te
         return data if not any(sides) else relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
     shape = sizes_of(Value(ssa=data))
     for axis, (before, after) in enumerate(zip(windows.before, windows.after, strict=True), 2):
-        borders = [full([*shape[:axis], width, *shape[axis + 1 :]], const(value, dtype)) for width in (before, after)]
-        data = relax["concat"](borders[0], data, borders[1], axis=axis)
+        pieces = [
+            full([*shape[:axis], width, *shape[axis + 1 :]], const(value, dtype)) if width != 0 else None
+            for width in (before, after)
+        ]
+        pieces.insert(1, data)
+        around = [each for each in pieces if each is not None]
+        data = relax["concat"](*around, axis=axis) if len(around) > 1 else data
         shape[axis] = plus(plus(shape[axis], before), after)
     return data
 

@@ -7,7 +7,7 @@ known of a size is in the type of their result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -189,15 +189,19 @@ def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Tensor:
 # ---- slices ----
 
 
-def sliced(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Tensor:
-    """`value[begin:end:step]` along axes, by Python's rules; bounds are sizes, steps are numbers."""
+def sliced(
+    value: Value, bounds: dict[int, tuple[Size, Size, int]], lengths: Mapping[int, Size] | None = None
+) -> Tensor:
+    """`value[begin:end:step]` along axes, by Python's rules; bounds are sizes, steps are numbers. `lengths`: how much
+    that is, as far as who calls knows it.
+    """
     begins, ends, steps = zip(*bounds.values(), strict=True) if bounds else ((), (), ())
     if all(isinstance(bound, int) for bound in (*begins, *ends)):
         return relax["strided_slice"](value.ssa, axes=list(bounds), begin=begins, end=ends, strides=steps)
-    return _sliced_at_run_time(value, bounds)
+    return _sliced_at_run_time(value, bounds, lengths or {})
 
 
-def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Tensor:
+def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]], known: Mapping[int, Size]) -> Tensor:
     shape = value.shape
     assert shape is not None
     every = [bounds.get(axis, (0, OPEN, 1)) for axis in range(len(shape))]
@@ -206,5 +210,5 @@ def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]])
         slice_length(begin, end, step, size) if is_known(begin, end, size) else None
         for (begin, end, step), size in zip(every, shape, strict=True)
     ]
-    kept = [shape[axis] if axis not in bounds else length for axis, length in enumerate(lengths)]
+    kept = [shape[axis] if axis not in bounds else known.get(axis, length) for axis, length in enumerate(lengths)]
     return stated(relax["dynamic_strided_slice"](value.ssa, *lists), kept)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from ..codegen import Codegen, Composite, made_codegen
 from ..functions import NUMBER, refuse
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import estimate, seconds_of, time_text
+from ..regions import Edge, Regions
 from ..sequence import settled
 
 _MOST_ROUNDS = 4
@@ -106,15 +108,6 @@ def _candidates(operations: Sequence[Operation], composites: Sequence[Composite]
     return found
 
 
-class _Edge(NamedTuple):
-    """A value of the block, or one that it reads."""
-
-    size: int
-    #: Who makes it, None for somebody else.
-    maker: int | None
-    readers: tuple[int | None, ...]
-
-
 class _Plan:
     """Which candidate has which operation, and what that costs."""
 
@@ -122,11 +115,13 @@ class _Plan:
         self._operations, self._candidates, self._prices = operations, candidates, prices
         self._own = _host_seconds(operations, candidates, prices)
         self._owner: dict[int, int] = {}
-        self._edges: dict[int, list[_Edge]] = {number: [] for number in range(len(operations))}
-        for edge in _edges(operations):
-            for number in {edge.maker, *edge.readers}:
-                if number is not None:
-                    self._edges[number].append(edge)
+        self._edges = _edges(operations)
+        codegens = [each.codegen for each in candidates]
+        called = {name for name in set(codegens) if prices.of_call(name)}
+        #: Whose calls are counted, one for each match.
+        self._alone = {name for name in called if prices.is_separate(name)}
+        edges = [_unique(edge for number in each.numbers for edge in self._edges[number]) for each in candidates]
+        self._regions = Regions(edges, codegens, called - self._alone)
 
     def take_first(self, composites: Sequence[Composite]) -> None:
         """Earlier patterns come first, of one pattern the larger match."""
@@ -138,17 +133,21 @@ class _Plan:
 
         for index in sorted(range(len(self._candidates)), key=rank):
             if not any(number in self._owner for number in self._candidates[index].numbers):
-                self._set(index)
+                self._own_by(index)
+                self._move((), {index})
+        self._regions.begin(dict.fromkeys(self._owner.values()))
 
     def improve(self) -> None:
         for _ in range(_MOST_ROUNDS):
-            taken = [self._try({index}, set()) for index in range(len(self._candidates))]
-            given_back = [self._try(set(), region) for region in self._regions()]
+            taken = [self._take(index) for index in range(len(self._candidates))]
+            regions = self._regions.among(dict.fromkeys(self._owner.values()))
+            given_back = [self._change(None, region) for region in regions]
             if not any((*taken, *given_back)):
                 return
 
     def seconds(self) -> float:
-        return self._seconds_of(set(range(len(self._own))))
+        edges = _unique(edge for each in self._edges for edge in each)
+        return self._seconds_of(range(len(self._own)), set(self._owner.values()), edges, self._regions.at(edges))
 
     def taken(self) -> Iterator[Taken]:
         """All are made before one is outlined, which erases its operations."""
@@ -158,13 +157,14 @@ class _Plan:
     def tell(self) -> None:
         """What has been counted, where somebody wants to know."""
         journal = Journal.active()
+        taken = set(self._owner.values())
         for index, candidate in enumerate(self._candidates):
             operations = [self._operations[number] for number in candidate.numbers]
             if journal is None or NUMBER not in operations[-1].attributes:
                 continue
             host = sum(self._own[number] for number in candidate.numbers)
             border = self._border_of(index)
-            is_taken = index in self._owner.values()
+            is_taken = index in taken
             nodes = list(dict.fromkeys(node for op in operations for node in origins_of(op)))
             name = candidate.composite.name
             journal.add(PriceFact(candidate.codegen, name, nodes, is_taken, candidate.seconds, host, border))
@@ -176,100 +176,79 @@ class _Plan:
 
     def _border_of(self, index: int) -> float:
         """What a candidate adds to what crosses, and to calls, where it is instead of what has its operations now."""
-        before, numbers = dict(self._owner), set(self._candidates[index].numbers)
-        for other in {before[number] for number in numbers if number in before}:
-            self._unset(other)
-        without = self._border_at(numbers)
-        self._set(index)
-        added = self._border_at(numbers) - without
-        self._owner = before
-        return added
+        evicted = self._owners_of(index)
+        edges = self._edges_at(self._candidates[index].numbers)
+        self._move(evicted, ())
+        without = self._border_at(edges, set(), self._regions.after(edges, evicted, None, exact=True).counts)
+        self._move((), {index})
+        within = self._border_at(edges, {index}, self._regions.after(edges, evicted, index, exact=True).counts)
+        self._move({index}, evicted)
+        return within - without
 
-    def _try(self, add: set[int], remove: set[int]) -> bool:
+    def _take(self, index: int) -> bool:
+        """Whether a candidate has its operations now and had not before: where that is cheaper."""
+        evicted = self._owners_of(index)
+        return evicted != {index} and self._change(index, evicted)
+
+    def _change(self, added: int | None, gone: set[int]) -> bool:
         """Changes owners where that is cheaper."""
-        before = dict(self._owner)
-        wanted = {number for index in add for number in self._candidates[index].numbers}
-        if add and all(self._owner.get(number) in add for number in wanted):
-            return False
-        evicted = {before[number] for number in wanted if number in before} | remove
-        touched = wanted | {number for index in evicted for number in self._candidates[index].numbers}
-        cost = self._seconds_of(touched)
-        for index in evicted:
-            self._unset(index)
-        for index in add:
-            self._set(index)
-        if self._seconds_of(touched) < cost:
-            return True
-        self._owner = before
-        return False
+        come = set[int]() if added is None else {added}
+        touched = sorted({number for index in come | gone for number in self._candidates[index].numbers})
+        edges = self._edges_at(touched)
+        cost = self._seconds_of(touched, gone, edges, self._regions.at(edges))
+        self._move(gone, come)
+        # Whether a region comes apart takes a search: what is too dear without that needs none.
+        for exact in (False, True):
+            change = self._regions.after(edges, gone, added, exact=exact)
+            if self._seconds_of(touched, come, edges, change.counts) >= cost:
+                self._move(come, gone)
+                return False
+        self._regions.made(change, gone, added)
+        for index in gone:
+            for number in self._candidates[index].numbers:
+                del self._owner[number]
+        for index in come:
+            self._own_by(index)
+        return True
 
-    def _set(self, index: int) -> None:
+    def _own_by(self, index: int) -> None:
         self._owner.update(dict.fromkeys(self._candidates[index].numbers, index))
 
-    def _unset(self, index: int) -> None:
-        for number in self._candidates[index].numbers:
-            del self._owner[number]
+    def _owners_of(self, index: int) -> set[int]:
+        """The candidates that have its operations."""
+        return {self._owner[number] for number in self._candidates[index].numbers if number in self._owner}
 
-    def _codegen(self, number: int | None) -> str:
-        index = None if number is None else self._owner.get(number)
-        return "" if index is None else self._candidates[index].codegen
+    def _move(self, gone: Iterable[int], come: Iterable[int]) -> None:
+        """Edges know who is at them, while a change is tried."""
+        for index in gone:
+            for number in self._candidates[index].numbers:
+                for edge in self._edges[number]:
+                    edge.take_back(number, index, self._candidates[index].codegen)
+        for index in come:
+            for number in self._candidates[index].numbers:
+                for edge in self._edges[number]:
+                    edge.give(number, index, self._candidates[index].codegen)
 
-    def _seconds_of(self, numbers: set[int]) -> float:
-        """What these operations cost, and what crosses at them."""
-        total = sum(self._own[number] for number in sorted(numbers) if number not in self._owner)
-        owners = {self._owner[number] for number in numbers if number in self._owner}
+    def _seconds_of(
+        self, numbers: Iterable[int], owners: set[int], edges: Iterable[Edge], regions: Mapping[str, int]
+    ) -> float:
+        """What operations cost that are with these candidates, or with the target, and what crosses at them."""
+        taken = {number for index in owners for number in self._candidates[index].numbers}
+        total = sum(self._own[number] for number in numbers if number not in taken)
         total += sum(self._candidates[index].seconds for index in sorted(owners))
-        return total + self._border_at(numbers)
+        return total + self._border_at(edges, owners, regions)
 
-    def _border_at(self, numbers: set[int]) -> float:
-        """What crosses at operations, out of one codegen and into another, and calls of the parts that are there."""
-        edges = {id(edge): edge for number in sorted(numbers) for edge in self._edges[number]}
+    def _border_at(self, edges: Iterable[Edge], owners: Iterable[int], regions: Mapping[str, int]) -> float:
+        """What crosses at edges, out of one codegen and into another, and calls of the parts that are there."""
         total = 0.0
-        near = dict.fromkeys(sorted(numbers))
-        for edge in edges.values():
-            maker = self._codegen(edge.maker)
-            others = {self._codegen(reader) for reader in edge.readers} - {maker}
-            crossed = [*([maker] if others else []), *sorted(others)]
-            total += sum(self._prices.of_crossing(name, edge.size) for name in crossed if name)
-            near.update(dict.fromkeys(each for each in (edge.maker, *edge.readers) if each is not None))
-        return total + self._calls_at([self._owner[number] for number in near if number in self._owner])
+        for edge in edges:
+            total += sum(self._prices.of_crossing(name, edge.size) for name in edge.crossed())
+        codegens = [self._candidates[index].codegen for index in owners]
+        called = [*Counter(regions).elements(), *(name for name in codegens if name in self._alone)]
+        return total + sum(self._prices.of_call(name) for name in sorted(called))
 
-    def _calls_at(self, candidates: Sequence[int]) -> float:
-        """Of the parts that these are in."""
-        total, seen = 0.0, set[int]()
-        for index in dict.fromkeys(candidates):
-            price = self._prices.of_call(self._candidates[index].codegen)
-            if price and index not in seen:
-                is_alone = self._prices.is_separate(self._candidates[index].codegen)
-                seen |= {index} if is_alone else self._region(index)
-                total += price
-        return total
-
-    def _regions(self) -> list[set[int]]:
-        """The candidates that hang together, of one codegen."""
-        found: list[set[int]] = []
-        seen: set[int] = set()
-        for start in dict.fromkeys(self._owner.values()):
-            if start not in seen:
-                found.append(self._region(start))
-                seen |= found[-1]
-        return found
-
-    def _region(self, start: int) -> set[int]:
-        region, pending = {start}, [start]
-        while pending:
-            near = self._neighbours(pending.pop()) - region
-            region |= near
-            pending += near
-        return region
-
-    def _neighbours(self, index: int) -> set[int]:
-        edges = (edge for number in self._candidates[index].numbers for edge in self._edges[number])
-        near = {
-            self._owner.get(number) for edge in edges for number in (edge.maker, *edge.readers) if number is not None
-        }
-        codegen = self._candidates[index].codegen
-        return {each for each in near if each is not None and self._candidates[each].codegen == codegen}
+    def _edges_at(self, numbers: Iterable[int]) -> list[Edge]:
+        return _unique(edge for number in numbers for edge in self._edges[number])
 
 
 def _host_seconds(operations: Sequence[Operation], candidates: Sequence[_Candidate], prices: _Prices) -> list[float]:
@@ -288,13 +267,19 @@ def _host_seconds(operations: Sequence[Operation], candidates: Sequence[_Candida
     return seconds
 
 
-def _edges(operations: Sequence[Operation]) -> Iterator[_Edge]:
+def _edges(operations: Sequence[Operation]) -> list[list[Edge]]:
+    """What each of the operations makes and reads."""
     numbers = {value: number for number, op in enumerate(operations) for value in op.results}
     outer = {value: None for op in operations for value in used_by(op) if value not in numbers}
+    found: list[list[Edge]] = [[] for _ in operations]
     for value in (*numbers, *outer):
         if not is_constant(value):
-            readers = dict.fromkeys(_number_of(user, numbers) for user in users_of(value))
-            yield _Edge(estimate(bytes_of(decode(value.type))), numbers.get(value), tuple(readers))
+            readers = {_number_of(user, numbers) for user in users_of(value)}
+            edge = Edge(estimate(bytes_of(decode(value.type))), numbers.get(value), len(readers))
+            for number in readers | {edge.maker}:
+                if number is not None:
+                    found[number].append(edge)
+    return found
 
 
 def _number_of(user: Operation, numbers: Mapping[Value, int]) -> int | None:
@@ -303,3 +288,7 @@ def _number_of(user: Operation, numbers: Mapping[Value, int]) -> int | None:
         if len(op.results) and op.results[0] in numbers:
             return numbers[op.results[0]]
     return None
+
+
+def _unique(edges: Iterable[Edge]) -> list[Edge]:
+    return list(dict.fromkeys(edges))

@@ -93,7 +93,10 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
     with temporary_folder("relax-ptx-") as folder:
         (folder / "kernels.ptx").write_text(ptx, encoding="utf-8")
         command = [str(assembler), "-v", f"-arch={name}", "kernels.ptx", "-o", "kernels.cubin"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_MOST_SECONDS)
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_MOST_SECONDS)
+        except OSError as error:
+            raise RelaxError(f"{assembler} cannot be run: {error.strerror}") from None
     said = done.stdout + done.stderr
     if done.returncode:
         raise RelaxError(f"ptxas refuses the PTX for {name}: {_first_line(said)}")

@@ -186,8 +186,10 @@ def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -
         with pytest.warns(RuntimeWarning, match="codegen 'npu' declined @"):
             program = rx.compile(module, partition=npu, journal=journal)
         numpy.testing.assert_allclose(program["main"](a, b), numpy.tanh(numpy.maximum(a @ b, 0)), atol=1e-6)
-        with pytest.raises(rx.RelaxError, match="codegen 'npu' declined @fused_matmul_nn_relu_npu"):
+        with pytest.raises(rx.RelaxError, match="codegen 'npu' declined @fused_matmul_nn_relu_npu") as error:
             rx.compile(module, partition=npu, strict_partition=True)
+        place = str(error.value).partition(": ")[0]
+        assert place.startswith("test_partition.py:") and str(error.value).count(place) == 1
     told = rx.partition_table(journal.facts)
     assert told.startswith("partition: 0 of 3 operators, 1 part declined\n") and f": {shown}\n" in told
 

@@ -98,3 +98,61 @@ def at_last():
 last.append(at_last)
 """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "(100, 64)\n", "")
+
+
+_IN_A_FUNCTION = """
+import tvm_ffi
+inside, never = threading.Event(), threading.Event()
+def called(x):
+    inside.set()
+    {body}
+tvm_ffi.register_global_func("test.ending", called)
+module = rx.Module()
+with module.function("main", [rx.tensor((4,))]) as f:
+    f.returns(relax.call_packed("test.ending", list(f.args), f.args[0].type))
+main, given = rx.compile(module, jobs=1)["main"], numpy.ones(4, "float32")
+work = lambda: main(given)
+"""
+_IN_A_PASS = """
+inside, never = threading.Event(), threading.Event()
+class Waiting(rx.Pass):
+    name = "test-waiting"
+    def run(self, op):
+        inside.set()
+        {body}
+work = lambda: rx.Pipeline([Waiting()]).run(module)
+"""
+_WAYS = {
+    "lock": "never.wait()",
+    "again and again": "while True: time.sleep(0.01)",
+    "in Python": "while True: pass",
+}
+
+
+@pytest.mark.parametrize("body", _WAYS.values(), ids=_WAYS)
+@pytest.mark.parametrize("where", [_IN_A_FUNCTION, _IN_A_PASS], ids=["function", "pass"])
+def test_what_waits_for_ever_in_a_function_of_others_holds_nobody_up(where: str, body: str) -> None:
+    done = ended(f"""{where.format(body=body)}
+from relax_mlir.support import ending
+ending._PATIENCE_S = 1e9  # for those in this package
+def go():
+    try:
+        work()
+    except rx.RelaxError:
+        pass
+threading.Thread(target=go, daemon=True).start()
+inside.wait()
+sys.exit(3)
+""")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
+def test_a_function_of_others_comes_to_its_end() -> None:
+    done = ended(
+        _IN_A_FUNCTION.format(body="time.sleep(0.05); print('done', flush=True)")
+        + """
+threading.Thread(target=lambda: print(main(given)), daemon=True).start()
+inside.wait()
+"""
+    )
+    assert (done.returncode, done.stdout.partition("\n")[0]) == (0, "done")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -75,6 +76,15 @@ def test_without_files_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         told = rf"cannot write temporary files in '{tmp_path}/none': No such file"
         with pytest.raises(RelaxError, match=told), make():
             raise AssertionError("not reached")
+
+
+def test_errors_of_what_is_done_in_a_folder_are_no_fault_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (temporary_folder, path_to_write):
+        monkeypatch.setattr(temporary, "has_files_in_memory", lambda: False)
+        with pytest.raises(FileNotFoundError, match="no-such-compiler"), path():
+            subprocess.run(["no-such-compiler"])
+        with pytest.raises(RelaxError, match=r"cannot write temporary files.*: No space left"), path():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_file_in_memory_is_written_by_others() -> None:

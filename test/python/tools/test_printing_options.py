@@ -6,13 +6,17 @@ from __future__ import annotations
 import io
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from relax_mlir.bindings.mlir import wheel_folder
+from relax_mlir.tools.opt import value_users
 from relax_mlir.tools.opt.listing import mlir_version
 from relax_mlir.tools.relax_compile import run as relax_compile
 from relax_mlir.tools.relax_opt import run as relax_opt
+
+import relax_mlir as rx
 
 UPSTREAM = wheel_folder() / "_mlir_libs" / "torch-mlir-opt"
 TEXT = """
@@ -86,6 +90,22 @@ def test_value_users_are_comments(tmp_path: Path) -> None:
         assert run(*options, text=told)[1] == plain
     _, twice, _ = run("--mlir-print-value-users", "--mlir-print-ir-before=cse", "--cse", "--mlir-print-debuginfo=false")
     assert "loc(" not in twice
+
+
+def test_value_users_of_many_loops_take_no_time_that_grows_with_the_square() -> None:
+    nest = """scf.for %i = %a to %b step %b {
+        scf.for %j = %a to %b step %b {
+          func.call @g(%i, %j) : (index, index) -> ()
+        }
+      }"""
+    head = "func.func private @g(index, index)\nfunc.func @f(%a: index, %b: index) {"
+    took = {}
+    for count in (400, 1600):
+        module = rx.Module.parse("\n".join([head, *[nest] * count, "return }"]))
+        start = time.process_time()
+        assert value_users.print_asm(module.operation).count("is used by") == 2 * count + 2
+        took[count] = time.process_time() - start
+    assert took[1600] < 8 * took[400]
 
 
 @pytest.mark.parametrize("option", ["--mlir-use-nameloc-as-prefix", "--mlir-print-skip-regions"])

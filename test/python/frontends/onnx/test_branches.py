@@ -162,6 +162,16 @@ def test_a_rank_that_alone_can_be(body: str) -> None:
     Compared(_squeezed(body))(_floats(2, 4, 1), _floats(4, 3))
 
 
+def test_a_rank_that_alone_can_be_in_a_function() -> None:
+    """What cannot be imported with the other rank is no problem of the model's."""
+    model = _squeezed("y = own.product (v, W)")
+    model.functions.append(
+        parser.parse_function('<domain: "own", opset_import: ["" : 21]> product (a, b) => (c) { c = Gemm (a, b) }')
+    )
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    Compared(model)(_floats(2, 4, 1), _floats(4, 3))
+
+
 @pytest.mark.parametrize("op", ["Gemm", "Transpose", "Concat"])
 def test_the_run_checks_the_rank_that_alone_can_be(op: str) -> None:
     main = rx.compile(rx.from_onnx(_squeezed(_OF_ONE_RANK[op])))["main"]

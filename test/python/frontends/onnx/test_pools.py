@@ -94,6 +94,17 @@ def test_places_of_maxima_of_any_sizes(settings: dict[str, Any]) -> None:
         compared(real(*shape))
 
 
+def test_places_of_maxima_of_any_sizes_are_little_code() -> None:
+    """Each tap is a slice with fixed bounds, and of the same sizes: nothing is compared at run time."""
+    node = "y, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)"
+    heads = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[n, c, h, w] x) => (float[a, b, d, e] y, int64[a, b, d, e] i)'
+    )
+    text = str(rx.from_onnx(parser.parse_model(f"{heads} {{ {node} }}")))
+    assert text.count('"relax.strided_slice"') == 8 and text.count('"relax.dynamic_strided_slice"') == 2
+    assert '"?"' not in text and text.splitlines()[1].count('["n", "c", "h//2", "w//2"]') == 2
+
+
 def test_places_of_maxima_of_sizes_that_the_data_tell() -> None:
     model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
     g (float[n] x) => (float[a, b, c] y, int64[a, b, c] i) {

@@ -283,6 +283,21 @@ def test_memory_that_passes_have_made_explicit():
     numpy.testing.assert_allclose(rx.compile(given)["main"](a, c), half + c + half, rtol=1e-5)
 
 
+def test_what_is_left_of_one_of_two_tensors_that_nothing_has_written_is_zero():
+    both = """    @T.prim_func
+    def both(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+        for i in range(4):
+            C[i] = A[i]
+            D[i + 1] = A[i] + C[i]
+"""
+    lines = [ALLOCATED, ALLOCATED.replace("t =", "u ="), "cls.first(t, c)", "cls.both(a, t, u)", "return (t, u)"]
+    text = MODULE.format("\n        ".join(lines)).replace("    @R.function", f"{both}    @R.function")
+    a, c = floats(8), floats(8)
+    t, u = rx.compile(rx.Module.from_script(text))["main"](a, c)
+    numpy.testing.assert_array_equal(t, after(c, slice(4), a[:4]))
+    numpy.testing.assert_array_equal(u, after(numpy.zeros(8), slice(1, 5), a[:4] + a[:4]))
+
+
 ALLOCATED = 't = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), 0)'
 
 

@@ -145,3 +145,51 @@ def test_functions_of_the_running_program():
         def wrong(A: T.Buffer((8,), "float32")):
             for i in range(8):
                 A[i] = T.float32(odd(size))
+
+
+NUMBERS = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True)
+    def area(x: T.int64, y: T.int64) -> T.int64:
+        return x * y + T.int64(1)
+    @T.prim_func(private=True)
+    def less(x: T.int32, y: T.int32) -> "int32":
+        T.ret(x - y)
+    @T.prim_func(private=True)
+    def copy(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")) -> "int32":
+        for i in range(8):
+            C[i] = A[i] + T.float32(1)
+        return T.int32(7)
+    @R.function
+    def main({}):
+        {}
+"""
+
+
+def test_a_graph_gets_the_number_that_a_function_returns():
+    sizes = ["n = T.int64()", "m = T.int64()", 'v: R.Prim("int64") = cls.area(n, m)', "return R.scalar_to_tensor(v)"]
+    text = NUMBERS.format('a: R.Tensor(("n", "m"), "float32")', "\n        ".join(sizes))
+    main = rx.compile(rx.Module.from_script(text))["main"]
+    assert [int(main(numpy.ones(shape, "float32"))) for shape in ((2, 3), (0, 4))] == [7, 1]
+    numbers = ["v = cls.less(a, b)", 'w: R.Prim("int32") = cls.less(v, b)', "return R.scalar_to_tensor(w)"]
+    text = NUMBERS.format('a: R.Prim("int32"), b: R.Prim("int32")', "\n        ".join(numbers))
+    assert int(rx.runtime.to_numpy(rx.compile(rx.Module.from_script(text))["main"](9, 2))) == 5
+
+
+def test_a_graph_gets_a_number_and_what_is_written():
+    allocated = 't = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), 0)'
+    lines = [allocated, "v = cls.copy(a, t)", "return (t, R.scalar_to_tensor(v))"]
+    text = NUMBERS.format('a: R.Tensor((8,), "float32")', "\n        ".join(lines))
+    given = numpy.arange(8, dtype="float32")
+    written, number = rx.compile(rx.Module.from_script(text))["main"](given)
+    numpy.testing.assert_array_equal(written, given + 1)
+    assert int(number) == 7
+
+
+@pytest.mark.parametrize(
+    ("call", "count"), [("cls.less(1)", "2 arguments, not 1"), ("cls.copy(a, a, a)", "2 arguments")]
+)
+def test_arguments_of_a_function_that_returns_a_number(call, count):
+    with pytest.raises(rx.RelaxError, match=f"takes {count}"):
+        rx.Module.from_script(NUMBERS.format('a: R.Tensor((8,), "float32")', f"v = {call}\n        return a"))

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a tensor program writes all of a buffer before it reads it, shown by arithmetic: for any number of points.
+
+Indices are sums of digits of loops' variables: `x // 4 % 8` times a factor. Digits that have nothing in common take all
+of their values together, so that each dimension is looked at by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, pairwise
+from typing import NamedTuple
+
+from .accesses import expressions_of
+from .names import Names
+from .points import Unknown, worked_out
+from .program import REDUCE, Block, Buffer, For, If, Let, Statement, Store, While, indices_of, leaving
+
+
+class _Digit(NamedTuple):
+    """`variable // divisor % extent`."""
+
+    variable: int
+    divisor: int
+    extent: int
+
+
+class _Sum(NamedTuple):
+    """A number and digits with their factors, in their order."""
+
+    constant: int
+    terms: tuple[tuple[_Digit, int], ...] = ()
+
+    @classmethod
+    def of(cls, constant: int, terms: Iterable[tuple[_Digit, int]]) -> _Sum:
+        factors: dict[_Digit, int] = {}
+        for digit, factor in terms:
+            factors[digit] = factors.get(digit, 0) + factor
+        return cls(constant, tuple(sorted((digit, factor) for digit, factor in factors.items() if factor)))
+
+    def plus(self, other: _Sum) -> _Sum:
+        return _Sum.of(self.constant + other.constant, (*self.terms, *other.terms))
+
+    def times(self, number: int) -> _Sum:
+        return _Sum.of(self.constant * number, ((digit, factor * number) for digit, factor in self.terms))
+
+    def divided(self, number: int) -> tuple[_Sum, _Sum] | None:
+        """Quotient and remainder; None where they are no such sums."""
+        above: list[tuple[_Digit, int]] = []
+        below: list[tuple[_Digit, int]] = []
+        for digit, factor in self.terms:
+            steps, rest = divmod(number, factor) if factor > 0 else (0, 1)
+            if factor % number == 0:
+                above.append((digit, factor // number))
+            elif rest:
+                return None
+            elif digit.extent <= steps:
+                below.append((digit, factor))
+            elif digit.extent % steps:
+                return None
+            else:
+                below.append((digit._replace(extent=steps), factor))
+                above.append((digit._replace(divisor=digit.divisor * steps, extent=digit.extent // steps), 1))
+        quotient, remainder = (
+            _Sum.of(each, terms) for each, terms in zip(divmod(self.constant, number), (above, below), strict=True)
+        )
+        return (quotient, remainder) if remainder.bounds[1] < number else None
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        ends = [factor * (digit.extent - 1) for digit, factor in self.terms]
+        return self.constant + sum(min(each, 0) for each in ends), self.constant + sum(max(each, 0) for each in ends)
+
+    @property
+    def is_gapless(self) -> bool:
+        """Whether it takes all values between its bounds."""
+        reached = 0
+        for factor, extent in sorted((abs(factor), digit.extent) for digit, factor in self.terms):
+            if factor > reached + 1:
+                return False
+            reached += factor * (extent - 1)
+        return True
+
+
+def _are_apart(digits: Iterable[_Digit]) -> bool:
+    """Whether each takes its values whatever the others are."""
+    return all(
+        one.variable != other.variable or one.divisor * one.extent <= other.divisor
+        for one, other in pairwise(sorted(digits))
+    )
+
+
+class _Unproven(Exception):
+    """The program reads what may not have been written, or is none of those that are looked at."""
+
+
+class _At(NamedTuple):
+    """Where the program is gone through."""
+
+    values: Mapping[str, _Sum | None]
+    #: What has been written in the same turn of all loops around.
+    written: set[tuple[_Sum, ...]]
+    #: Whether what stands here happens in each turn.
+    is_sure: bool = True
+    #: Indices that are less than numbers: there alone it happens.
+    guards: Mapping[_Sum, int] = {}
+
+    def knowing(self, name: str, value: _Sum | None) -> _At:
+        return self._replace(values={**self.values, name: value})
+
+
+def is_written_first(names: Names, body: Sequence[Statement], buffer: Buffer, shape: Sequence[int | None]) -> bool:
+    """Whether each element is written, and none read before."""
+    known = [size for size in shape if size is not None]
+    return len(known) == len(shape) and _Coverage(names, buffer, known).shows(body)
+
+
+class _Coverage:
+    def __init__(self, names: Names, buffer: Buffer, shape: Sequence[int]):
+        self._names, self._buffer, self._shape = names, buffer, shape
+        self._variables = count()
+        self._is_covered = False
+
+    def shows(self, body: Sequence[Statement]) -> bool:
+        at = _At({}, set())
+        try:
+            for statement in body:
+                at = self._statement(statement, at)
+                if self._is_covered:
+                    return True  # what comes later reads what is there
+        except _Unproven:
+            return False
+        return False
+
+    def _statements(self, body: Sequence[Statement], at: _At) -> None:
+        for statement in body:
+            at = self._statement(statement, at)
+
+    def _statement(self, statement: Statement, at: _At) -> _At:
+        for node in () if isinstance(statement, Block) else expressions_of(statement):
+            self._read(node, at)
+        if isinstance(statement, Let):
+            return at.knowing(statement.name, self._sum(statement.value, at))
+        if isinstance(statement, Store):
+            self._store(statement, at)
+        elif isinstance(statement, If):
+            for side in (statement.then, statement.otherwise):
+                self._statements(side, at._replace(written=set(at.written), is_sure=False))
+        elif isinstance(statement, While):
+            self._statements(statement.body, at._replace(written=set(at.written), is_sure=False))
+        elif isinstance(statement, For):
+            self._for(statement, at)
+        elif isinstance(statement, Block):
+            self._block(statement, at)
+        return at
+
+    def _store(self, statement: Store, at: _At) -> None:
+        if statement.buffer is not self._buffer:
+            return
+        indices = [self._sum(each, at) for each in statement.indices]
+        place = tuple(each for each in indices if each is not None)
+        if len(place) == len(indices):
+            at.written.add(place)
+            self._is_covered |= at.is_sure and self._covers(place, at.guards)
+
+    def _covers(self, place: Sequence[_Sum], guards: Mapping[_Sum, int]) -> bool:
+        digits = [digit for each in place for digit, _ in each.terms]
+        if not _are_apart(digits):
+            return False
+        return all(index in place for index in guards) and all(
+            self._goes_through(index, size, guards.get(index)) for index, size in zip(place, self._shape, strict=True)
+        )
+
+    @staticmethod
+    def _goes_through(index: _Sum, size: int, guard: int | None) -> bool:
+        """Whether an index is everything from 0 on that is less than a size, where it is less than the guard."""
+        smallest, largest = index.bounds
+        last = largest if guard is None else min(largest, guard - 1)
+        return index.is_gapless and smallest == 0 and last == size - 1
+
+    def _for(self, statement: For, at: _At) -> None:
+        if leaving(statement.body):
+            raise _Unproven
+        for loop in statement.loops:
+            start, stop = self._sum(loop.start or ast.Constant(0), at), self._sum(loop.stop, at)
+            if start is None or stop is None or start.terms or stop.terms or stop.constant <= start.constant:
+                at = at.knowing(loop.name, None)._replace(written=set(at.written), is_sure=False)
+                continue
+            digit = _Digit(next(self._variables), 1, stop.constant - start.constant)
+            at = at.knowing(loop.name, _Sum.of(start.constant, [(digit, 1)] if digit.extent > 1 else []))
+        self._statements(statement.body, at)
+
+    def _block(self, block: Block, at: _At) -> None:
+        for axis in block.axes:
+            self._read(axis.binding, at)
+            at = at.knowing(axis.name, self._sum(axis.binding, at))
+        if block.where:
+            at = at._replace(written=set(at.written), guards={**at.guards, **dict(self._guards(block, at))})
+        first = at if self._is_init_first(block, at) else at._replace(written=set(at.written), is_sure=False)
+        for axis in (each for each in block.axes if each.kind == REDUCE):
+            first = first.knowing(axis.name, self._sum(axis.start or ast.Constant(0), at))
+        self._statements(block.init, first)
+        self._statements(block.body, at)
+
+    def _guards(self, block: Block, at: _At) -> Iterator[tuple[_Sum, int]]:
+        for condition in block.where:
+            self._read(condition, at)
+            if not (
+                isinstance(condition, ast.Compare) and len(condition.ops) == 1 and isinstance(condition.ops[0], ast.Lt)
+            ):
+                raise _Unproven
+            index, limit = self._sum(condition.left, at), self._sum(condition.comparators[0], at)
+            if index is None or limit is None or limit.terms:
+                raise _Unproven
+            yield index, limit.constant
+
+    def _is_init_first(self, block: Block, at: _At) -> bool:
+        """Whether a place's first turn is the one of init: the reduction's variables begin, whatever the place."""
+        digits: list[_Digit] = []
+        for axis in block.axes:
+            value, start = at.values[axis.name], self._sum(axis.start or ast.Constant(0), at)
+            if (
+                value is None
+                or axis.kind == REDUCE
+                and (start is None or start.terms or value.constant != start.constant)
+            ):
+                return False
+            digits += [digit for digit, _ in value.terms]
+        return _are_apart(digits)
+
+    def _read(self, node: ast.expr, at: _At) -> None:
+        """Raises _Unproven for what has not been written in the same turn."""
+        bases = set()
+        for part in ast.walk(node):
+            if (
+                isinstance(part, ast.Subscript)
+                and isinstance(part.value, ast.Name)
+                and part.value.id == self._buffer.name
+            ):
+                place = tuple(self._sum(each, at) for each in indices_of(part))
+                if place not in at.written:
+                    raise _Unproven
+                bases.add(part.value)
+            elif isinstance(part, ast.Name) and part.id == self._buffer.name and part not in bases:
+                raise _Unproven
+
+    def _sum(self, node: ast.expr, at: _At) -> _Sum | None:
+        if isinstance(node, ast.Name) and node.id in at.values:
+            return at.values[node.id]
+        if isinstance(node, ast.BinOp):
+            return self._computed(node, at)
+        try:
+            value = worked_out(self._names, node, {})
+        except Unknown:
+            return None
+        return _Sum(value) if isinstance(value, int) else None
+
+    def _computed(self, node: ast.BinOp, at: _At) -> _Sum | None:
+        left, right = self._sum(node.left, at), self._sum(node.right, at)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Add):
+            return left.plus(right)
+        if isinstance(node.op, ast.Sub):
+            return left.plus(right.times(-1))
+        if isinstance(node.op, ast.Mult) and not (left.terms and right.terms):
+            return left.times(right.constant) if not right.terms else right.times(left.constant)
+        if right.terms or right.constant <= 0 or not isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+            return None
+        parts = left.divided(right.constant)
+        return None if parts is None else parts[isinstance(node.op, ast.Mod)]
