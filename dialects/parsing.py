@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import json
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import all_ops, registered_dialects
 from .resources import badly_aligned, check_resources, mentions_resources
-from .trial import is_risky, read_elsewhere
+from .trial import is_risky, known_dialects, read_elsewhere
 from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
@@ -73,18 +73,26 @@ def parse_module(
         raise _explained(error, source, name) from error.__cause__
 
 
-def read_on_trial(data: bytes, *, is_text: bool, name: str) -> bytes:
-    """What a process does that may crash: nothing comes of it, errors are found again."""
+def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
+    """What a process does that may crash, for one that knows these dialects: the error, if it knows them as well.
+
+    Nothing else comes of it. Of other dialects the other process has more to say.
+    """
     # Malformed bytecode can have MLIR's reader loop for ever. The processor's time: this process may have to wait.
     has_timer = hasattr(signal, "setitimer")
     if has_timer:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, _PATIENCE_S + len(data) / _BYTES_A_SECOND)
-    with contextlib.suppress(RelaxError):
+    found = None
+    try:
         parse_module(data.decode() if is_text else data, name, allow_unregistered=True)
+    except RelaxError as error:
+        found = error
     if has_timer:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return b""
+    if found is None or not set(dialects) <= known_dialects():
+        return b""
+    return json.dumps([found.message, found.location, found.notes, found.diagnostics]).encode()
 
 
 def _parse(

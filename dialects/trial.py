@@ -8,11 +8,16 @@ Most text needs none: of the dialects that this project writes MLIR's parsers re
 from __future__ import annotations
 
 import contextlib
+import json
 import re
+from typing import Any
 
 from ..bindings.context import UPSTREAM_DIALECTS
+from ..bindings.diagnostics import Diagnostic
+from ..support.errors import RelaxError
 from ..support.processes.expendable import is_expendable
 from ..support.processes.pool import Call, process_pool
+from .core.dialect import registered_dialects
 
 #: Upstream's whose text was mutated a hundred thousand times (test/fuzz), and did not end a process.
 _KNOWN = frozenset(
@@ -31,9 +36,35 @@ def is_risky(source: str | bytes) -> bool:
 
 
 def read_elsewhere(source: str | bytes, name: str) -> None:
-    """Raises RelaxError where a process that reads it does not survive; other errors are found again here."""
+    """Raises RelaxError where a process that reads it does not survive, or finds an error: what MLIR refuses may have
+    written where it should not, and what is read again here would crash this process later.
+    """
     data = source.encode() if isinstance(source, str) else source
-    arguments = {"is_text": isinstance(source, str), "name": name}
+    arguments = {"is_text": isinstance(source, str), "name": name, "dialects": sorted(known_dialects())}
     call = Call(_READER, data, arguments, f"cannot parse {name}", name, doing="read it")
+    found = b""
+
+    def done(_: int, answer: bytes, __: float) -> None:
+        nonlocal found
+        found = answer
+
     with contextlib.suppress(OSError):  # the system has no processes to give
-        process_pool().run([call], 1, lambda *_: None)
+        try:
+            process_pool().run([call], 1, done)
+        except RelaxError:
+            # What that process had read before may have been the reason: a new one tells.
+            process_pool().run([call], 1, done)
+    if found:
+        message, location, notes, diagnostics = json.loads(found)
+        told = [_diagnostic(each) for each in diagnostics]
+        raise RelaxError(message, location=location, notes=notes, diagnostics=told)
+
+
+def known_dialects() -> set[str]:
+    """Those that contexts know in this process, beside upstream's."""
+    return set(registered_dialects())
+
+
+def _diagnostic(fields: list[Any]) -> Diagnostic:
+    *known, notes = fields
+    return Diagnostic(*known, tuple(map(_diagnostic, notes)))

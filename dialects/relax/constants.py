@@ -15,7 +15,7 @@ from ...support.errors import RelaxError
 from ..core.attributes import AttributeProblem, AttrKind, DType
 from ..core.codec import TypeProblem, decode, element_type
 from ..core.elements import elements_bytes, is_resource, resource_attribute
-from ..core.infos import DTYPE_BY_NAME, is_unsigned
+from ..core.infos import DTYPE_BY_NAME, bit_width, is_float, is_unsigned
 from .dialect import op
 
 # Larger constants are resources: their bytes stay where they are and out of the printed text.
@@ -165,7 +165,9 @@ def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -
 
     stored = storage_dtype(dtype)
     if is_resource(attribute):
-        held = numpy.frombuffer(elements_bytes(attribute), stored if stored.itemsize > 1 else "uint8")
+        # What has less than a byte is a number in one.
+        as_held = "uint8" if bit_width(dtype) < 8 and not is_float(dtype) else stored
+        held = numpy.frombuffer(elements_bytes(attribute), as_held)
         return held.astype(stored, copy=False).reshape(shape)
     if stored.isbuiltin == 1:
         return numpy.ascontiguousarray(numpy.array(attribute)).astype(stored).reshape(shape)

@@ -37,12 +37,15 @@ _FULL = ("relax.full", "relax.full_like")
 _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
 #: Operators that fill a tensor with one number.
 FILLED = (*_FULL, *_NUMBERS)
+#: What makes constants: integers without a sign, and types that arith does not have, are relax's.
+CONSTANTS = ("arith.constant", "relax.constant")
 #: What makes values of which `splat` may know the number.
 SPLATS = ("arith.constant", *FILLED)
 
 
 def is_constant(value: Value) -> bool:
-    return defining_op(value, "arith.constant") is not None
+    """Whether its elements are known, numbers without a sign (ui8) included."""
+    return defining_op(value, *CONSTANTS) is not None
 
 
 def splat(value: Value) -> int | float | bool | None:
@@ -78,7 +81,7 @@ def array_of(value: Value, limit: int) -> ndarray | None:
 
 def elements_of(value: Value) -> ndarray | None:
     """As `array_of`, of constants of any size and sign, and of scalars; large ones are not copied."""
-    owner = defining_op(value, "arith.constant", "relax.constant")
+    owner = defining_op(value, *CONSTANTS)
     if owner is None:
         return None
     attribute = owner.operation.attributes["value"]

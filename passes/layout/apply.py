@@ -14,10 +14,10 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import elements_in, elements_of
+from ..canonicalize.constants import CONSTANTS, elements_in, elements_of
 from ..canonicalize.support import is_known
 from .conversion import constant_like, converted, converted_elements
-from .node import CONSTANTS, Node, Wire
+from .node import Node, Wire
 from .plan import Plan
 from .relations import as_it_is, keeps_order, shape_in, widened
 

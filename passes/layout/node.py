@@ -15,15 +15,12 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import NUMPY_NAME
+from ..canonicalize.constants import CONSTANTS, NUMPY_NAME
 from ..core.remembered import Signatures
 from .call import LayoutCall, Placement
 from .facts import as_asked
 from .registry import LayoutRule, find_layout_rule
 from .relations import MOST_DIMENSIONS, as_it_is, shape_in
-
-#: What is converted when the program is compiled.
-CONSTANTS = ("arith.constant", "relax.constant")
 
 
 class Kind:

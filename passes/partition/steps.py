@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, callee_of, functions_in, has_body, operations_of, symbol_name, text_in
+from ...dialects.core.attributes import AttributeProblem
+from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.verifier import segment_sizes
+from ...dialects.relax.constants import array_of_attribute, storage_dtype
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..canonicalize.constants import elements_of
+from ..canonicalize.constants import CONSTANTS, elements_of
 from .functions import COMPOSITE
 from .roles import NumberedRoles, Passage, numbered_roles
-
-_CONSTANTS = ("arith.constant", "relax.constant")
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Steps:
         """`whole`: what a pattern has matched is one step, otherwise each operation."""
         self._functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
         self._whole, self._count = whole, 0
-        #: By number, as numpy has them; None where it has no such elements.
+        #: By number, as numpy has them, of ml_dtypes where numpy has no such type; None where that is missing.
         self.constants: dict[int, Any] = {}
         self.inputs = self._fresh(len(body_of(function).arguments))
         self.steps: list[Step] = []
@@ -116,8 +119,8 @@ class Steps:
                 made = self._walk(self._functions[callee_of(op)], read, inside)
             else:
                 made = self._fresh(len(op.results))
-                if op.name in _CONSTANTS:
-                    self.constants[made[0]] = elements_of(op.results[0])
+                if op.name in CONSTANTS:
+                    self.constants[made[0]] = _constant(op.results[0])
                 else:
                     inside.append(_alone(text_in(function, COMPOSITE), op, read, made))
             passages.append(Passage(op, read, made))
@@ -125,6 +128,22 @@ class Steps:
         is_one = self._whole and bool(inside) and COMPOSITE in function.attributes
         steps += [_together(inside, returned, numbered_roles(function, arguments, passages))] if is_one else inside
         return returned
+
+
+def _constant(value: Value) -> Any:
+    import numpy
+
+    known = elements_of(value)
+    if known is not None:
+        return known
+    attribute = value.owner.attributes["value"]
+    try:
+        if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)):
+            return numpy.array(attribute.value, storage_dtype(str(value.type)))
+        info = decode(value.type)
+        return array_of_attribute(attribute, info.dtype, info.shape) if isinstance(info, TensorInfo) else None
+    except AttributeProblem:
+        return None
 
 
 def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int, ...]) -> Step:

@@ -14,8 +14,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.navigation import operations_of
-from ..canonicalize.constants import is_constant
+from ...bindings.navigation import made_by, operations_of
+from ..canonicalize.constants import CONSTANTS
 from .calls import CallTir
 from .operators import Op, Result
 from .outputs import Outputs
@@ -36,7 +36,6 @@ from .tree import (
 
 #: The bit of what anything is.
 _ANY = 1
-_CONSTANT = "arith.constant"
 #: The names of operations that can make a value; None: any, or none.
 _Makers = frozenset[str] | None
 
@@ -117,7 +116,8 @@ class Prospects:
 
     def _from_outside(self, value: Value, masks: dict[Value, int]) -> int:
         """Of an argument, or of another block's value: that has no operators in it."""
-        look = self._look(_CONSTANT if is_constant(value) else "")
+        maker = made_by(value, *CONSTANTS)
+        look = self._look(maker.name if maker else "")
         masks[value] = self._mask(look, value, 0, masks) if look.parts else _ANY
         return masks[value]
 
@@ -171,7 +171,7 @@ class Prospects:
             return self._bit(pattern.outputs[0])
         if isinstance(pattern, Const):
             if pattern.number not in self._constants:
-                self._constants[pattern.number] = self._add(pattern, frozenset((_CONSTANT,)))
+                self._constants[pattern.number] = self._add(pattern, frozenset(CONSTANTS))
             return self._constants[pattern.number]
         if isinstance(pattern, Repeated):
             return self._bit_of_repeated(pattern)

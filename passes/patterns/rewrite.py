@@ -14,6 +14,7 @@ from ...bindings.rewriting import Outcome, blaming_at, function_name
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.suggest import counted
+from ..canonicalize.constants import CONSTANTS
 from .compiled import matcher
 from .match import by_head, matches_of
 from .matched import Match
@@ -112,7 +113,7 @@ def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
 
 def _may_be(part: GraphPattern, maker: str) -> bool:
     if isinstance(part, Const):
-        return maker == "arith.constant"
+        return maker in CONSTANTS
     if isinstance(part, Condition):
         return _may_be(part.inner, maker)
     if isinstance(part, Either):

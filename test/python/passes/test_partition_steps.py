@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy
 import pytest
 from partitioning import Native, add, built, codegen, matmul, product, relu
@@ -179,6 +180,23 @@ def test_constants_that_are_passed() -> None:
     """To a codegen that is separate."""
     (step,), part = steps_of(second_product_first, is_op("relax.subtract")(matmul(X, W), matmul(Y, V)), separate=True)
     assert step.inputs == tuple(step[name] for name in "xwyv") and not part.constants
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int4", "uint4", "float16"])
+@pytest.mark.parametrize("sizes", [(), (3,), (40, 40)])
+def test_constants_of_types_that_numpy_lacks(dtype: str, sizes: tuple[int, ...]) -> None:
+    numbers = numpy.asarray(numpy.random.default_rng(1).integers(-4, 5, sizes))
+    array = numpy.asarray(abs(numbers) if dtype == "uint4" else numbers).astype(getattr(ml_dtypes, dtype, dtype))
+    module = rx.Module()
+    with module.function("main", [rx.tensor((40, 40) if len(sizes) == 2 else (5, *sizes), dtype)]) as f:
+        (x,) = f
+        f.returns(relax.add(x, relax.const(array)))
+    with codegen([("npu.it", is_op("relax.add")(X, is_const()))]) as npu:
+        rx.Pipeline([rx.Partition(codegens=(npu,))]).run(module)
+        (steps,) = rx.Codegen.steps(external_modules(module.operation)[0]).values()
+    (found,) = steps.constants.values()
+    assert found.dtype == array.dtype
+    numpy.testing.assert_array_equal(found.astype("float32"), array.astype("float32"))
 
 
 def test_passes_that_change_what_was_matched() -> None:
