@@ -176,7 +176,8 @@ def _has_its_name(path: Path, test: str) -> bool:
 
 def _same_name(stem: str, test: str) -> bool:
     words = {word for word in stem.split("_") if word not in _COMMON and len(word) > 2}
-    return bool(words) and (stem in _name(test) or words <= set(_name(test).split("_")))
+    is_part = bool(words) and (stem in _name(test) or words <= set(_name(test).split("_")))
+    return is_part or stem == _name(test)
 
 
 def _same_folder_name(path: Path, test: str) -> bool:

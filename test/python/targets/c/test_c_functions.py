@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions in C take: of a kernel's sizes those that it asks for, one for all that every call says are the same."""
+"""What functions in C take: of sizes those that a kernel asks for, one where every call says that they are the same."""
 
 from __future__ import annotations
 
