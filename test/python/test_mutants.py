@@ -114,7 +114,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
         ("targets/c/source/structured.py", "test/targets/c/c-structured-tiles.py"),
-        ("targets/c/source/same_sizes.py", "test/python/targets/c/test_c_models.py"),
+        ("targets/c/source/same_sizes.py", "test/python/targets/c/test_c_same_sizes.py"),
         # A common word is a name where it is the whole one.
         ("dialects/script/operators.py", "test/dialects/script/operators.mlir"),
         # What is listed for a folder is meant for those in it, too.
