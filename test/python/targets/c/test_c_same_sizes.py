@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions in C take: of sizes those that a kernel asks for, one where every call says that they are the same."""
+"""Sizes that a kernel in C takes: those that it asks for, one where every call says that they are the same."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.lower_calls.sites import SITE
+from relax_mlir.targets.c.source.same_sizes import Place, same_sizes
 
 import relax_mlir as rx
 
@@ -66,3 +69,38 @@ def test_a_kernel_takes_each_size_once(calls: list[tuple[str, str]], taken: list
     assert re.findall(r"int64_t (\w+)", declared) == taken
     given = re.findall(r"^ +kernel\((.*)\);", text, re.MULTILINE)
     assert [re.findall(r"\b[nm]\b", each) for each in given] == passed
+
+
+def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
+    """Calls of what memory is passed to; what the graph says of the sizes of inputs and of the output."""
+    text = "func.func private @kernel(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)\n"
+    text += "func.func @main(%x: memref<?x?xf32>) {\n"
+    for inputs, output in sites:
+        told = ", ".join(f'"{each}"' for each in inputs)
+        site = f'{SITE} = {{inputs = [{told}], outputs = ["{output}"]}}' if output else ""
+        text += (
+            f"  func.call @kernel(%x, %x, %x) {{{site}}} : (memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>) -> ()\n"
+        )
+    return rx.Module.parse(f"{text}  return\n}}")
+
+
+@pytest.mark.parametrize(
+    ("sites", "same"),
+    [
+        ([(["f32[n,m]", "f32[m,n]"], "f32[n,n]")], {(1, 0): (0, 1), (1, 1): (0, 0), (2, 0): (0, 0), (2, 1): (0, 0)}),
+        # Two that nobody knows may differ, and so may what formulas with commas say.
+        ([(["f32[?,m]", "f32[?,m]"], "f32[?,?]")], {(1, 1): (0, 1)}),
+        ([(["f32[max(n, 1),4]", "f32[n,m]"], "f32[n,m]")], {(2, 0): (1, 0), (2, 1): (1, 1)}),
+        ([(["f32[n + 1,4]", "f32[n + 1,m]"], "f32[n,4]")], {(1, 0): (0, 0), (2, 1): (0, 1)}),
+        # All calls have to say so, each in its own words.
+        ([(["f32[n,m]", "f32[n,k]"], "f32[n,m]"), (["f32[a,a]", "f32[a,a]"], "f32[a,a]")],
+         {(1, 0): (0, 0), (2, 0): (0, 0), (2, 1): (0, 1)}),
+        ([(["f32[n,n]", "f32[n,n]"], "f32[n,n]"), ([], "")], {}),
+        ([(["f32[n,n]", "f32[n,n]"], "f32[n,n]"), (["f32[n,n]"], "f32[n,n]")], {}),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_what_every_call_says(sites: list[tuple[list[str], str]], same: dict[Place, Place]) -> None:
+    module = calls_of(*sites)
+    found = same_sizes([op for op in operations_in(module.operation) if op.name == "func.call"])
+    assert {place: first for place, first in found.items() if place != first} == same
