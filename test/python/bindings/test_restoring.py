@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What failed leaves no trace: an operation is what it was before, whatever was changed; handles stay if nothing was."""
+"""What failed leaves no trace: an operation is as before, whatever was changed; handles stay if nothing was."""
 
 from __future__ import annotations
 
