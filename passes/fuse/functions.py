@@ -117,7 +117,10 @@ def _raise_constants(found: Found) -> None:
     for number in found.group.kind.inputs:
         position = reading.defined[found.group.values[number]]
         if position > found.place and position in reading.constants:
-            reading.operations[position].move_before(found.before)
+            constant = reading.operations[position]
+            # Unless a group further up, which reads it too, has raised it already.
+            if not constant.is_before_in_block(found.before):
+                constant.move_before(found.before)
 
 
 def _name(group: Group) -> str:

@@ -85,3 +85,31 @@ class Module:
         m = R.reshape(d, (2, 8))
         q = R.quantize(m, scale, zero)
         return q
+
+    # A part of an axis is split before it is cut out, where the other axes stay as they are.
+    # CHECK-LABEL: def heads(
+    # CHECK: R.reshape(x, (4, 4, 2))
+    # CHECK-NEXT: {{.*}} = R.strided_slice(
+    # CHECK: return
+    @R.function
+    def heads(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 2, 2), "float32"):
+        s = R.strided_slice(x, axes=[1], begin=[2], end=[6])
+        return R.reshape(s, (4, 2, 2))
+
+    # CHECK-LABEL: def others_change(
+    # CHECK: {{.*}} = R.strided_slice(
+    # CHECK: R.reshape({{.*}}, (2, 2, 4))
+    # CHECK-NEXT: return
+    @R.function
+    def others_change(x: R.Tensor((4, 8), "float32")) -> R.Tensor((2, 2, 4), "float32"):
+        s = R.strided_slice(x, axes=[1], begin=[4], end=[8])
+        return R.reshape(s, (2, 2, 4))
+
+    # CHECK-LABEL: def nothing_is_split(
+    # CHECK: {{.*}} = R.strided_slice(
+    # CHECK: R.reshape({{.*}}, (2, 8))
+    # CHECK-NEXT: return
+    @R.function
+    def nothing_is_split(x: R.Tensor((4, 8), "float32")) -> R.Tensor((2, 8), "float32"):
+        s = R.strided_slice(x, axes=[1], begin=[4], end=[8])
+        return R.reshape(s, (2, 8))

@@ -182,3 +182,46 @@ class Module:
         d = R.dequantize(z, R.const(0.5, "float32"), R.const(0, "int8"))
         e = R.add(R.matmul(a, c), R.matmul(c, b))
         return R.add(e, R.matmul(d, R.permute_dims(d)))
+
+    # The scale of the result divides the constants of all steps between it and the sums.
+    # CHECK-LABEL: def steps(
+    # CHECK: {{.*}} = R.multiply(astype_0, R.const(1.0, "float32"))
+    # CHECK-NEXT: {{.*}} = R.add(multiply_0, R.const([4.0, 8.0], "float32"))
+    # CHECK-NEXT: {{.*}} = R.nn.relu(add_0)
+    # CHECK-NEXT: {{.*}} = R.maximum(relu_0, R.const(4.0, "float32"))
+    # CHECK-NEXT: {{.*}} = R.maximum(maximum_0, R.const(0.0, "float32"))
+    # CHECK-NEXT: {{.*}} = R.minimum(maximum_1, R.const(16.0, "float32"))
+    # CHECK-NEXT: {{.*}} = R.minimum(minimum_0, R.const(8.0, "float32"))
+    # CHECK-NEXT: {{.*}} = R.quantize(
+    # CHECK-NEXT: minimum_1, R.const(1.0, "float32"), R.const(5, "uint8")
+    @R.function
+    def steps(x: R.Tensor(("n", 2), "uint8")) -> R.Tensor(("n", 2), "uint8"):
+        a = R.dequantize(x, R.const(0.5, "float32"), R.const(0, "uint8"), axis=0)
+        b = R.dequantize(R.const([[1, -2], [2, -1]], "int8"), R.const(0.5, "float32"), R.const(0, "int8"), axis=0)
+        c = R.add(R.matmul(a, b), R.const([1.0, 2.0], "float32"))
+        d = R.clip(R.maximum(R.nn.relu(c), R.const(1.0, "float32")), T.float32(0.0), T.float32(4.0))
+        e = R.minimum(d, R.const(2.0, "float32"))
+        return R.quantize(e, R.const(0.25, "float32"), R.const(5, "uint8"), axis=0, out_dtype="uint8")
+
+    # It stays where a step's number is not known, or somebody else reads what a step makes.
+    # CHECK-LABEL: def unknown(
+    # CHECK: R.multiply(astype_0, R.const(0.25, "float32"))
+    # CHECK: c, R.const(0.25, "float32"), R.const(5, "uint8")
+    @R.function
+    def unknown(x: R.Tensor(("n", 2), "uint8"), y: R.Tensor((2,), "float32")) -> R.Tensor(("n", 2), "uint8"):
+        a = R.dequantize(x, R.const(0.5, "float32"), R.const(0, "uint8"), axis=0)
+        b = R.dequantize(R.const([[1, -2], [2, -1]], "int8"), R.const(0.5, "float32"), R.const(0, "int8"), axis=0)
+        c = R.add(R.matmul(a, b), y)
+        return R.quantize(c, R.const(0.25, "float32"), R.const(5, "uint8"), axis=0, out_dtype="uint8")
+
+    # CHECK-LABEL: def wanted(
+    # CHECK: R.multiply(astype_0, R.const(0.25, "float32"))
+    # CHECK: c, R.const(0.25, "float32"), R.const(5, "uint8")
+    @R.function
+    def wanted(
+        x: R.Tensor(("n", 2), "uint8"),
+    ) -> R.Tuple(R.Tensor(("n", 2), "uint8"), R.Tensor(("n", 2), "float32")):
+        a = R.dequantize(x, R.const(0.5, "float32"), R.const(0, "uint8"), axis=0)
+        b = R.dequantize(R.const([[1, -2], [2, -1]], "int8"), R.const(0.5, "float32"), R.const(0, "int8"), axis=0)
+        c = R.nn.relu(R.matmul(a, b))
+        return R.quantize(c, R.const(0.25, "float32"), R.const(5, "uint8"), axis=0, out_dtype="uint8"), c

@@ -113,6 +113,10 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("passes/decompose/definitions/norms.py", "test/python/passes/test_decompose_ops.py"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
+        ("targets/c/source/structured.py", "test/targets/c/c-structured-tiles.py"),
+        ("targets/c/source/same_sizes.py", "test/python/targets/c/test_c_same_sizes.py"),
+        # A common word is a name where it is the whole one.
+        ("dialects/script/operators.py", "test/dialects/script/operators.mlir"),
         # What is listed for a folder is meant for those in it, too.
         ("targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"),
     ],
@@ -127,6 +131,13 @@ def test_tests_of_the_changed_function_come_first() -> None:
     file = "targets/c/source/writer.py"
     line = (REPOSITORY / file).read_text().partition("def refusal(")[0].count("\n") + 1
     assert "test/python/targets/c/test_c_refusals.py" in mirrored_tests(REPOSITORY, file, line)[0]
+
+
+def test_tests_of_who_calls_the_changed_function_come_first() -> None:
+    """One function of a file that many import is used by a few of these."""
+    file = "emit/broadcast.py"
+    line = (REPOSITORY / file).read_text().partition("def along_axis(")[0].count("\n") + 1
+    assert mirrored_tests(REPOSITORY, file, line)[0][0] == "test/python/targets/test_legalize_quantize.py"
 
 
 def test_the_nearest_tests_come_first() -> None:

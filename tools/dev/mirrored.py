@@ -46,6 +46,7 @@ ELSEWHERE = {
     "targets/llvm/passes": ("test_compile",),
     "targets/llvm/plans": ("test_schedule", "tir_plan"),
     "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics", "test_lower_intrinsics"),
+    "targets/c": ("test_c_", "c_"),
     "targets/gpu": ("test_parallel_operators",),
     "targets/gpu/emit": ("test_parallel_operators",),
     "targets/gpu/kernels": ("test_parallel_operators",),
@@ -65,6 +66,7 @@ _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operator
 _BESIDE = 32  # tests that do not have the file's name
 _ANYWHERE = 3  # of these so many are the nearest by their words, wherever they stand
 _MEANT = 1.5  # what counts more than words
+_CALLED = 3  # what is named after a file that calls the very function counts more still
 _TOGETHER = 8  # in one process
 FUNCTION = 3  # so much the words of a function count beside those of its file
 
@@ -76,6 +78,7 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
     nearness, text = _nearness(repository), f"{path.stem} {source}"
     function = [function_around(source, line)] * FUNCTION if line else []
     users = _importers(repository, path)
+    callers = [each for each in users if _has_word((repository / each).read_text(), _name_of(*function[:1]))]
 
     def is_meant(test: str) -> bool:
         """By what it imports or is called."""
@@ -89,7 +92,13 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
 
     words = {test: nearness.of(test, text, *function) for test in _tests(repository)}
     meant = {test for test in words if is_meant(test)}
-    near = sorted(words, key=lambda test: (-words[test] * (_MEANT if test in meant else 1), test))
+    of_callers = {test for test in words if any(_has_its_name(each, test) for each in callers)}
+
+    def order(test: str) -> tuple[float, str]:
+        weight = _CALLED if test in of_callers else _MEANT if test in meant else 1
+        return -words[test] * weight, test
+
+    near = sorted(words, key=order)
     named = [test for test in near if _has_its_name(path, test)]
     beside = [
         test
@@ -109,6 +118,16 @@ def function_around(source: str, line: int) -> str:
             if first <= line <= (node.end_lineno or first) and len(text) > len(found):
                 found = text
     return found
+
+
+def _name_of(function: str = "") -> str:
+    """Of a function's text, the decorators included; nothing of anything else."""
+    found = re.search(r"^ *def (\w+)", function, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _has_word(text: str, word: str) -> bool:
+    return bool(word) and re.search(rf"\b{word}\b", text) is not None
 
 
 def _in_groups(tests: list[str]) -> list[list[str]]:
@@ -157,7 +176,8 @@ def _has_its_name(path: Path, test: str) -> bool:
 
 def _same_name(stem: str, test: str) -> bool:
     words = {word for word in stem.split("_") if word not in _COMMON and len(word) > 2}
-    return bool(words) and (stem in _name(test) or words <= set(_name(test).split("_")))
+    is_part = bool(words) and (stem in _name(test) or words <= set(_name(test).split("_")))
+    return is_part or stem == _name(test)
 
 
 def _same_folder_name(path: Path, test: str) -> bool:

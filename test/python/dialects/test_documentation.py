@@ -9,6 +9,7 @@ import inspect
 import io
 import pydoc
 import re
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from relax_mlir.dialects.core.operator import Operator
 
 import relax_mlir as rx
 
+DEV = Path(__file__).resolve().parents[3] / "tools" / "dev"
 OPERATORS = [*relax.dialect.ops.values(), *tir.dialect.ops.values()]
 
 
@@ -47,6 +49,15 @@ def test_every_operator_has_help_and_a_signature(operator):
     text = operator.__doc__
     assert text.startswith(operator.full_name + "(") and operator.doc in text
     assert all(f"\n  {name}" in text or f"\n  *{name}" in text for name in operator.parameters), text
+
+
+def test_the_pages_of_operators_are_current():
+    """Each row's operands, attributes, defaults and sentences, and whether it is Relax's."""
+    sys.path.insert(0, str(DEV))
+    import gen_operators
+
+    for path, text in gen_operators.pages().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run make generate"
 
 
 def test_help_tells_the_call_the_meaning_and_each_argument():

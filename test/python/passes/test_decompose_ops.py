@@ -17,6 +17,7 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new_decompositions
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.decompose.registry import all_decompositions
 from relax_mlir.passes.relax_decompose_ops import DecomposeOps
 
@@ -112,6 +113,22 @@ def test_decomposed_as_computed(name: str, dtype: str) -> None:
     module = built(*_CASES[name], dtype)
     after = keeps_results(module, ALL, tolerance=1e-4 if dtype == "float32" else 4e-3, sizes={"2*h": 4, "h": 2})
     assert not {f"relax.{name.partition(' ')[0]}"} & set(op_names(after))
+
+
+#: What moves numbers, rounds them, or is all of a definition, as the convolution of a transposed one.
+_NARROW = frozenset(
+    "astype ones_like abs reshape flip permute_dims nn.pad repeat expand_dims broadcast_to strided_slice "
+    "nn.conv1d nn.conv2d nn.conv3d".split()
+)
+
+
+def test_what_is_narrow_is_computed_wide() -> None:
+    """Rounding to 16 bits in the middle would hardly be seen in small results."""
+    for name, case in _CASES.items():
+        module = built(*case, "float16")
+        rx.Pipeline(ALL).run(module)
+        narrow = {op.name for op in operations_in(module.operation) if op.results and "f16>" in str(op.results[0].type)}
+        assert narrow <= {f"relax.{each}" for each in _NARROW}, name
 
 
 def test_every_definition_has_a_case() -> None:

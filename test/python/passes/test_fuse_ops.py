@@ -186,6 +186,23 @@ def test_groups_of_ones_own() -> None:
     assert [call.opview.func for call in calls(fused)] == ["fused_exp_exp"]
 
 
+def test_a_constant_stands_before_all_groups_that_read_it() -> None:
+    """Each group stands at its first call, far before the constant that both read."""
+
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:
+        first, second = map(relax.abs, f)
+        read_early = relax.exp(first), relax.exp(second)
+        numbers = relax.const(numpy.array([1.5, -2.0, 0.5, 3.0], "float32"))
+        f.returns(*read_early, relax.multiply(first, numbers), relax.multiply(second, numbers))
+    rx.Pipeline("relax-legalize-ops").run(module)
+    with module.context:
+        for place, group in ((0, 0), (4, 0), (1, 1), (5, 1)):
+            calls(module)[place].attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), group)
+    fused = keeps_results(module, "tir-fuse")
+    assert [call.opview.func for call in calls(fused)] == ["fused_abs_multiply", "fused_abs_multiply", "exp", "exp"]
+
+
 def test_a_refused_group_leaves_the_module() -> None:
     module = built([rx.tensor((4, 4))], lambda x: relax.abs(relax.abs(relax.nn.softmax(relax.abs(x)))))
     rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)

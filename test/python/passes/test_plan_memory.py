@@ -102,6 +102,21 @@ def test_sizes_of_a_range() -> None:
         rx.compile(chain("n", count=1), bind={"m": 8}, **options)
 
 
+def test_a_range_says_nothing_of_what_has_no_sizes() -> None:
+    module = rx.Module.parse("""
+func.func @main(%k: i64, %o: !relax.object, %x: tensor<?xf32, #relax.sym<["n"]>>, %s: f32)
+    -> tensor<?xf32, #relax.sym<["n"]>> {
+  %y = "relax.exp"(%x) : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  return %y : tensor<?xf32, #relax.sym<["n"]>>
+}
+""")
+    rx.Pipeline('relax-bind-symbolic-vars{vars="n:2..64"},relax-legalize-ops,tir-bufferize,relax-lower-calls').run(
+        module
+    )
+    (told,) = re.findall(r"argument #(\d.*) is {}, expected 2 to 64", str(module))
+    assert told == "2 'arg2' dimension 0: n"
+
+
 def test_sizes_that_a_range_lets_be_negative() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 4))]) as f:

@@ -25,7 +25,7 @@ from relax_mlir.runtime.artifact import (
     read_artifact,
     write_artifact,
 )
-from relax_mlir.runtime.constants import ConstantMemory, address_of
+from relax_mlir.runtime.constants import address_of
 from relax_mlir.runtime.cpu import features_of, host_features
 from relax_mlir.runtime.manifest import Site, Value, profile_content
 
@@ -393,16 +393,6 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_artifact(sample(), tmp_path)
     with pytest.raises(ArtifactError, match="names no file"):
         write_artifact(sample(), "/")
-
-
-def test_constants_in_memory_are_used_as_they_are_or_moved() -> None:
-    block = numpy.zeros(256, numpy.uint8)
-    start = -block.ctypes.data % 64
-    block[start : start + 4] = [1, 2, 3, 4]
-    aligned, odd = block[start : start + 4], block[start + 1 : start + 4]
-    memory = ConstantMemory([memoryview(aligned), memoryview(odd)])
-    assert memory.table[0] == aligned.ctypes.data
-    assert memory.table[1] % 64 == 0 and memory.table[1] != odd.ctypes.data
 
 
 def test_features_are_what_all_processors_have() -> None:

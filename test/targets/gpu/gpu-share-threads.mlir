@@ -140,6 +140,47 @@ func.func @some_short_rows(%x: memref<9x32xf32>, %y: memref<9x32xf32>) {
   return
 }
 
+// Elements that do not lie side by side are read and written one by one, by as many threads as there are.
+// CHECK-LABEL: gpu.func @rows_with_gaps
+// CHECK-SAME: array<i32: 32, 1, 1>
+// CHECK-NOT: vector.load
+// CHECK: memref.load
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-NOT: vector.store
+// CHECK: gpu.return
+func.func @rows_with_gaps(%x: memref<9x64xf32>, %y: memref<9x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c9 step %c1 {
+    %sum = memref.alloc() : memref<f32>
+    linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+        ins(%zero : f32) outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    %from = memref.subview %x[%i, 0] [1, 32] [1, 2]
+        : memref<9x64xf32> to memref<32xf32, strided<[2], offset: ?>>
+    %to = memref.subview %y[%i, 0] [1, 32] [1, 1] : memref<9x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>], iterator_types = ["reduction"]}
+        ins(%from : memref<32xf32, strided<[2], offset: ?>>) outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %b, %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>, affine_map<(j) -> (j)>],
+        iterator_types = ["parallel"]} ins(%from, %sum : memref<32xf32, strided<[2], offset: ?>>, memref<f32>)
+        outs(%to : memref<32xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.divf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+    memref.dealloc %sum : memref<f32>
+  } {tir.parallel = 1 : i64}
+  return
+}
+
 // Tiles are turned in shared memory, whose rows are one element longer: a row of it is read of the input, a column of it
 // is written. Words of 32 bits are read of elements of 16.
 // CHECK-LABEL: gpu.func @tiles_turned

@@ -11,8 +11,10 @@ from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants, with_one_input
 from node_suite import Case, cases, check
 from onnx_oracle import IS_OLD
+from relax_mlir.frontends.onnx.operators.signal_fourier import in_stages
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 rng = numpy.random.default_rng(5)
 
@@ -169,3 +171,24 @@ def test_refusals() -> None:
     with pytest.raises(rx.RelaxError, match="must be positive and within the signal"):
         x, step = real(2, 9), numpy.array(0)
         rx.from_onnx(with_constants(one_node("STFT", {"x": x, "s": step, "w": real(4)}, symbolic=False), {"s": step}))
+
+
+def test_butterflies_turn_by_their_sign() -> None:
+    """Each factor alone, fours in two stages, and factors together, there and back, of numbers that are known."""
+    cases = [(length, inverse) for length in (2, 3, 4, 5, 6, 8, 12) for inverse in (False, True)]
+    pairs = [(real(3, length), real(3, length)) for length, _ in cases]
+    module = rx.Module()
+    with module.function("main", []) as f:
+        f.returns(
+            *(
+                part
+                for (length, inverse), pair in zip(cases, pairs, strict=True)
+                for part in in_stages((relax.const(pair[0]), relax.const(pair[1])), length, inverse)
+            )
+        )
+    rx.Pipeline("relax-fold-constant").run(module)
+    found = iter([numpy.from_dlpack(each) for each in rx.compile(module)["main"]()])
+    for (_, inverse), (x, y) in zip(cases, pairs, strict=True):
+        expected = (numpy.fft.ifft if inverse else numpy.fft.fft)(x.astype("float64") + 1j * y, axis=1)
+        for part in (expected.real, expected.imag):
+            numpy.testing.assert_allclose(next(found), part, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Grains of loops that threads share: what the run works out is what is known of the same sizes while compiling."""
+
+from __future__ import annotations
+
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import defining_op, operations_in
+from relax_mlir.emit.numbers import as_index
+from relax_mlir.passes.schedule import sharing
+
+import relax_mlir as rx
+
+TEXT = "func.func private @grain(index)\nfunc.func @f() {\n  return\n}"
+
+
+def of_run(cases: list[tuple[int, int]]) -> list[int]:
+    """The grains of so many steps of so many nanoseconds, by arithmetic on indices."""
+    module = rx.Module.parse(TEXT)
+    (end,) = (op for op in operations_in(module.operation) if op.name == "func.return")
+    with module.context, ir.InsertionPoint(end), end.location:
+        for steps, nanoseconds in cases:
+            grain = sharing._grain_of(as_index(steps), as_index(nanoseconds * sharing._UNIT))
+            callee = {"callee": ir.FlatSymbolRefAttr.get("grain")}
+            ir.Operation.create("func.call", [], [grain.value], callee)
+    rx.Pipeline("canonicalize").run(module)
+    found = []
+    for call in (op for op in operations_in(module.operation) if op.name == "func.call"):
+        number = defining_op(call.operands[0], "arith.constant")
+        assert number is not None
+        found.append(int(number.operation.attributes["value"].value))
+    return found
+
+
+def test_the_run_shares_as_is_known() -> None:
+    cases = [
+        (steps, nanoseconds)
+        for steps in (1, 2, 7, 100, 5000, 10**6, 2**40)
+        for nanoseconds in (1, 3, 30, 199, 200, 1000, 4999, 5000, 10**5, 2**30)
+    ]
+    for (steps, nanoseconds), grain in zip(cases, of_run(cases), strict=True):
+        known = sharing._known_grain(steps, nanoseconds) or steps
+        # More than there are is all of them.
+        assert min(grain, steps) == min(known, steps), (steps, nanoseconds)
