@@ -24,6 +24,8 @@ _BLOCKED_COLUMNS = 2
 _STEPS_OF_ONE_ROW, _COLUMNS_OF_ONE_ROW = 8, 8
 #: So many rows and less do not make up for a copy of the other matrix.
 _FEW_ROWS = 16
+#: So many times what is read of a picture for all blocks of columns, weights are kept while pictures pass by.
+_FEWEST_TIMES = 4
 #: Steps of a reduction in one go: a shorter panel is overhead mostly, a longer one makes up for nothing more.
 _SHORTEST_PANEL, _LONGEST_PANEL = 64, 1024
 
@@ -132,6 +134,7 @@ def row_loop(op: StructuredOp, vector: int) -> int | None:
 
 
 def row_loops(op: StructuredOp, vector: int) -> list[int]:
+    """The loops whose points do: a picture's rows, and pictures, beside the places in a row."""
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
     return [
         dim
@@ -150,10 +153,11 @@ def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Mac
 
 
 def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Machine) -> dict[int, int]:
-    """The rows that there are registers for; where a picture has fewer in a row, those of other rows and pictures."""
+    """The points that there are registers for: where a loop has fewer, as a picture's short row, those of the loops
+    around it, too: of other rows and pictures."""
     tile = {rows: row_tile(machine, columns, op.sizes[rows])}
     others = [dim for dim in row_loops(op, vector) if dim != rows]
-    while others and math.prod(tile.values()) == math.prod(op.sizes[dim] or 0 for dim in tile):
+    while others and all(points == op.sizes[dim] for dim, points in tile.items()):
         points = row_tile(machine, columns * math.prod(tile.values()), op.sizes[others[-1]])
         if points == 1:
             break
@@ -169,11 +173,13 @@ def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], mach
     blocks = block_loop(op, vector, rows[-1])
     if blocks is None or order.index(blocks) < order.index(rows[0]):
         return order
-    (weights, *_) = (each for each in range(op.input_count) if op.uses(each, vector))
+    weights = next(each for each in range(op.input_count) if op.uses(each, vector))
     data = next(each for each in range(op.input_count) if op.uses(each, rows[-1]))
     of_weights, of_picture = _bytes(op, weights), _bytes(op, data, without=rows[0])
     steps = (op.sizes[blocks] or 0) // tile.get(blocks, 1)
-    if of_weights is None or of_picture is None or of_weights <= max(machine.own_cache // 2, of_picture * steps):
+    if of_weights is None or of_picture is None:
+        return order
+    if of_weights <= max(machine.own_cache // 2, _FEWEST_TIMES * of_picture * steps):
         return order
     order.remove(blocks)
     order.insert(order.index(rows[0]), blocks)
