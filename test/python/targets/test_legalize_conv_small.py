@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions of batches of small pictures, compiled for llvm and run, against onnxruntime: steps over several rows and
-pictures, and taps that meet padding alone."""
+"""Convolutions of batches of small pictures, compiled for llvm and run, against onnxruntime.
+
+Steps go over several rows and pictures, and taps that meet padding alone are left out.
+"""
 
 from __future__ import annotations
 
