@@ -2,7 +2,8 @@
 """Images of a batch go through a graph of convolutions one after the other.
 
 What one kernel writes for an image the next one finds in the cache; what it writes for all images of a batch comes back
-from memory. Kernels of one image have known sizes, and need room for one, however many there are.
+from memory. Kernels of one image have known sizes, and need room for one, however many there are. From a convolution on
+whose weights are much larger than what it makes of an image, all images stay together: they are read once for all.
 """
 
 from __future__ import annotations

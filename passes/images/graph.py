@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from ...bindings.ir import Block, Operation, Value
@@ -73,7 +73,7 @@ def part_of(function: Operation) -> Part | None:
         if any(value in others for value in read):
             others.update(op.results)
         elif any(value in of_images for value in read):
-            is_own = is_separable(op, images, of_images.__contains__)
+            is_own = is_separable(op, images, of_images.__contains__) and not _has_large_weights(op, of_images)
             (of_images if is_own else others).update(op.results)
             operations += [op] if is_own else []
     inside = set(operations)
@@ -81,6 +81,13 @@ def part_of(function: Operation) -> Part | None:
     wanted = [result for result in results if any(user not in inside for user in users_of(result))]
     is_whole = wanted and _can_be_moved(block, operations)
     return Part(images, tuple(inputs), tuple(operations), tuple(wanted)) if is_whole else None
+
+
+def _has_large_weights(op: Operation, of_images: Container[Value]) -> bool:
+    """Whether reading them for each image takes longer than what is made of them: all images are read for them then."""
+    weights = sum(_bytes(value, 0) or 0 for value in op.operands if value not in of_images)
+    made = [_bytes(result, 1) for result in op.results]
+    return all(size is not None and weights > _MOST_WEIGHTS * size for size in made)
 
 
 def _images(block: Block) -> Dim:

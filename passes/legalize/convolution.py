@@ -228,6 +228,8 @@ def _is_by_channels(conv: Convolution, weight: Lettered) -> bool:
 
 
 def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
+    weight, windows = _of_data(weight, windows, data.sizes, out.sizes)
+
     def over_padding() -> Value:
         around = _padded(data, windows)
         if are_steps_apart():
@@ -255,6 +257,25 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
     if isinstance(is_faster, bool):
         return by_taps() if is_faster else over_padding()
     return loops.when(is_faster, by_taps, over_padding, [out.value.type])[0]
+
+
+def _of_data(
+    weight: Lettered, windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]
+) -> tuple[Lettered, Windows]:
+    """Without first and last taps that meet padding alone: on a picture of one element 3x3 taps are one."""
+    kept, parts = dict(windows), dict[str, Part]()
+    for letter, window in windows.items():
+        taps, size, count = window.taps, sizes[letter], positions[letter]
+        if not (window.is_padded and isinstance(taps, int) and isinstance(size, int) and isinstance(count, int)):
+            continue
+        met = [tap for tap in range(taps) if meeting(window, tap, size, count).length]
+        first = min(met[0], window.before // window.gap) if met else 0
+        if not met or met[-1] - first + 1 == taps:
+            continue
+        fewer = window._replace(taps=met[-1] - first + 1, before=window.before - first * window.gap)
+        missing = (count - 1) * window.stride + fewer.reach - size - fewer.before
+        kept[letter], parts[letter] = fewer._replace(after=max(missing, 0)), Part(first, fewer.taps)
+    return weight.part(parts) if parts else weight, kept
 
 
 def _padded(data: Lettered, windows: Windows) -> Lettered:

@@ -101,3 +101,24 @@ func.func @together(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>) -> tenso
   %2 = "relax.nn.conv2d"(%1, %w) : (tensor<8x4x14x14xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x12x12xf32>
   return %2 : tensor<8x4x12x12xf32>
 }
+
+// -----
+
+// From where they are on, all images go on together: the third convolution's weights are 16 times what it makes.
+// CHECK-LABEL: func.func @heavy_at_the_end
+// CHECK: scf.for
+// CHECK: "relax.nn.conv2d"{{.*}} -> tensor<1x4x16x16xf32>
+// CHECK: "relax.nn.conv2d"{{.*}} -> tensor<1x4x16x16xf32>
+// CHECK-NOT: "relax.nn.conv2d"
+// CHECK: scf.yield
+// CHECK: "relax.nn.conv2d"{{.*}} -> tensor<8x256x2x2xf32>
+func.func @heavy_at_the_end(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>, %v: tensor<256x4x4x4xf32>)
+    -> tensor<8x256x2x2xf32> {
+  %0 = "relax.nn.conv2d"(%x, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<8x4x16x16xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x16x16xf32>
+  %1 = "relax.nn.conv2d"(%0, %w) {padding = array<i64: 1, 1, 1, 1>}
+    : (tensor<8x4x16x16xf32>, tensor<4x4x3x3xf32>) -> tensor<8x4x16x16xf32>
+  %2 = "relax.nn.conv2d"(%1, %v) {strides = array<i64: 8, 8>}
+    : (tensor<8x4x16x16xf32>, tensor<256x4x4x4xf32>) -> tensor<8x256x2x2xf32>
+  return %2 : tensor<8x256x2x2xf32>
+}

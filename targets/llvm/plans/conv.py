@@ -9,7 +9,7 @@ from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
-from .matmul import check_contraction, row_loop, row_tile, tile_of
+from .matmul import check_contraction, outside_of_step, row_loop, row_tile, tile_of
 from .reduction import reduction_order, vector_across
 
 #: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
@@ -34,13 +34,15 @@ def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
     channels = row_loop(op, vector)
     # An output row's part of the input serves all channels before the next row's turn. With a filter for each
     # channel there is nothing to share; two rows at a time keep the adders busy.
-    last = [channels] if channels is not None else [dim for dim in outer_loops(op) if dim != vector][-1:]
+    around = [dim for dim in outer_loops(op) if dim != vector]
+    last = [channels] if channels is not None else ([dim for dim in around if op.sizes[dim] != 1] or around)[-1:]
     if channels is not None:
         tile = tile_of(op, vector, columns, channels, machine)
+        around = outside_of_step(op, vector, tile, machine)
     else:
         most = _ROWS if columns > 1 else _ROWS_OF_BLOCKS
         tile.update({dim: min(row_tile(machine, columns, op.sizes[dim]), most) for dim in last})
-    outer = [dim for dim in outer_loops(op) if dim not in (vector, *last)]
+    outer = [dim for dim in around if dim not in last]
     # Where vectors run the data lie side by side whatever tap is next, but single elements of the filter do not.
     filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]
     return Plan((*outer, vector, *last, *reduction_order(op, filters)), len(op.reductions), vector, lanes, tile)

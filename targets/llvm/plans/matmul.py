@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from ....bindings.mlir import ir
 from ....bindings.rewriting import Decline
+from ....dialects.core.infos import bit_width
 from ....emit.structured import StructuredOp
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
@@ -20,6 +24,8 @@ _BLOCKED_COLUMNS = 2
 _STEPS_OF_ONE_ROW, _COLUMNS_OF_ONE_ROW = 8, 8
 #: So many rows and less do not make up for a copy of the other matrix.
 _FEW_ROWS = 16
+#: So many times what is read of a picture for all blocks of columns, weights are kept while pictures pass by.
+_FEWEST_TIMES = 4
 #: Steps of a reduction in one go: a shorter panel is overhead mostly, a longer one makes up for nothing more.
 _SHORTEST_PANEL, _LONGEST_PANEL = 64, 1024
 
@@ -60,7 +66,7 @@ def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: i
         return _one_row(op, vector, lanes, columns) if group == 1 else _one_row_of_groups(op, vector, lanes)
     tile = tile_of(op, vector, columns, rows, machine)
     # The columns' part of the second matrix serves all rows before the next columns' turn.
-    outer = [dim for dim in outer_loops(op) if dim not in (vector, rows)]
+    outer = [dim for dim in outside_of_step(op, vector, tile, machine) if dim != rows]
     order = (*outer, vector, rows, *reduction_order(op))
     panel = _panel(op, vector, rows, lanes * columns, _longest_panel(machine) * group)
     is_cut = panel is not None and op.sizes[panel.dim] != panel.length
@@ -123,13 +129,18 @@ def _at_most(count: int, size: int | None) -> int:
 
 def row_loop(op: StructuredOp, vector: int) -> int | None:
     """The loop whose points share what is read as vectors: the rows of a product, a convolution's channels."""
+    loops = row_loops(op, vector)
+    return loops[-1] if loops else None
+
+
+def row_loops(op: StructuredOp, vector: int) -> list[int]:
+    """The loops whose points do: a picture's rows, and pictures, beside the places in a row."""
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
-    loops = [
+    return [
         dim
         for dim in outer_loops(op)
         if dim != vector and op.sizes[dim] != 1 and not any(op.uses(operand, dim) for operand in with_vectors)
     ]
-    return loops[-1] if loops else None
 
 
 def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Machine) -> dict[int, int]:
@@ -137,8 +148,51 @@ def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Mac
     another loop beside them: of blocks of channels, each a vector or so."""
     blocks = block_loop(op, vector, rows)
     count = 1 if blocks is None else _blocks_at_once(op.sizes[blocks], columns)
-    tile = {vector: columns, rows: row_tile(machine, columns * count, op.sizes[rows])}
+    tile = {vector: columns, **_rows_of(op, vector, rows, columns * count, machine)}
     return tile if blocks is None or count == 1 else {**tile, blocks: count}
+
+
+def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Machine) -> dict[int, int]:
+    """The points that there are registers for: where a loop has fewer, as a picture's short row, those of the loops
+    around it, too: of other rows and pictures."""
+    tile = {rows: row_tile(machine, columns, op.sizes[rows])}
+    others = [dim for dim in row_loops(op, vector) if dim != rows]
+    while others and all(points == op.sizes[dim] for dim, points in tile.items()):
+        points = row_tile(machine, columns * math.prod(tile.values()), op.sizes[others[-1]])
+        if points == 1:
+            break
+        tile[others.pop()] = points
+    return tile
+
+
+def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], machine: Machine) -> list[int]:
+    """The loops around those of vectors and rows as the result lies; pictures inside of blocks of columns, where these
+    have weights that take longer to read again for each picture than the picture for each of the blocks."""
+    order = [dim for dim in outer_loops(op) if dim != vector]
+    rows = row_loops(op, vector)
+    blocks = block_loop(op, vector, rows[-1])
+    if blocks is None or order.index(blocks) < order.index(rows[0]):
+        return order
+    weights = next(each for each in range(op.input_count) if op.uses(each, vector))
+    data = next(each for each in range(op.input_count) if op.uses(each, rows[-1]))
+    of_weights, of_picture = _bytes(op, weights), _bytes(op, data, without=rows[0])
+    steps = (op.sizes[blocks] or 0) // tile.get(blocks, 1)
+    if of_weights is None or of_picture is None:
+        return order
+    if of_weights <= max(machine.own_cache // 2, _FEWEST_TIMES * of_picture * steps):
+        return order
+    order.remove(blocks)
+    order.insert(order.index(rows[0]), blocks)
+    return order
+
+
+def _bytes(op: StructuredOp, operand: int, without: int | None = None) -> int | None:
+    """Of an input, or of what it has at a point of a loop; None where only the run tells."""
+    axes = zip(op.accesses[operand], op.shapes[operand], strict=True)
+    sizes = [size for index, size in axes if without is None or index.dim != without]
+    if any(size < 0 for size in sizes):
+        return None
+    return math.prod(sizes) * bit_width(str(op.element(operand))) // 8
 
 
 def block_loop(op: StructuredOp, vector: int, rows: int) -> int | None:

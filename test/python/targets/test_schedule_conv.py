@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -14,8 +15,14 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.emit.structured import analyze, structured_ops
 from relax_mlir.passes.schedule.plan import Plan
+from relax_mlir.targets.core.backend import Machine
 from relax_mlir.targets.llvm.plans.conv import plan_conv
 from scheduled import AVX512, Shaped, prim_func, random_array, run, scheduled_text
+
+#: With 1 MB for a core.
+CACHES = replace(AVX512, caches=(32 << 10, 1 << 20))
+#: The loops of a convolution in blocks of channels.
+IMAGES, BLOCKS, TALL, WIDE, LANES = range(5)
 
 
 def convolution(x: Shaped, w: Shaped, out: Shaped, stride: int, dilation: int) -> str:
@@ -111,12 +118,16 @@ def test_loops_hold_tiles_of_vectors_and_nothing_scalar_is_left(stride: int) -> 
 def planned(x: Shaped, w: Shaped, out: Shaped, filters: str) -> Plan:
     """The plan for a convolution whose filter has its dimensions in this order."""
     maps = ["n, ic, oh + kh, ow + kw", filters, "n, oc, oh, ow"]
-    text = prim_func([x, w], [out], generic("n, oc, oh, ow, ic, kh, kw", maps, 3, x, w, out), "out_ewise_fusable")
+    contraction = generic("n, oc, oh, ow, ic, kh, kw", maps, 3, x, w, out)
+    return plan_of(prim_func([x, w], [out], contraction, "out_ewise_fusable"), AVX512)
+
+
+def plan_of(text: str, machine: Machine) -> Plan:
     context = new_context(("arith", "func", "linalg"))
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         (operation,) = [op for op in structured_ops(module.body.operations[0].operation)]
-        return plan_conv(analyze(operation), AVX512)
+        return plan_conv(analyze(operation), machine)
 
 
 def test_a_filter_is_read_in_the_order_in_which_it_lies() -> None:
@@ -134,3 +145,44 @@ def test_rows_of_any_length_leave_registers_for_channels() -> None:
     assert planned(x, w, out, "oc, ic, kh, kw").tile == {columns: 2, channels: 12}
     x, out = Shaped((1, 8, 66, 66), "f32"), Shaped((1, 24, 64, 64), "f32")
     assert planned(x, w, out, "oc, ic, kh, kw").tile == {columns: 4, channels: 6}
+
+
+def planned_in_blocks(batch: int | str, blocks: int, side: int) -> Plan:
+    """The plan for 3x3 taps on pictures whose channels, as many before and after, are in blocks of 16."""
+    maps = ["n, ic, oh + kh, ow + kw, i", "oc, ic, kh, kw, i, o", "n, oc, oh, ow, o"]
+    x = Shaped((batch, blocks, side + 2, side + 2, 16), "f32")
+    w = Shaped((blocks, blocks, 3, 3, 16, 16), "f32")
+    out = Shaped((batch, blocks, side, side, 16), "f32")
+    contraction = generic("n, oc, oh, ow, o, ic, kh, kw, i", maps, 4, x, w, out)
+    return plan_of(prim_func([x, w], [out], contraction, "out_ewise_fusable"), CACHES)
+
+
+@pytest.mark.parametrize(
+    ("batch", "side", "tile"),
+    [
+        # As many rows of a picture as there are registers for, then as many pictures; oc beside them.
+        (8, 4, {WIDE: 4, TALL: 2}),
+        (8, 2, {WIDE: 2, TALL: 2, IMAGES: 3}),
+        (8, 1, {IMAGES: 8}),
+        (1, 2, {WIDE: 2, TALL: 2}),
+        ("n", 2, {WIDE: 2, TALL: 2, IMAGES: 3}),
+        # A row that fills them alone.
+        (8, 14, {WIDE: 14}),
+    ],
+)
+def test_steps_go_over_short_rows_and_over_pictures(batch: int | str, side: int, tile: dict[int, int]) -> None:
+    assert planned_in_blocks(batch, 16, side).tile == {LANES: 1, BLOCKS: 2, **tile}
+
+
+@pytest.mark.parametrize("batch", [8, "n"])
+def test_large_weights_are_read_once_for_all_pictures(batch: int | str) -> None:
+    first = lambda *case: planned_in_blocks(*case).order[:2]  # noqa: E731
+    assert first(batch, 32, 2) == (BLOCKS, IMAGES)
+    # Those that a core's own cache has room for, and less than pictures take that would be read again for each block.
+    assert first(batch, 4, 2) == (IMAGES, BLOCKS)
+    assert first(batch, 32, 32) == (IMAGES, BLOCKS)
+
+
+def test_one_place_has_sums_of_several_blocks_at_once() -> None:
+    """One sum alone would wait for each addition."""
+    assert planned_in_blocks(1, 16, 1).tile == {LANES: 1, BLOCKS: 8}
