@@ -182,6 +182,18 @@ def test_constants_that_are_passed() -> None:
     assert step.inputs == tuple(step[name] for name in "xwyv") and not part.constants
 
 
+def test_constants_without_a_sign_that_are_passed() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((5, 3), "uint8")]) as f:
+        (x,) = f
+        f.returns(relax.add(x, relax.const(numpy.uint8([1, 2, 3]))))
+    with codegen([("npu.it", is_op("relax.add")(X, is_const()))], separate=True) as npu:
+        rx.Pipeline([rx.Partition(codegens=(npu,))]).run(module)
+        (part,) = external_modules(module.operation)
+        (steps,) = rx.Codegen.steps(part).values()
+    assert steps.inputs == (0, 1) and not steps.constants
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int4", "uint4", "float16"])
 @pytest.mark.parametrize("sizes", [(), (3,), (40, 40)])
 def test_constants_of_types_that_numpy_lacks(dtype: str, sizes: tuple[int, ...]) -> None:
