@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ..bindings.context import UPSTREAM_DIALECTS
@@ -65,6 +66,6 @@ def known_dialects() -> set[str]:
     return set(registered_dialects())
 
 
-def _diagnostic(fields: list[Any]) -> Diagnostic:
-    *known, notes = fields
-    return Diagnostic(*known, tuple(map(_diagnostic, notes)))
+def _diagnostic(fields: Sequence[Any]) -> Diagnostic:
+    found = Diagnostic(*fields)
+    return found._replace(notes=tuple(map(_diagnostic, found.notes)))

@@ -141,7 +141,7 @@ def _constant(value: Value) -> Any:
         if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)):
             return numpy.array(attribute.value, storage_dtype(str(value.type)))
         info = decode(value.type)
-        return array_of_attribute(attribute, info.dtype, info.shape) if isinstance(info, TensorInfo) else None
+        return array_of_attribute(attribute, info.dtype, value.type.shape) if isinstance(info, TensorInfo) else None
     except AttributeProblem:
         return None
 
