@@ -14,13 +14,13 @@ from ..bindings.navigation import body_of, made_by, users_of
 from ..bindings.rewriting import is_used
 from ..dialects.tir.prim_func import SCHEDULE, is_prim_func
 from ..emit.linalg import segments
+from .canonicalize.constants import CONSTANTS
 from .core.base import Pass
 from .core.registry import register_pass
 from .dead_code.signatures import drop_parameters, functions_and_calls
 from .fuse.maps import plain_dim
 from .fuse.prim_info import input_count_of, maps_of
 
-_CONSTANTS = ("arith.constant", "relax.constant")
 _READS = frozenset(("tensor.extract", "memref.load"))
 
 
@@ -45,7 +45,7 @@ def _inline(function: Operation, calls: Sequence[Operation]) -> None:
         number = _number([call.operands[place] for call in calls])
         if number is not None and _take_in(body_of(function).arguments[place], number):
             known[place] = number
-    constants = {made_by(call.operands[place], *_CONSTANTS): None for call in calls for place in known}
+    constants = {made_by(call.operands[place], *CONSTANTS): None for call in calls for place in known}
     if known:
         drop_parameters(function, calls, known)
     for constant in constants:
@@ -61,7 +61,7 @@ def _number(values: Sequence[Value]) -> Attribute | None:
 
 
 def _number_of(value: Value) -> Attribute | None:
-    constant = made_by(value, *_CONSTANTS)
+    constant = made_by(value, *CONSTANTS)
     held = None if constant is None else constant.attributes["value"]
     if isinstance(held, ir.DenseElementsAttr):
         return held.get_splat_value() if held.is_splat else None

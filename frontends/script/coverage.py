@@ -73,7 +73,7 @@ class _Sum(NamedTuple):
         return self.constant + sum(min(each, 0) for each in ends), self.constant + sum(max(each, 0) for each in ends)
 
     @property
-    def is_gapless(self) -> bool:
+    def is_contiguous(self) -> bool:
         """Whether it takes all values between its bounds."""
         reached = 0
         for factor, extent in sorted((abs(factor), digit.extent) for digit, factor in self.terms):
@@ -177,7 +177,7 @@ class _Coverage:
         """Whether an index is everything from 0 on that is less than a size, where it is less than the guard."""
         smallest, largest = index.bounds
         last = largest if guard is None else min(largest, guard - 1)
-        return index.is_gapless and smallest == 0 and last == size - 1
+        return index.is_contiguous and smallest == 0 and last == size - 1
 
     def _for(self, statement: For, at: _At) -> None:
         if leaving(statement.body):

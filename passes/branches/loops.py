@@ -17,6 +17,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in, symbols_of
 from ...emit.structured import analyze, structured_ops
+from ..canonicalize.constants import CONSTANTS
 from ..lower_calls.function import input_symbols, is_sized
 from ..schedule.plan import PLAN, Plan, plan_of
 from ..schedule.sharing import LEAST_WORK, computing
@@ -100,7 +101,7 @@ def _inputs(loop: Operation) -> tuple[list[Value], list[Operation]]:
     """What a loop reads from outside; scalar constants, shapes, and constants of its own are made again."""
     given, again = [], []
     for value in dict.fromkeys(used_by(loop)):
-        maker = made_by(value, "arith.constant", "relax.constant", "relax.shape_expr")
+        maker = made_by(value, *CONSTANTS, "relax.shape_expr")
         if maker is not None and _is_made_again(value, loop):
             again.append(maker)
         else:

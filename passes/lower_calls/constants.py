@@ -13,6 +13,7 @@ from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import retyped
 from ...dialects.core.infos import TensorInfo
+from ..canonicalize.constants import CONSTANTS
 from . import memrefs
 
 #: On a constant of the graph: the name of the memref.global that holds its elements.
@@ -42,7 +43,7 @@ def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
 
 
 def _constant_info(op: Operation) -> TensorInfo | None:
-    info = decode(op.results[0].type) if op.name in ("arith.constant", "relax.constant") else None
+    info = decode(op.results[0].type) if op.name in CONSTANTS else None
     return info if isinstance(info, TensorInfo) else None
 
 

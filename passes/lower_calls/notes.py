@@ -10,6 +10,7 @@ from ...bindings.mlir import ir, string_value
 from ...dialects.core.aliases import root_of
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
+from ..canonicalize.constants import CONSTANTS
 from ..core.facts import CallFact, MemoryFact, origins_of, type_text
 from ..core.journal import Journal
 from .plan import Buffer, Plan
@@ -30,7 +31,7 @@ def note_plan(function: str, inputs: Sequence[str], plan: Plan) -> None:
         if isinstance(root.owner, ir.Block):
             is_input = root.owner.owner.operation.name == "func.func"
             return {**described, "input": inputs[root.arg_number] if is_input else ""}
-        is_constant = root.owner.operation.name in ("arith.constant", "relax.constant")
+        is_constant = root.owner.operation.name in CONSTANTS
         return {**described, "constant": True} if is_constant else described
 
     for position, op in filter(_is_call, plan.operations):

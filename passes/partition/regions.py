@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of a codegen's matches hang together and become one part, while a planner tries some and gives others back."""
+"""Which of a codegen's matches are connected and become one part, while a planner tries some and gives others back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Change(NamedTuple):
 
     #: How many regions are then at the edges in question, by codegens.
     counts: Counter[str]
-    #: What has come apart, but for one piece of each region.
+    #: Of regions that are split, all pieces but one.
     pieces: Sequence[set[int]]
 
 
@@ -98,11 +98,11 @@ class Regions:
         return Counter(codegen for codegen, _ in found)
 
     def after(self, edges: Iterable[Edge], gone: Collection[int], added: int | None, *, exact: bool) -> Change:
-        """The same after a change which the edges know of already, and `made` not yet. Where it need not be exact,
-        there may be more: nothing is taken to come apart.
+        """The same after a change which the edges know of already, and `made` not yet. Where it need not be exact, no
+        region counts as split: there may be more.
         """
         broken = {self._label[each] for each in gone if each in self._label} if exact else set[int]()
-        joined = _Joined()
+        joined = _DisjointSets()
         firsts: dict[int, int] = {}
         starts: dict[int, list[int]] = {}
         for edge in edges:
@@ -118,7 +118,7 @@ class Regions:
                     starts.setdefault(label, []).append(one)
                 elif one is not None:
                     joined.join(one, firsts.setdefault(label, one))
-        pieces = [piece for each in starts.values() for piece in self._come_apart(each, joined, added)]
+        pieces = [piece for each in starts.values() for piece in self._pieces_of(each, joined, added)]
         return Change(Counter(self._codegens[each] for each in joined.roots()), pieces)
 
     def made(self, change: Change, gone: Iterable[int], added: int | None) -> None:
@@ -155,11 +155,11 @@ class Regions:
         self._members[label] = region
         self._label.update(dict.fromkeys(region, label))
 
-    def _come_apart(self, starts: Iterable[int], joined: _Joined, added: int | None) -> Iterator[set[int]]:
+    def _pieces_of(self, starts: Iterable[int], joined: _DisjointSets, added: int | None) -> Iterator[set[int]]:
         """The pieces that candidates of what was one region are in now, but for one.
 
         All are looked for at once, step by step, until only one of them may have more: that costs what the smaller
-        ones have in them, or what lies between those that hang together.
+        ones have in them, or what lies between those that are connected.
         """
         groups: dict[int, list[int]] = {}
         for each in dict.fromkeys(starts):
@@ -185,7 +185,7 @@ class Regions:
 
 
 class _Search:
-    """What hangs together with candidates of one codegen, one after the other."""
+    """What is connected with candidates of one codegen, one after the other."""
 
     def __init__(
         self, starts: Sequence[int], edges: Sequence[Sequence[Edge]], codegens: Sequence[str], without: int | None
@@ -231,8 +231,8 @@ class _Search:
         return search
 
 
-class _Joined:
-    """Candidates that hang together, as far as is known."""
+class _DisjointSets:
+    """Candidates that are known to be connected: union-find."""
 
     def __init__(self) -> None:
         self._above: dict[int, int] = {}

@@ -10,7 +10,7 @@ from ...bindings.ir import OpView, Value
 from ...bindings.navigation import defining_op, use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter
 from ...dialects.relax import const
-from ..canonicalize.constants import elements_of, is_constant
+from ..canonicalize.constants import CONSTANTS, elements_of, is_constant
 from ..canonicalize.support import dtype_of, make, shape_of, with_dtype
 from .numbers import Quantized, checked, dequantized, is_zero, made, plus, positive, relax, size_of
 
@@ -131,7 +131,7 @@ def _is_made_of_constants(value: Value) -> bool:
     """Whether it is known while compiling, though nobody has computed it yet."""
     op = defining_op(value, "relax.dequantize", *_VIEWS)
     if op is None:
-        return defining_op(value, "arith.constant", "relax.constant", "relax.shape_expr") is not None
+        return defining_op(value, *CONSTANTS, "relax.shape_expr") is not None
     return all(map(_is_made_of_constants, op.operation.operands))
 
 

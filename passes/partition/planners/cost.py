@@ -197,7 +197,7 @@ class _Plan:
         edges = self._edges_at(touched)
         cost = self._seconds_of(touched, gone, edges, self._regions.at(edges))
         self._move(gone, come)
-        # Whether a region comes apart takes a search: what is too dear without that needs none.
+        # Whether a region is split takes a search: what is too dear without that needs none.
         for exact in (False, True):
             change = self._regions.after(edges, gone, added, exact=exact)
             if self._seconds_of(touched, come, edges, change.counts) >= cost:

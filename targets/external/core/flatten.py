@@ -15,7 +15,7 @@ from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.opdef import Call
 from ....dialects.core.verifier import call_of
-from ....passes.canonicalize.constants import elements_of, splat
+from ....passes.canonicalize.constants import CONSTANTS, elements_of, splat
 from ....passes.canonicalize.support import tensor_info
 from ....passes.partition.functions import CODEGEN
 from ....support.errors import RelaxError
@@ -48,7 +48,7 @@ class Ref:
 
     @property
     def is_constant(self) -> bool:
-        return self.made_by is not None and self.made_by.op.name in ("arith.constant", "relax.constant")
+        return self.made_by is not None and self.made_by.op.name in CONSTANTS
 
     @property
     def number(self) -> float | None:

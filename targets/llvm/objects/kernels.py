@@ -11,7 +11,7 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, symbol_name
 from ...host.passes.host_name_functions import PREFIX
-from .object_file import foreign, keep_from_callers
+from .object_file import foreign, mark_noinline
 
 # With fewer operations in all, LLVM is done before the pieces are made.
 _LEAST_OPERATIONS = 4000
@@ -84,7 +84,7 @@ def kernels_of(functions: Sequence[Function], kept: Container[str]) -> list[list
     return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
 
 
-def keep_from_copies(functions: Sequence[Function]) -> None:
+def mark_shared_noinline(functions: Sequence[Function]) -> None:
     """Of a program that stays whole: what does much and is called more than once is not copied to its callers.
 
     Those of a graph with many equal layers would take LLVM longer than the kernels themselves.
@@ -97,7 +97,7 @@ def keep_from_copies(functions: Sequence[Function]) -> None:
     )
     for function in functions:
         if calls[function.name] > 1 and function.count >= _LEAST_KEPT:
-            keep_from_callers(function.operation)
+            mark_noinline(function.operation)
 
 
 def _group(

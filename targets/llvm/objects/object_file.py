@@ -36,7 +36,7 @@ def object_of_checked(module: Module, opt_level: int) -> bytes:
     refuse_at_end("native code")
     defined = exported_functions(module)
     declared = [name for op in operations_of(module.body) if (name := symbol_name(op)) and _is_declared(op)]
-    _keep_from_copies(module)
+    _mark_exported_noinline(module)
     data = compile_module(module, opt_level, defined[0], declared)
     if not data.startswith(b"\x7fELF"):
         raise RelaxError("LLVM made no object file of the module")
@@ -73,13 +73,13 @@ def _is_declared(op: Operation) -> bool:
     return not has_body(op) and "value" not in op.attributes
 
 
-def _keep_from_copies(module: Module) -> None:
+def _mark_exported_noinline(module: Module) -> None:
     """MLIR's engine adds a function that calls it to each exported one: code is not to be copied into these."""
     for function in filter(_is_exported, _functions(module)):
-        keep_from_callers(function)
+        mark_noinline(function)
 
 
-def keep_from_callers(function: Operation) -> None:
+def mark_noinline(function: Operation) -> None:
     """Nothing of it is copied to where it is called, but where it says so itself."""
     given = list(function.attributes.get(_PASSTHROUGH, ()))
     if not {str(each) for each in given} & _INLINING and "always_inline" not in function.attributes:

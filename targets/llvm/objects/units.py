@@ -30,8 +30,8 @@ from .kernels import (
     ENTANGLING,
     Function,
     is_internal,
-    keep_from_copies,
     kernels_of,
+    mark_shared_noinline,
     referred_by_globals,
     rename,
     surveyed,
@@ -88,7 +88,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     if not any(map(_has_scope, functions)):
         run_upstream(module.operation, ["strip-debuginfo"], verify=False)
     if not kernels:
-        keep_from_copies(functions)
+        mark_shared_noinline(functions)
         return [Unit("", "", bytecode(module))]
     splitter = _Splitter(module, operations, functions)
     units: dict[str, Unit] = {}

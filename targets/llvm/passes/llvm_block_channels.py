@@ -18,6 +18,7 @@ from ....bindings.navigation import made_by, operations_in
 from ....bindings.rewriting import Decline, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
+from ....passes.canonicalize.constants import is_constant
 from ....passes.canonicalize.support import stated
 from ....passes.core.registry import register_pass
 from ....passes.decompose.registry import decomposed, find_decomposition
@@ -65,7 +66,7 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
         return ()
     if op.out_layout not in (None, "NCHW"):
         return ()
-    if made_by(op.weight, "arith.constant", "relax.constant") is None:
+    if not is_constant(op.weight):
         return ()  # it would be packed at each call
     data, weight = decode(op.data.type), decode(op.weight.type)
     if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:

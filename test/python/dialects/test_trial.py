@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from relax_mlir.dialects import trial
+from relax_mlir.dialects import parsing, trial
 from relax_mlir.support.processes import pool
 from relax_mlir.support.processes.expendable import expendable
 
@@ -78,6 +78,33 @@ def test_a_crash_is_an_error(crashing: None) -> None:
             "some.mlirbc: cannot parse some.mlirbc: the process that read it crashed (SIGABRT)\n"
             "note: it printed: LLVM ERROR: some reason"
         )
+
+
+def survive_once(data: bytes, **arguments: object) -> bytes:
+    """Stands for MLIR, which what it read before has damaged."""
+    del data, arguments
+    _survived.append(True)
+    if len(_survived) > 1:
+        os.abort()
+    return b""
+
+
+_survived: list[bool] = []
+
+
+def test_what_was_read_before_is_no_reason_to_refuse(crashing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_READER", f"{Path(__file__).stem}:survive_once")
+    data = rx.Module.parse(TEXT).bytecode()
+    for _ in range(3):
+        assert rx.Module.parse(data).bytecode() == data
+
+
+def test_what_is_refused_is_not_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rx.Module.parse(TEXT).bytecode()
+    monkeypatch.setattr(parsing, "_parse", lambda *_: pytest.fail("read in this process"))
+    with pytest.raises(rx.RelaxError, match=r"^some.mlirbc:0:0: cannot parse some.mlirbc: malformed") as caught:
+        rx.Module.parse(data[:10], "some.mlirbc")
+    assert [each.severity for each in caught.value.diagnostics] == ["error"]
 
 
 def test_what_does_not_end_is_an_error(crashing: None) -> None:
