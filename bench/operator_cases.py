@@ -121,6 +121,7 @@ def convolutions() -> dict[str, Case]:
         "conv 1-d of sound, 10 by 5": conv((1, 1, 16000), (512, 1, 10), strides=[5]),
         "conv 3-d, 32, 16": conv((1, 32, 16, 16, 16), (32, 32, 3, 3, 3), pads=[1] * 6),
         "transposed 4x4 by 2, 256 to 128": conv((1, 256, 16, 16), (256, 128, 4, 4), "ConvTranspose", **by_2),
+        "transposed 3x3 by 2, 128 to 64": conv((1, 128, 28, 28), (128, 64, 3, 3), "ConvTranspose", **by_2),
         "transposed 2x2 by 2, 128 to 64": conv((1, 128, 32, 32), (128, 64, 2, 2), "ConvTranspose", strides=[2, 2]),
         "transposed 3x3, 64, 32": conv((1, 64, 32, 32), (64, 64, 3, 3), "ConvTranspose", pads=[1] * 4),
         "transposed 1-d 16 by 8, 256 to 128": conv(

@@ -2,13 +2,16 @@
 """Transposed convolutions with strides as convolutions: one for each place that a result can have between strides.
 
 Of a result at q * stride + r the taps r, r + stride, ... meet elements q, q - 1, ... of the data: for each r that is a
-convolution with so many taps. All of them are one convolution, whose channels are then dealt out. Written out with
-zeros between the data's elements, stride * stride times as many products would be computed.
+convolution with so many taps. Those that have equally many are one convolution, whose channels are then dealt out: one
+tap more that is 0 would cost products, and makes NaN of an infinity. Written out with zeros between the data's
+elements, stride * stride times as many products would be computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -37,10 +40,21 @@ def transposed_convolution(op: Any, data: Value, weight: Value) -> Value:
         raise Decline("its taps have gaps, or their number is not known")
     extra = each_dimension(op.output_padding, len(windows))
     phases = [_Phases(window, more) for window, more in zip(windows, extra, strict=True)]
-    kernel = _dealt_kernel(weight, op.groups, phases)
-    padding = [phase.before for phase in phases] + [phase.after for phase in phases]
-    product = relax[_NAMES[op.OPERATION_NAME]](data, kernel, padding=padding, groups=op.groups, out_dtype=op.out_dtype)
-    return _cut(_dealt_out(product, strides), phases)
+    taps = _taps_by_phase(weight, op.groups, phases)
+    parts = iter([_part(op, data, taps, runs) for runs in itertools.product(*(phase.runs for phase in phases))])
+    return _cut(_dealt_out(_joined(parts, phases, 0), phases), phases)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Phases of one dimension that follow each other and have equally many taps."""
+
+    first: int
+    count: int
+    taps: int
+    #: Around the data; below 0 the data's first elements are left out.
+    before: int
+    after: int
 
 
 class _Phases:
@@ -51,43 +65,85 @@ class _Phases:
         stride, end = window.stride, window.taps + extra - window.after
         self.stride = stride
         self.taps = -(-window.taps // stride)
+        #: The last phases, of which each has one tap less.
         self.missing = self.taps * stride - window.taps
         # Of the results that padding takes away whole strides are not computed.
-        self.before = max(self.taps - 1 - window.before // stride, 0)
-        self.after = max(-(-end // stride) - 1, 0)
-        computed = stride * (self.before + self.after - self.taps + 2)
-        first = window.before - stride * (self.taps - 1 - self.before)
+        before = max(self.taps - 1 - window.before // stride, 0)
+        after = max(-(-end // stride) - 1, 0)
+        computed = stride * (before + after - self.taps + 2)
+        first = window.before - stride * (self.taps - 1 - before)
         self.cut = first, computed - first + window.before - end
+        runs = [
+            _Run(0, stride - self.missing, self.taps, before, after),
+            _Run(stride - self.missing, self.missing, self.taps - 1, before - 1, after),
+        ]
+        self.runs = tuple(run for run in runs if run.count and run.taps)
 
 
-def _dealt_kernel(weight: Value, groups: int, phases: Sequence[_Phases]) -> Value:
-    """(groups * outputs * strides, inputs, taps), of (groups * inputs, outputs, taps * strides)."""
+def _taps_by_phase(weight: Value, groups: int, phases: Sequence[_Phases]) -> Value:
+    """(groups, inputs, outputs, [taps, phases] of each dimension), of (groups * inputs, outputs, taps * strides)."""
     inputs, outputs, *_ = known_shape(weight, "weight")
     if not isinstance(inputs, int) or not isinstance(outputs, int):
         raise Decline("the number of channels is not known")
-    rank, missing = len(phases), [width for phase in phases for width in (0, phase.missing)]
+    missing = [width for phase in phases for width in (0, phase.missing)]
     if any(missing):
         weight = relax["nn.pad"](weight, pad_width=[0, 0, 0, 0, *missing])
-    taps, strides = [phase.taps for phase in phases], [phase.stride for phase in phases]
     sizes = [size for phase in phases for size in (phase.taps, phase.stride)]
-    parts = relax["reshape"](weight, (groups, inputs // groups, outputs, *sizes))
-    steps = [3 + 2 * place for place in range(rank)]
-    for axis, count in zip(steps, taps, strict=True):
-        parts = relax["flip"](parts, axis=axis) if count > 1 else parts
-    parts = relax["permute_dims"](parts, axes=[0, 2, *(axis + 1 for axis in steps), 1, *steps])
-    return relax["reshape"](parts, (groups * outputs * prod(strides), inputs // groups, *taps))
+    return relax["reshape"](weight, (groups, inputs // groups, outputs, *sizes))
 
 
-def _dealt_out(product: Value, strides: Sequence[int]) -> Value:
-    """(batch, channels, positions * strides), of (batch, channels * strides, positions)."""
+def _part(op: Any, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
+    """(batch, channels, phases, positions): what one convolution gives, of some phases of each dimension."""
+    kernel = _dealt_kernel(taps, runs)
+    skipped = [width for run in runs for width in (min(run.before, 0), 0)]
+    if any(skipped):
+        data = relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *skipped])
+    padding = [max(run.before, 0) for run in runs] + [run.after for run in runs]
+    product = relax[_NAMES[op.OPERATION_NAME]](data, kernel, padding=padding, groups=op.groups, out_dtype=op.out_dtype)
     batch, channels, *positions = known_shape(product, "product")
     assert isinstance(channels, int)
-    rank, outputs = len(strides), channels // prod(strides)
-    parts = relax["reshape"](product, (batch, outputs, *strides, *positions))
+    counts = [run.count for run in runs]
+    return relax["reshape"](product, (batch, channels // prod(counts), *counts, *positions))
+
+
+def _dealt_kernel(taps: Value, runs: Sequence[_Run]) -> Value:
+    """(groups * outputs * phases, inputs, taps)."""
+    groups, inputs, outputs, *sizes = known_shape(taps)
+    bounds = [pair for run in runs for pair in ((0, run.taps), (run.first, run.first + run.count))]
+    axes = [at for at, (bound, size) in enumerate(zip(bounds, sizes, strict=True)) if bound != (0, size)]
+    if axes:
+        begin, end = ([bounds[at][side] for at in axes] for side in (0, 1))
+        taps = relax["strided_slice"](taps, axes=[3 + at for at in axes], begin=begin, end=end)
+    steps = [3 + 2 * place for place in range(len(runs))]
+    for axis, run in zip(steps, runs, strict=True):
+        taps = relax["flip"](taps, axis=axis) if run.taps > 1 else taps
+    taps = relax["permute_dims"](taps, axes=[0, 2, *(axis + 1 for axis in steps), 1, *steps])
+    assert isinstance(groups, int) and isinstance(outputs, int)
+    return relax["reshape"](
+        taps, (groups * outputs * prod(run.count for run in runs), inputs, *(run.taps for run in runs))
+    )
+
+
+def _joined(parts: Iterator[Value], phases: Sequence[_Phases], place: int) -> Value:
+    """All phases, of parts that come in the order of their runs; phases without a tap are 0."""
+    if place == len(phases):
+        return next(parts)
+    phase, axis = phases[place], 2 + place
+    found = [_joined(parts, phases, place + 1) for _ in phase.runs]
+    whole = found[0] if len(found) == 1 else relax["concat"](found, axis=axis)
+    empty = phase.stride - sum(run.count for run in phase.runs)
+    widths = [width for at in range(2 + 2 * len(phases)) for width in (0, empty if at == axis else 0)]
+    return relax["nn.pad"](whole, pad_width=widths) if empty else whole
+
+
+def _dealt_out(parts: Value, phases: Sequence[_Phases]) -> Value:
+    """(batch, channels, positions * strides), of (batch, channels, strides, positions)."""
+    rank = len(phases)
+    batch, channels, *sizes = known_shape(parts)
     pairs = [axis for place in range(rank) for axis in (2 + rank + place, 2 + place)]
     parts = relax["permute_dims"](parts, axes=[0, 1, *pairs])
-    sizes = [dim_mul(size, stride) for size, stride in zip(positions, strides, strict=True)]
-    return relax["reshape"](parts, (batch, outputs, *sizes))
+    whole = [dim_mul(size, phase.stride) for size, phase in zip(sizes[rank:], phases, strict=True)]
+    return relax["reshape"](parts, (batch, channels, *whole))
 
 
 def _cut(whole: Value, phases: Sequence[_Phases]) -> Value:
