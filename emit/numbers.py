@@ -21,7 +21,7 @@ from ..dialects.core.infos import DTYPE_BY_NAME, is_unsigned
 from ..dialects.tir import dialect as tir
 from .arithmetic import Arithmetic, Operand, constant_value, element, result_of
 from .arithmetic import select as select_like
-from .conversions import converted
+from .conversions import converted, widened
 
 #: A number where it is known, else an index.
 Size = Union["Number", int]
@@ -148,7 +148,8 @@ def divide(x: Number, y: Number) -> Number:
 def floor_divide(x: Number, y: Number) -> Number:
     """Rounded down; an integer divided by 0 is 0."""
     if x.is_float:
-        return intrinsic("floor", x / y)
+        # A quotient of 16 bits may have been rounded up to the next integer.
+        return intrinsic("floor", widened(x) / widened(y)).to(x.dtype)
     return _divided("div" if x.is_unsigned else "floordiv", x, y)
 
 

@@ -2,19 +2,21 @@
 """What follows products of 16 bits element by element is computed in f32 and rounded once, behind the last operator.
 
 Products have their sums in f32, and CPUs compute elements of 16 bits so: each operator of 16 bits costs a rounding,
-which is several instructions. A value that several operators use is rounded for all of them: it is read in 16 bits.
+which is several instructions. What something else uses too, as another product, is rounded for all: it is read in 16
+bits.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Location, Operation, Type, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import is_used_once, operations_in, users_of
-from ..bindings.rewriting import replace_op
+from ..bindings.navigation import operations_in, users_of
+from ..bindings.rewriting import is_used, replace_op
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import find_op, row_of
 from ..dialects.core.infos import TensorInfo
@@ -37,8 +39,9 @@ class RoundOnce(Pass):
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        # Casts of what is known in f32, and how many there were before.
+        # Casts of what is known in f32, and the number of the product that it comes of.
         rounded: dict[Value, int] = {}
+        products = itertools.count()
         for operation in operations_in(op):
             row = row_of(operation)
             if row is None or len(operation.results) != 1:
@@ -48,22 +51,25 @@ class RoundOnce(Pass):
             elif _dtype(operation.result) not in _LOW:
                 continue
             elif _is_product(operation, row):
-                _widen(operation, None, rounded)
+                _widen(operation, [], rounded, next(products))
             elif _is_of_elements(row):
-                wide = [value for value in operation.operands if value in rounded and is_used_once(value)]
+                wide = {value: rounded[value] for value in operation.operands if value in rounded and _stays(value)}
                 if wide:
-                    # The others have memory of their own: they are read in 16 bits.
-                    _widen(operation, max(wide, key=lambda value: rounded[value]), rounded)
+                    # What comes of others has memory of its own: it is read in 16 bits.
+                    last = max(wide.values())
+                    _widen(operation, [value for value in wide if wide[value] == last], rounded, last)
 
 
 def _is_product(operation: Operation, row: OpDef) -> bool:
     """Whether a product of 16 bits can give f32 to an operator on elements, which is the only one that uses it."""
     can_be_wide = row.pattern == "out_ewise_fusable" and "out_dtype" in row.attrs
-    if not can_be_wide or "out_dtype" in operation.attributes or not is_used_once(operation.result):
-        return False
-    (user,) = users_of(operation.result)
-    used_in = row_of(user)
-    return used_in is not None and (_is_of_elements(used_in) or user.name == _CAST)
+    return can_be_wide and "out_dtype" not in operation.attributes and _stays(operation.result)
+
+
+def _stays(value: Value) -> bool:
+    """Whether only operators on elements use it, which can be fused with what makes it."""
+    used_in = [(user.name, row_of(user)) for user in users_of(value)]
+    return bool(used_in) and all(row is not None and (_is_of_elements(row) or name == _CAST) for name, row in used_in)
 
 
 def _is_of_elements(row: OpDef) -> bool:
@@ -73,21 +79,21 @@ def _is_of_elements(row: OpDef) -> bool:
 def _skip_rounding(cast: Operation, rounded: dict[Value, int]) -> None:
     """What is cast back is there in f32 already."""
     (value,) = cast.operands
-    if value in rounded and is_used_once(value) and _dtype(cast.result) == _WIDE:
+    if value in rounded and _dtype(cast.result) == _WIDE:
         replace_op(cast, [value.owner.operation.operands[0]])
         _forget(value, rounded)
 
 
-def _widen(operation: Operation, wide: Value | None, rounded: dict[Value, int]) -> None:
-    """Has an operation give f32, which is rounded behind it; of an operand that is known in f32 it takes that."""
+def _widen(operation: Operation, wide: Sequence[Value], rounded: dict[Value, int], product: int) -> None:
+    """Has an operation give f32, which is rounded behind it; of operands that are known in f32 it takes that."""
     before, low = list(operation.operands), operation.result.type
     dtype = _dtype(operation.result)
-    if wide is None:
+    if not wide:
         operation.attributes["out_dtype"] = find_op(operation.name).attrs["out_dtype"].encode(_WIDE, operation.context)
     else:
         with ir.InsertionPoint(operation):
             for at, value in enumerate(before):
-                if value == wide:
+                if value in wide:
                     operation.operands[at] = value.owner.operation.operands[0]
                 elif _dtype(value) in _LOW:
                     operation.operands[at] = _cast(value, _WIDE, operation.location)
@@ -98,9 +104,9 @@ def _widen(operation: Operation, wide: Value | None, rounded: dict[Value, int]) 
     with ir.InsertionPoint.after(operation):
         cast = _cast(operation.result, dtype, operation.location)
     operation.result.replace_all_uses_except(cast, cast.owner.operation)
-    rounded[cast] = len(rounded)
-    if wide is not None:
-        _forget(wide, rounded)
+    rounded[cast] = product
+    for value in wide:
+        _forget(value, rounded)
 
 
 def _take_back(operation: Operation, operands: Sequence[Value], type_: Type) -> None:
@@ -112,8 +118,9 @@ def _take_back(operation: Operation, operands: Sequence[Value], type_: Type) -> 
 
 
 def _forget(rounding: Value, rounded: dict[Value, int]) -> None:
-    del rounded[rounding]
-    rounding.owner.operation.erase()
+    if not is_used(rounding.owner.operation):
+        del rounded[rounding]
+        rounding.owner.operation.erase()
 
 
 def _cast(value: Value, dtype: str, location: Location) -> Value:

@@ -98,6 +98,8 @@ STAGES = (
         "layouts",
         (
             "relax-decompose-ops{ops=nn.conv1d_transpose,nn.conv2d_transpose,nn.conv3d_transpose}",
+            "relax-round-once",
+            "llvm-widen-convolutions",
             "relax-fold-constant",
             "llvm-block-channels{target=@target}",
             "llvm-turn-weights{target=@target}",

@@ -129,6 +129,11 @@ def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     return is_same and any(stride > 1 + length for length, stride in zip(taps, strides, strict=False))
 
 
+def _hangs_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    """Whether windows may reach beyond the padding, in a type that only the reference evaluator computes."""
+    return bool(attributes.get("ceil_mode", 0)) and arrays[0].dtype.name != "float32"
+
+
 def _joins_nothing_of_another_shape(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     """Off the axis, all sizes have to be the same."""
     axis = attributes.get("axis", 1)
@@ -168,6 +173,7 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("TopK", _asks_for_more, "more than there are: onnxruntime refuses, the reference evaluator pads nothing"),
     ("AveragePool", _has_nan, "the reference evaluator takes NaN for padding"),
     ("AveragePool LpPool", _strides_over, "onnxruntime pads by less than nothing where strides skip elements"),
+    ("LpPool", _hangs_over, "the reference evaluator takes the sum from a mean of fewer elements"),
     ("Gemm", _is_empty, "onnxruntime adds C without beta to a product of nothing"),
     ("MatMul", _is_by_empty_vector, "onnxruntime writes only the first element of a product with an empty vector"),
     ("Concat", _joins_nothing_of_another_shape, "onnxruntime does not look at the sizes of empty tensors"),

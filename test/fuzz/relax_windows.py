@@ -109,7 +109,10 @@ def _avg_pool(x: Any, count_include_pad: bool, **settings: Any) -> Any:
         counts = _pooled(ones, 0, **settings)
     sums = _pooled(_wide(x), 0, **settings).sum(_taps(x))
     counts = numpy.maximum(counts.sum(_taps(x)), 1)[(..., *(slice(size) for size in sums.shape[2:]))]
-    return sums / counts if x.dtype.kind == "f" else (sums - numpy.fmod(sums, counts)) // counts
+    if x.dtype.kind == "f":
+        return sums / counts
+    counts = counts.astype(sums.dtype)  # of u64 and i64 numpy makes f64
+    return (sums - numpy.fmod(sums, counts)) // counts
 
 
 def _adaptive_pool(x: Any, output_size: Sequence[int]) -> Any:

@@ -58,13 +58,13 @@ class Module:
         sum = R.add(left, right)
         return sum
 
-    # Views, sums and other products take 16 bits; products that several use give them; wide ones stay.
+    # Views, sums and other products take 16 bits; products that something but elements use give them; wide ones stay.
     # CHECK-LABEL: def others(
     # CHECK: a: R.Tensor((4, 4), "bfloat16") = R.matmul(x, w)
     # CHECK-NEXT: b: {{.*}} = R.permute_dims(a
     # CHECK-NEXT: c: R.Tensor((4, 4), "bfloat16") = R.matmul(b, w)
     # CHECK-NEXT: d: R.Tensor((4, 4), "bfloat16") = R.nn.relu(c)
-    # CHECK-NEXT: e: R.Tensor((4, 4), "bfloat16") = R.add(c, d)
+    # CHECK-NEXT: e: R.Tensor((4, 4), "bfloat16") = R.matmul(c, d)
     # CHECK-NEXT: f: R.Tensor((4, 4), "float32") = R.matmul(x, w, out_dtype="float32")
     # CHECK-NEXT: g: R.Tensor((4, 4), "float32") = R.nn.relu(f)
     # CHECK-NEXT: h: R.Tensor((4, 4), "bfloat16") = R.matmul(x, x)
@@ -77,18 +77,20 @@ class Module:
         b = R.permute_dims(a)
         c = R.matmul(b, w)
         d = R.nn.relu(c)
-        e = R.add(c, d)
+        e = R.matmul(c, d)
         f = R.matmul(x, w, out_dtype="float32")
         g = R.nn.relu(f)
         h = R.matmul(x, x)
         i = R.max(h, axis=[1])
         return e, g, i
 
+    # Several operators on elements read the same f32: what they make is rounded once.
     # CHECK-LABEL: def shared(
     # CHECK: a: R.Tensor((4, 4), "float32") = R.nn.relu(y)
-    # CHECK-NEXT: a_1: R.Tensor((4, 4), "bfloat16") = R.astype(a, dtype="bfloat16")
-    # CHECK-NEXT: b: R.Tensor((4, 4), "bfloat16") = R.nn.gelu(a_1)
-    # CHECK-NEXT: c: R.Tensor((4, 4), "bfloat16") = R.add(a_1, b)
+    # CHECK-NEXT: b: R.Tensor((4, 4), "float32") = R.nn.gelu(a)
+    # CHECK-NEXT: c: R.Tensor((4, 4), "float32") = R.add(a, b)
+    # CHECK-NEXT: c_1: R.Tensor((4, 4), "bfloat16") = R.astype(c, dtype="bfloat16")
+    # CHECK-NEXT: return c_1
     @R.function
     def shared(x: R.Tensor((4, 4), "bfloat16"), w: R.Tensor((4, 4), "bfloat16")) -> R.Tensor((4, 4), "bfloat16"):
         y = R.matmul(x, w)

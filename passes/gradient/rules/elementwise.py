@@ -57,8 +57,8 @@ OF_TWO: dict[str, tuple[Formula, Formula]] = {
     "relax.log_add_exp": (lambda g, a, b, y: g * apply("exp", a - y), lambda g, a, b, y: g * apply("exp", b - y)),
     "relax.maximum": (lambda g, a, b, y: _if_chosen(g, a, b, a > b), lambda g, a, b, y: _if_chosen(g, a, b, a < b)),
     "relax.minimum": (lambda g, a, b, y: _if_chosen(g, a, b, a < b), lambda g, a, b, y: _if_chosen(g, a, b, a > b)),
-    "relax.mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("trunc", a / b)),
-    "relax.floor_mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("floor", a / b)),
+    "relax.mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("round", (a - y) / b)),
+    "relax.floor_mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("round", (a - y) / b)),
     "relax.power": (lambda g, a, b, y: _by_base(g, a, b), lambda g, a, b, y: _by_exponent(g, a, y)),
 }
 

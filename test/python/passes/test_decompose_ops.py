@@ -223,7 +223,7 @@ def test_transposed_convolutions_are_convolutions(given_: Any, is_dynamic: bool,
     x, w = (numpy.random.default_rng(1).standard_normal(shape).astype("float32") for shape in shapes)
     if has_infinity:
         # Taps that are not there make no NaN of it.
-        x[0, 0, *(size // 2 for size in data[2:])] = numpy.inf
+        x[(0, 0, *(size // 2 for size in data[2:]))] = numpy.inf
     expected = spread_out(x, w, attributes)
     numpy.testing.assert_allclose(rx.compile(module)["main"](x, w), expected, rtol=1e-4, atol=1e-5)
 

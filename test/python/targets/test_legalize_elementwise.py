@@ -12,6 +12,7 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
+from relax_mlir.runtime.arrays import numpy_type
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -105,6 +106,17 @@ ARITHMETIC = {
 def test_two_floats(name: str, dtype: str) -> None:
     left, right = pairs(floats(dtype))
     check(name, ran(name, left, right), ARITHMETIC[name][0](left, right), dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "left", "right", "expected"),
+    [("float16", 36.5, 0.55322265625, 65.0), ("bfloat16", 1.6015625, 0.1337890625, 11.0)],
+)
+def test_quotients_are_rounded_down_alone(dtype: str, left: float, right: float, expected: float) -> None:
+    """65.98 and 11.97 would be rounded up to 16 bits first."""
+    x, y = (numpy.array([number], numpy_type(dtype)) for number in (left, right))
+    assert numpy.floor(x / y)[0] == expected + 1
+    assert ran("floor_divide", x, y)[0] == expected
 
 
 @pytest.mark.parametrize("dtype", INTS)

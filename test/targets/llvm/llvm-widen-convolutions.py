@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --llvm-widen-convolutions --print-script | FileCheck %s
+"""Convolutions of f16 with known weights read f32; others stay."""
+
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module(ssa=True)
+class Module:
+    # CHECK-LABEL: def narrow(
+    # CHECK: {{.*}}: R.Tensor((1, 1, "n"), "float32") = R.astype(x, dtype="float32")
+    # CHECK-NEXT: {{.*}}: R.Tensor((1, 1, 1), "float32") = R.astype(
+    # CHECK: {{.*}}: R.Tensor((1, 1, "n"), "float32") = R.nn.conv1d(
+    # CHECK: {{.*}}: R.Tensor((1, 1, "n"), "float16") = R.astype(y_2, dtype="float16")
+    @R.function
+    def narrow(x: R.Tensor((1, 1, "n"), "float16")) -> R.Tensor((1, 1, "n"), "float16"):
+        w = R.const([[[0.5]]], "float16")
+        y = R.nn.conv1d(x, w)
+        return y
+
+    # CHECK-LABEL: def wide_sums(
+    # CHECK: y_2: R.Tensor((1, 1, 4, 4), "float32") = R.nn.conv2d(y, y_1, padding=(1, 1, 1, 1))
+    # CHECK-NEXT: return y_2
+    @R.function
+    def wide_sums(x: R.Tensor((1, 1, 4, 4), "float16")) -> R.Tensor((1, 1, 4, 4), "float32"):
+        w = R.const([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]], "float16")
+        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), out_dtype="float32")
+        return y
+
+    # Weights that only a call tells would be converted at each; bf16 is a shift, which costs little.
+    # CHECK-LABEL: def given(
+    # CHECK-NOT: astype
+    # CHECK: return
+    @R.function
+    def given(
+        x: R.Tensor((1, 1, 4), "float16"), w: R.Tensor((1, 1, 1), "float16"), z: R.Tensor((1, 1, 4), "bfloat16")
+    ) -> R.Tuple(R.Tensor((1, 1, 4), "float16"), R.Tensor((1, 1, 4), "bfloat16")):
+        y = R.nn.conv1d(x, w)
+        k = R.const([[[0.5]]], "bfloat16")
+        v = R.nn.conv1d(z, k)
+        return y, v
