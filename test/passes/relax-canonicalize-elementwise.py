@@ -152,6 +152,18 @@ class Module:
         at_least = R.logical_not(R.less(i, j))
         return differ, not_less, at_least
 
+    # What is chosen has to have the result's shape.
+    # CHECK-LABEL: def where_broadcasts(
+    # CHECK: R.where({{.*}}, a, n)
+    # CHECK: R.where({{.*}}, n, a)
+    @R.function
+    def where_broadcasts(a: R.Tensor((4,), "float32"), n: R.Tensor((), "float32")) -> R.Tuple(
+        R.Tensor((4,), "float32"), R.Tensor((4,), "float32")
+    ):
+        never = R.where(R.const(False, R.Tensor((4,), "bool")), a, n)
+        always = R.where(R.const(True, R.Tensor((4,), "bool")), n, a)
+        return never, always
+
     # CHECK-LABEL: def where(
     # CHECK: ) ->
     # CHECK-NEXT: turned: R.Tensor((4,), "float32") = R.where(c, b, a)
