@@ -98,6 +98,15 @@ def test_values_of_a_builder_keep_their_module_in_memory() -> None:
     assert values[3].owner.operands[0].owner.name == "relax.exp"
 
 
+def test_operations_are_where_the_user_writes_them() -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((2,))}) as f:
+        line = sys._getframe().f_lineno + 1
+        made = relax.exp(*f)
+        f.returns(made)
+    assert f'"test_handles.py":{line}:' in str(made.owner.location)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [*WAYS, "nothing"])
 def test_what_nobody_holds_goes(way: str) -> None:

@@ -295,3 +295,19 @@ def main(x: R.Tensor((6,), "int64")):
     executable = rx.compile(rx.Module.from_script(text), functions={"noted": noted})
     numpy.testing.assert_array_equal(executable["main"](numpy.arange(6)), numpy.arange(6))
     assert seen == [[True, 1.5, 3]]
+
+
+def test_a_condition_that_is_a_number():
+    @I.ir_module
+    class Choice:
+        @R.function
+        def main(c: R.Prim("bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            if c:
+                y = R.negative(x)
+            else:
+                y = R.abs(x)
+            return y
+
+    main, x = rx.compile(Choice)["main"], floats(2)
+    numpy.testing.assert_array_equal(main(True, x), -x)
+    numpy.testing.assert_array_equal(main(False, x), abs(x))
