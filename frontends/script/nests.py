@@ -132,6 +132,10 @@ class NestReader:
             self._stores(block.init)
         if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
             raise Unstructured("a variable that is neither spatial nor a reduction")
+        around = {loop.name for loop in loops} - {axis.name for axis in block.axes}
+        values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
+        if any(isinstance(part, ast.Name) and part.id in around for value in values for part in parts_within(value)):
+            raise Unstructured("a variable of a loop, which none of the block is bound to")
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
         self._check_bindings(loops, block, domains)
         return self._checked(Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes))

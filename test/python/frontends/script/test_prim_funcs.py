@@ -465,3 +465,20 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     a, i = floats(8), numpy.arange(8)
     expected = a[i // 2] + a[(i * 3 + 1) % 8] + a[7 - i] * a[i // 4 + i % 2]
     numpy.testing.assert_allclose(run(module, a), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loop", ["T.serial(1)", "T.grid(1)", "T.unroll(1)", "T.serial(2)"])
+def test_a_block_names_a_loop_around_it(loop):
+    main = rx.compile(
+        rx.Module.from_script(f"""
+@T.prim_func
+def main(A: T.Buffer((3, 4), "float32"), B: T.Buffer((4,), "float32")):
+    for i in {loop}:
+        for j in T.grid(4):
+            with T.block("copy"):
+                v = T.axis.spatial(4, j)
+                B[v] = A[i, v] + 1.0
+""")
+    )["main"]
+    a = floats(3, 4)
+    numpy.testing.assert_array_equal(main(a), a[int("(2)" in loop)] + 1)
